@@ -1,0 +1,69 @@
+# Two commands do all the set-up: `make demo` (nothing but Python needed) and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SHARED ?= ../shared
+VECTORS ?= $(SHARED)/conformance
+CASES  ?= $(SHARED)/corpus/cases.jsonl
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fix accept docs new-rule bench conformance corpus clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# The two environments share one .venv; a stamp is as old as the pyproject.toml it was made from.
+$(VENV)/.run: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "whysync needs Python 3.11 or newer; say make PYTHON=python3.12 …")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing whysync into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.run
+	@echo "installing the tools for tests and checks into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# Start-up counts: compile now what an editable install would compile on every run.
+.PHONY: compiled
+compiled: $(VENV)/.run
+	@$(BIN)/python -m compileall -q src
+
+demo: compiled ## a walk through the examples; no cluster needed
+	@$(BIN)/python tools/demo.py
+
+test: $(VENV)/.dev compiled ## all tests that need nothing but Python
+	@$(BIN)/python -m pytest -n 2 tests
+
+check: $(VENV)/.dev ## format, lint, types, layers, generated docs fresh
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/basedpyright
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/docs.py --check
+
+fix: $(VENV)/.dev ## format, and mend what the linter can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+accept: $(VENV)/.dev ## write the goldens anew; read them line by line afterwards
+	@$(BIN)/python -m pytest -n 2 tests --accept
+
+docs: $(VENV)/.dev ## write the generated docs anew
+	@$(BIN)/python tools/docs.py
+
+new-rule: $(VENV)/.run ## write a rule, a first case and a near miss: make new-rule NAME=drift/what_is_wrong CAUSE=manual-edit
+	@$(BIN)/python tools/new_rule.py $(NAME) --cause $(CAUSE)
+
+bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run
+	@$(BIN)/python -m benchmarks
+
+conformance: $(VENV)/.dev compiled ## make conformance VECTORS=DIR [V=1]: against answers of Argo CD and the API server
+	@$(BIN)/python -m tests.conformance $(VECTORS) $(if $(V),--verbose)
+
+corpus: $(VENV)/.dev compiled ## how often the first finding is right on real cases
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python $(SHARED)/corpus/score.py $(CASES) $(if $(V),--misses)
+
+clean: ## remove the environment and caches
+	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

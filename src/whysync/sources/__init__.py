@@ -1,0 +1,1 @@
+"""Where facts come from. I/O lives here; secrets are masked here; nothing is decided here."""
