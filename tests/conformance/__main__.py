@@ -1,0 +1,43 @@
+"""`python -m tests.conformance DIR [--verbose]`: how many recorded answers whysync gives too."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.conformance.runner import Result, run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("directory", type=Path, help="where the *.jsonl vectors are")
+    parser.add_argument("--verbose", action="store_true", help="show each failure: expected and got")
+    arguments = parser.parse_args()
+    directory: Path = arguments.directory
+    if not directory.is_dir():
+        parser.error(f"{directory} is not a directory")
+    agreed = True
+    found = False
+    for result in run(directory):
+        found = True
+        sys.stdout.write(f"{result}\n")
+        if arguments.verbose:
+            sys.stdout.write(_failures(result))
+        sys.stdout.flush()
+        agreed = agreed and not result.unknown
+    if not found:
+        parser.error(f"{directory} has no *.jsonl")
+    return 0 if agreed else 1
+
+
+def _failures(result: Result) -> str:
+    lines: list[str] = []
+    for failure in result.failures:
+        lines.append(f"  {failure.record}" + (f" (known: {failure.known})" if failure.known else ""))
+        lines.extend(f"    {mismatch}" for mismatch in failure.mismatches)
+    return "".join(f"{line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
