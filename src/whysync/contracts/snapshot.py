@@ -45,7 +45,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Extra:
     """Something else that a source knew (a file of `facts/`): its name and its raw content."""
 
     name: str
@@ -66,7 +66,7 @@ class Snapshot:
     events: tuple[Manifest, ...] = ()
     logs: tuple[Log, ...] = ()
     heads: tuple[Head, ...] = ()
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[Extra, ...] = ()
     gaps: tuple[Gap, ...] = ()
     # files that were seen and not understood: listed, never fatal
     unknown: tuple[str, ...] = ()
