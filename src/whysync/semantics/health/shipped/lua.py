@@ -169,3 +169,22 @@ def maybe(obj: Json, *keys: str) -> Json:
             return None
         obj = at(obj, key)
     return obj
+
+
+def numbered(value: Json) -> Iterable[tuple[Json, Json]]:
+    """`pairs` with the keys: a list counts from 1, a table with named fields gives their names."""
+    if isinstance(value, dict):
+        return [(key, item) for key, item in value.items() if item is not None]
+    return enumerate(pairs(value), start=1)
+
+
+def joined(value: Json, separator: str) -> str:
+    """`table.concat(value, separator)`, for strings and numbers."""
+    if not isinstance(value, list | dict):
+        raise LuaError(f"bad argument #1 to concat (table expected, got {type_name(value)})")
+    written: list[str] = []
+    for place, item in enumerate(ipairs(value), start=1):
+        if not isinstance(item, str) and not is_number(item):
+            raise LuaError(f"invalid value ({type_name(item)}) at index {place} in table for concat")
+        written.append(concat(item))
+    return separator.join(written)
