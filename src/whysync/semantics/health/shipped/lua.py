@@ -75,21 +75,43 @@ def is_number(value: Json) -> bool:
 
 
 def number(value: Json) -> int | float:
-    """An operand of `+` or `-`; a string of digits will do."""
+    """An operand of `+` or `-`; text that reads as a number will do."""
     found = to_number(value)
+    if found is None and isinstance(value, str):
+        found = _float(value)
     if found is None:
         raise LuaError(f"cannot perform arithmetic on a {type_name(value)} value")
     return found
 
 
 def to_number(value: Json) -> int | float | None:
-    """`tonumber(value)`."""
+    """`tonumber(value)`. In gopher-lua, text without a point must be a whole number: `"1e3"` is nil."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    if not isinstance(value, str) or "_" in value or len(value) > 400:
+    if not isinstance(value, str):
+        return None
+    digits = value.strip(" \n\t")
+    if "." in digits:
+        return _float(digits)
+    base, digits = (16, digits[2:]) if digits[:2].lower() == "0x" else (10, digits)
+    return _whole(digits, base)
+
+
+def _whole(digits: str, base: int) -> int | None:
+    if len(digits) > 20 or "_" in digits or " " in digits or not digits.isascii():
         return None
     try:
-        return float(value)
+        found = int(digits, base)
+    except ValueError:
+        return None
+    return found if -_HUGE <= found < _HUGE else None
+
+
+def _float(digits: str) -> float | None:
+    if len(digits) > 400 or "_" in digits or not digits.isascii():
+        return None
+    try:
+        return float(digits)
     except ValueError:
         return None
 
@@ -153,6 +175,17 @@ def concat(*parts: Json) -> str:
             sides = ("string", type_name(part)) if written else (type_name(part), "string")
             raise LuaError(f"cannot perform concat operation between {sides[0]} and {sides[1]}")
     return "".join(written)
+
+
+def join(parts: Iterable[Json], between: str) -> str:
+    """`table.concat(parts, between)`."""
+    written: list[str] = []
+    for part in parts:
+        if not isinstance(part, str | int | float) or isinstance(part, bool):
+            where = f"at index {len(written) + 1} in table for concat"
+            raise LuaError(f"invalid value ({type_name(part)}) {where}")
+        written.append(concat(part))
+    return between.join(written)
 
 
 def named(obj: Json, *keys: str) -> Json:

@@ -240,6 +240,12 @@ def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False
     return ask
 
 
+def inside(route: Route, *steps: Step) -> Step:
+    """The steps, with the value at the path as the thing at hand."""
+    read, ask_all = path(route), in_order(*steps)
+    return lambda obj, it=None, /: ask_all(obj, read(obj, it))
+
+
 def conditions(*steps: Step) -> Step:
     """`each` over `.status.conditions`, if there are any."""
     return each(".status?.conditions", *steps)
@@ -261,7 +267,7 @@ def says(kind: str, status: str | None, then: Step, *, reason: str | None = None
 
 
 def true_or_false(kind: str) -> Step:
-    """The commonest table of all: a condition that is Healthy when True, Degraded when False, in its own words."""
+    """The commonest table: a condition means Healthy when True and Degraded when False, in its own words."""
     return conditions(
         says(kind, "False", degraded("{message}")),
         says(kind, "True", healthy("{message}")),
@@ -314,6 +320,17 @@ def less(left: Route | int, right: Route | int) -> Test:
     """`left < right`; an error unless both are numbers or both are text."""
     one, other = _operand(left), _operand(right)
     return lambda obj, it: lua.less(one(obj, it), other(obj, it))
+
+
+def at_least(left: Route | int, right: Route | int) -> Test:
+    """`left >= right`; an error unless both are numbers or both are text."""
+    return none_of(less(left, right))
+
+
+def empty(route: Route) -> Test:
+    """The table at the path has nothing in it (`next(…) == nil`); an error for what is no table."""
+    read = path(route)
+    return lambda obj, it: lua.is_empty(read(obj, it))
 
 
 def some(route: Route) -> Test:
