@@ -1,0 +1,252 @@
+"""The patterns of Argo CD: two dialects of globs, matched in time linear in the text.
+
+`Glob` is gobwas/glob 0.2.3, which Argo CD uses nearly everywhere: `*` and `?` stop at the separators (by
+default there are none), `**` never does, `[abc]`, `[!abc]`, `[a-z]` (a list or one range, not both) and
+`{a,b}`. `PathGlob` is Go's `filepath.Match`, which project kind lists use: `/` separates, `[^a-z0-9]`
+works, braces are plain text. A pattern that cannot be compiled matches nothing.
+
+Patterns come from users: they run on a small automaton of ours, as regular expressions can be made to
+take forever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
+
+_Accepts: TypeAlias = Callable[[str], bool]
+# One step of the automaton: a character to accept, or where to go without one.
+_Step: TypeAlias = "_Accepts | _Jump"
+
+
+class _Jump:
+    """Go on at any of these places; a `{` learns its branches while the pattern is read."""
+
+    __slots__ = ("to",)
+
+    def __init__(self, *to: int) -> None:
+        self.to = list(to)
+
+
+class BadPattern(ValueError):
+    """The pattern cannot be compiled; the text is the library's."""
+
+
+def glob_match(pattern: str, text: str, separators: str = "") -> bool:
+    """Mirrors Argo CD's `glob.Match`: a pattern that does not compile matches nothing."""
+    try:
+        return glob_match_or_raise(pattern, text, separators)
+    except BadPattern:
+        return False
+
+
+def glob_match_or_raise(pattern: str, text: str, separators: str = "") -> bool:
+    if pattern == text and not any(special in pattern for special in "*?[{\\"):
+        return True
+    if pattern == "*" and not separators:
+        return True
+    return _compiled_glob(pattern, separators).accepts(text)
+
+
+def path_match(pattern: str, text: str) -> bool:
+    """Mirrors Go's `filepath.Match` on Unix, where its callers take an error for no match."""
+    try:
+        return _compiled_path(pattern).accepts(text)
+    except BadPattern:
+        return False
+
+
+class _Automaton:
+    """A program of steps; all the places it can be in are followed at once."""
+
+    __slots__ = ("_start", "_steps")
+
+    def __init__(self, steps: list[_Step]) -> None:
+        self._steps = steps
+        self._start = self._reach([0])
+
+    def accepts(self, text: str) -> bool:
+        here = self._start
+        for char in text:
+            if not here:
+                return False
+            onward: list[int] = []
+            for at in here:
+                step = self._steps[at] if at < len(self._steps) else None
+                if step is not None and not isinstance(step, _Jump) and step(char):
+                    onward.append(at + 1)
+            here = self._reach(onward)
+        return len(self._steps) in here
+
+    def _reach(self, places: list[int]) -> frozenset[int]:
+        seen: set[int] = set()
+        todo = places
+        while todo:
+            at = todo.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            if at < len(self._steps):
+                step = self._steps[at]
+                if isinstance(step, _Jump):
+                    todo.extend(step.to)
+        return frozenset(seen)
+
+
+def _is(char: str) -> _Accepts:
+    return lambda seen: seen == char
+
+
+def _among(chars: str, *, negated: bool) -> _Accepts:
+    return lambda seen: (seen in chars) is not negated
+
+
+def _between(ranges: tuple[tuple[str, str], ...], *, negated: bool) -> _Accepts:
+    return lambda seen: any(low <= seen <= high for low, high in ranges) is not negated
+
+
+def _anything(_: str) -> bool:
+    return True
+
+
+def _star(steps: list[_Step], accepts: _Accepts) -> None:
+    """Any number of accepted characters: go past, or take one and come back."""
+    at = len(steps)
+    steps += [_Jump(at + 1, at + 3), accepts, _Jump(at)]
+
+
+class _Alternatives:
+    """An open `{`: where its branches start, and the ends of branches that must jump past the `}`."""
+
+    __slots__ = ("branches", "ends")
+
+    def __init__(self, branches: _Jump) -> None:
+        self.branches = branches
+        self.ends: list[_Jump] = []
+
+
+@lru_cache(maxsize=4096)
+def _compiled_glob(pattern: str, separators: str) -> _Automaton:
+    steps: list[_Step] = []
+    open_braces: list[_Alternatives] = []
+    not_separator = _among(separators, negated=True) if separators else _anything
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if char == "*":
+            if pattern.startswith("*", at):
+                at += 1
+                _star(steps, _anything)
+            else:
+                _star(steps, not_separator)
+        elif char == "?":
+            steps.append(not_separator)
+        elif char == "[":
+            accepts, at = _glob_class(pattern, at)
+            steps.append(accepts)
+        elif char == "{":
+            branches = _Jump(len(steps) + 1)
+            steps.append(branches)
+            open_braces.append(_Alternatives(branches))
+        elif char == "," and open_braces:
+            _end_branch(steps, open_braces[-1])
+            open_braces[-1].branches.to.append(len(steps))
+        elif char == "}" and open_braces:
+            _close(steps, open_braces.pop())
+        elif char == "\\":
+            if at < len(pattern):  # at the very end it stands for nothing
+                steps.append(_is(pattern[at]))
+                at += 1
+        else:
+            steps.append(_is(char))
+    while open_braces:  # the library closes them silently at the end
+        _close(steps, open_braces.pop())
+    return _Automaton(steps)
+
+
+def _end_branch(steps: list[_Step], alternatives: _Alternatives) -> None:
+    jump = _Jump()
+    alternatives.ends.append(jump)
+    steps.append(jump)
+
+
+def _close(steps: list[_Step], alternatives: _Alternatives) -> None:
+    for jump in alternatives.ends:
+        jump.to.append(len(steps))
+
+
+def _glob_class(pattern: str, at: int) -> tuple[_Accepts, int]:
+    """`[abc]`, `[!abc]` or `[a-z]`; separators may match, and no two ranges fit in one class."""
+    negated = pattern.startswith("!", at)
+    at += negated
+    if at >= len(pattern):
+        raise BadPattern("unexpected end of input")
+    if pattern.startswith("-", at + 1):
+        low, high = pattern[at], pattern[at + 2 : at + 3]
+        if not high or at + 3 >= len(pattern):
+            raise BadPattern("unexpected end of input")
+        if pattern[at + 3] != "]":
+            raise BadPattern("expected close range character")
+        if high < low:
+            raise BadPattern(f"hi character '{high}' should be greater than lo '{low}'")
+        return _between(((low, high),), negated=negated), at + 4
+    chars: list[str] = []
+    while at < len(pattern) and pattern[at] != "]":
+        at += pattern[at] == "\\"
+        chars.append(pattern[at : at + 1])
+        at += 1
+    if at >= len(pattern):
+        raise BadPattern("unexpected end of input")
+    if not chars:
+        raise BadPattern("could not parse range")
+    return _among("".join(chars), negated=negated), at + 1
+
+
+@lru_cache(maxsize=4096)
+def _compiled_path(pattern: str) -> _Automaton:
+    steps: list[_Step] = []
+    not_slash = _among("/", negated=True)
+    at = 0
+    while at < len(pattern):
+        char = pattern[at]
+        at += 1
+        if char == "*":
+            _star(steps, not_slash)
+        elif char == "?":
+            steps.append(not_slash)
+        elif char == "[":
+            accepts, at = _path_class(pattern, at)
+            steps.append(accepts)
+        elif char == "\\":
+            if at >= len(pattern):
+                raise BadPattern("syntax error in pattern")
+            steps.append(_is(pattern[at]))
+            at += 1
+        else:
+            steps.append(_is(char))
+    return _Automaton(steps)
+
+
+def _path_class(pattern: str, at: int) -> tuple[_Accepts, int]:
+    negated = pattern.startswith("^", at)
+    at += negated
+    ranges: list[tuple[str, str]] = []
+    while not (ranges and pattern.startswith("]", at)):
+        low, at = _path_member(pattern, at)
+        high = low
+        if pattern.startswith("-", at):
+            high, at = _path_member(pattern, at + 1)
+        ranges.append((low, high))
+    return _between(tuple(ranges), negated=negated), at + 1
+
+
+def _path_member(pattern: str, at: int) -> tuple[str, int]:
+    """One character of a class; something must follow it, at least the closing bracket."""
+    if pattern[at : at + 1] in ("", "-", "]"):
+        raise BadPattern("syntax error in pattern")
+    at += pattern[at] == "\\"
+    if at + 1 >= len(pattern):
+        raise BadPattern("syntax error in pattern")
+    return pattern[at], at + 1
