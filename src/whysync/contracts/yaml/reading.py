@@ -1,0 +1,226 @@
+"""Read a text of YAML or JSON documents, each for itself: a broken one does not hide its neighbours."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import msgspec
+
+from whysync.contracts.tree import Json
+from whysync.contracts.yaml.problems import Invalid, Limits
+from whysync.contracts.yaml.scalars import as_json, whole_if_possible
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """One document; `line` is where it begins, from 1; `warnings` are those of the API server."""
+
+    body: Json
+    line: int = 1
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A document that cannot be read; `line` and `column` count from 1, 0 is "unknown"."""
+
+    problem: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.problem}" if self.line else self.problem
+
+
+def documents(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Broken]:
+    """The documents of a file in their order, empty ones left out.
+
+    In valid YAML a line that starts with `---` always starts a document, so the text is split there, as
+    kubectl does; with `%` directives, which stand before that line, it is read in one piece.
+    """
+    try:
+        text = decoded(text)
+    except Invalid as problem:
+        yield Broken(problem=problem.problem, line=problem.line)
+        return
+    if text.lstrip()[:1] in ("{", "["):
+        value = _from_json(text, limits)
+        if value is not None:
+            yield value
+            return
+    if text.startswith("%") or "\n%" in text:
+        yield from _from_yaml(text, 0, limits)
+        return
+    for chunk, first_line in _chunks(text):
+        yield from _from_yaml(chunk, first_line, limits)
+
+
+def load(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Json:
+    """The value of the first document, `None` when there is none; `Invalid` when it cannot be read."""
+    for found in documents(text, limits=limits):
+        if isinstance(found, Broken):
+            raise Invalid(found.problem, line=found.line, column=found.column)
+        return found.body
+    return None
+
+
+def decoded(text: str | bytes) -> str:
+    """As text, without a byte order mark. Without one it must be UTF-8."""
+    if isinstance(text, str):
+        return text.removeprefix("\ufeff")
+    utf16 = text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return text.decode("utf-16" if utf16 else "utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = text.count(b"\n", 0, problem.start) + 1
+        raise Invalid("this is not UTF-8 text", line=line) from None
+
+
+_SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+
+
+def _chunks(text: str) -> Iterator[tuple[str, int]]:
+    """The text of each document with its separator, and the number of lines before it."""
+    start = line = 0
+    for separator in _SEPARATOR.finditer(text):
+        at = separator.start()
+        if at > start:
+            chunk = text[start:at]
+            yield chunk, line
+            line += chunk.count("\n")
+            start = at
+    yield (text[start:] if start else text), line
+
+
+def _from_yaml(text: str, first_line: int, limits: Limits) -> Iterator[Document | Broken]:
+    # PyYAML is only loaded by those who read YAML.
+    from yaml import YAMLError
+    from yaml._yaml import CParser
+    from yaml.events import DocumentStartEvent
+
+    from whysync.contracts.yaml.construct import Builder, Event
+
+    parser = None
+    try:
+        parser = CParser(text)
+        next_event = cast("Callable[[], Event | None]", parser.get_event)
+        builder = Builder(limits, source=text, check_escapes="\\/" in text)
+        while (event := next_event()) is not None:
+            if not isinstance(event, DocumentStartEvent):
+                continue
+            if event.version not in (None, (1, 1)):
+                raise Invalid("found incompatible YAML document", line=first_line + 1, column=1)
+            body = builder.build(cast("Callable[[], Event]", next_event), first_line=first_line)
+            if body is not None:
+                yield Document(body=body, line=builder.line, warnings=tuple(builder.warnings))
+    except YAMLError as problem:
+        yield _broken(problem, first_line)
+    except Invalid as problem:
+        yield Broken(problem=problem.problem, line=problem.line, column=problem.column)
+    except (UnicodeError, MemoryError) as problem:
+        yield Broken(problem=f"this is not readable text ({problem})", line=first_line + 1)
+    finally:
+        if parser is not None:
+            parser.dispose()
+
+
+def _broken(problem: Exception, first_line: int) -> Broken:
+    what = getattr(problem, "problem", None) or getattr(problem, "reason", None) or "this is not YAML"
+    mark = getattr(problem, "problem_mark", None) or getattr(problem, "context_mark", None)
+    if mark is None:
+        return Broken(problem=str(what), line=first_line + 1)
+    context = getattr(problem, "context", None)
+    whole = f"{context}: {what}" if context else str(what)
+    return Broken(problem=whole, line=first_line + mark.line + 1, column=mark.column + 1)
+
+
+# A number of 19 digits may lie beyond int64.
+_LONG_NUMBER = re.compile(r"[0-9]{19}")
+
+
+def _float(digits: str) -> int | float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise Invalid(f"{digits[:30]} is too large a number")
+    return whole_if_possible(number)
+
+
+def _from_json(text: str, limits: Limits) -> Document | Broken | None:
+    """The text as JSON, or `None` when it is none and may still be YAML in flow style."""
+    try:
+        value = cast("Json", _json_decoder().decode(text))
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    except RecursionError:
+        return Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
+    except Invalid as problem:
+        return Broken(problem=problem.problem, line=1)
+    if _depth_beyond(value, limits.depth):
+        return Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
+    line = text[: len(text) - len(text.lstrip())].count("\n") + 1
+    # The same bytes when written again: then no key stood there twice. Escapes may differ, so look closer.
+    minified = msgspec.json.format(text, indent=-1)
+    warnings: tuple[str, ...] = ()
+    if _LONG_NUMBER.search(text):
+        value = _within_int64(value)
+    if msgspec.json.encode(value).decode() != minified:
+        warnings = _duplicates(text)
+    return Document(body=value, line=line, warnings=warnings)
+
+
+def _json_decoder() -> msgspec.json.Decoder[object]:
+    return msgspec.json.Decoder(float_hook=_float)
+
+
+def _depth_beyond(value: Json, limit: int) -> bool:
+    level: list[Json] = [value]
+    for _ in range(limit + 1):
+        below: list[Json] = []
+        for node in level:
+            if isinstance(node, dict):
+                below += [child for child in node.values() if isinstance(child, (dict, list))]
+            elif isinstance(node, list):
+                below += [child for child in node if isinstance(child, (dict, list))]
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def _within_int64(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _within_int64(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_within_int64(item) for item in value]
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        return float(value)
+    return value if type(value) is not float else cast("Json", as_json(value))
+
+
+def _duplicates(text: str) -> tuple[str, ...]:
+    """The keys that a JSON object has twice, with their lines where YAML can read the text too."""
+    names: list[str] = []
+
+    def note(pairs: list[tuple[str, object]]) -> None:
+        if len({name for name, _ in pairs}) < len(pairs):
+            seen: set[str] = set()
+            for name, _ in pairs:
+                if name in seen:
+                    names.append(name)
+                seen.add(name)
+
+    json.loads(text, object_pairs_hook=note)
+    if not names:
+        return ()
+    for found in _from_yaml(text, 0, DEFAULT_LIMITS):
+        if isinstance(found, Document) and found.warnings:
+            return found.warnings
+        break
+    return tuple(f"key {json.dumps(name, ensure_ascii=False)} already set in map" for name in names)
