@@ -1,0 +1,33 @@
+"""What argocd-cm and argocd-cmd-params-cm say about comparing and health."""
+
+from __future__ import annotations
+
+from whysync.semantics.settings.glob import glob_match
+from whysync.semantics.settings.overrides import (
+    IgnoreRule,
+    KnownTypeField,
+    Overrides,
+    ResourceOverride,
+    health_override,
+    known_type_fields,
+    overrides_from_json,
+)
+from whysync.semantics.settings.resource_filter import FilteredResource, resource_excluded
+from whysync.semantics.settings.settings import CompareOptions, GlobalProject, Settings, SettingsProblem
+
+__all__ = [
+    "CompareOptions",
+    "FilteredResource",
+    "GlobalProject",
+    "IgnoreRule",
+    "KnownTypeField",
+    "Overrides",
+    "ResourceOverride",
+    "Settings",
+    "SettingsProblem",
+    "glob_match",
+    "health_override",
+    "known_type_fields",
+    "overrides_from_json",
+    "resource_excluded",
+]
