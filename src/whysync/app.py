@@ -1,0 +1,127 @@
+"""The pipeline on one page: where the facts come from, which Applications, what is said of them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from whysync.contracts.snapshot import Snapshot
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.report import Report
+from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.runner import diagnose as diagnose_case
+from whysync.diagnosis.runner import groups_of
+from whysync.diagnosis.symptom import Side
+from whysync.diagnosis.world import World
+from whysync.errors import NoSource, NotFound
+
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the facts come from. More ways than bundles will follow."""
+
+    bundles: tuple[str, ...] = ()
+    stdin: BinaryIO | None = None
+
+
+def read(place: Place, *, progress: Progress | None = None) -> World:
+    """All the facts, with secrets masked."""
+    if not place.bundles:
+        raise NoSource(
+            what="nothing says where the facts come from",
+            why="no bundle was named, and this version reads bundles only",
+            next="give a bundle with --bundle PATH (a folder, an archive, a YAML file, or - for standard"
+            " input); kubectl get application,… -o yaml makes one by hand",
+        )
+    return World(_bundle(place, progress))
+
+
+def _bundle(place: Place, progress: Progress | None) -> Snapshot:
+    from whysync.sources.bundle import read_bundle
+
+    return read_bundle(place.bundles, stdin=place.stdin, progress=progress)
+
+
+def cases(world: World, names: Sequence[str] = ()) -> tuple[Case, ...]:
+    """The Applications of these names (`name` or `namespace/name`), or all of them."""
+    every = tuple(Case(world, manifest, app) for manifest, app in world.decoded)
+    if not every:
+        raise NotFound(
+            what="there is no Application among the facts",
+            why="no object of kind Application (argoproj.io) was found",
+            next="add it: kubectl -n argocd get application NAME -o yaml",
+        )
+    if not names:
+        return every
+    chosen: list[Case] = []
+    for name in names:
+        found = [case for case in every if name in (case.app.name, case.app.qualified_name)]
+        if not found:
+            raise NotFound(
+                what=f"there is no Application {name!r} among the facts",
+                why=_nearest(name, [case.app.qualified_name for case in every]),
+                next="whysync list shows all of them",
+            )
+        chosen += [case for case in found if case not in chosen]
+    return tuple(chosen)
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    import difflib
+
+    short = {full.rpartition("/")[2]: full for full in known}
+    near = difflib.get_close_matches(name.rpartition("/")[2], short, n=3)
+    if near:
+        return f"did you mean {', '.join(short[n] for n in near)}?"
+    return f"{len(known)} {'is' if len(known) == 1 else 'are'} there, none with a name like that"
+
+
+def diagnose(chosen: Iterable[Case]) -> Report:
+    """Every rule on every Case, and what many Applications have in common."""
+    rules = all_rules()
+    with _no_collection():
+        apps = tuple(diagnose_case(case, rules) for case in chosen)
+    unread = apps[0].gaps if apps else ()
+    return Report(apps=apps, groups=groups_of(apps), unread=unread)
+
+
+class _no_collection:  # noqa: N801  (reads as a verb where it is used)
+    """Values of a diagnosis have no cycles worth collecting; looking for them costs a third of the time."""
+
+    def __enter__(self) -> None:
+        self.was_on = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self.was_on:
+            gc.enable()
+
+
+def index_of_rules() -> str:
+    """One line for each rule, by side."""
+    lines: list[str] = []
+    for side in Side:
+        rules = [rule for rule in all_rules() if rule.side is side]
+        if rules:
+            lines.append(f"{side}:")
+        lines += [f"  {rule.cause:<24} {rule.id:<44} {rule.title}" for rule in rules]
+    return "\n".join(lines) + "\n"
+
+
+def explained(name: str) -> Iterator[str]:
+    """The pages of a rule, or of all the rules of a cause."""
+    wanted = name.strip().removeprefix("C-").replace("_", "-").lower()
+    pages = [rule for rule in all_rules() if wanted in (rule.id.replace("_", "-"), rule.cause)]
+    if not pages:
+        known = sorted({rule.cause for rule in all_rules()} | {rule.id for rule in all_rules()})
+        raise NotFound(
+            what=f"there is no rule or cause {name!r}",
+            why=_nearest(wanted, known),
+            next="whysync explain lists them all",
+        )
+    for rule in pages:
+        yield f"{rule.id}  (cause {rule.cause}, side {rule.side}, since {rule.since})\n\n{rule.docs}\n"

@@ -1,0 +1,98 @@
+"""Which facts, and which of the apps: `--bundle`, `-l`, `--project`, `--sync`, `--cause` and the like."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import fnmatch
+import sys
+from collections.abc import Sequence
+
+from whysync import app
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.runner import groups_of
+from whysync.diagnosis.world import World
+from whysync.errors import UsageError
+from whysync.reports.fleet import row_of
+
+_SLOW = 2_000
+
+
+def facts(options: argparse.Namespace) -> World:
+    place = app.Place(bundles=tuple(options.bundle), stdin=sys.stdin.buffer)
+    return app.read(place, progress=_progress if sys.stderr.isatty() else None)
+
+
+def _progress(what: str, count: int) -> None:
+    """On a terminal, anything slow says how far it is; the line is wiped when it is done."""
+    if count and count % _SLOW == 0:
+        sys.stderr.write(f"\r{what}: {count:,}\x1b[K")
+        sys.stderr.flush()
+    elif not count:
+        sys.stderr.write("\r\x1b[K")
+
+
+def chosen(cases: Sequence[Case], options: argparse.Namespace) -> tuple[Case, ...]:
+    """What can be told before a diagnosis; `--cause` and the other columns come after it."""
+    wanted = _labels(options.selector) if options.selector else ()
+    return tuple(case for case in cases if all(test(case.app.metadata.labels) for test in wanted))
+
+
+def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
+    """Values are compared as whole words, without regard to case; `*` stands for anything."""
+    columns = {
+        name: values
+        for name in ("project", "cluster", "namespace", "destination", "sync", "health", "policy", "cause")
+        if (values := getattr(options, name))
+    }
+    conditions: list[str] = options.condition or []
+
+    def fits(one: AppReport) -> bool:
+        row = row_of(one)
+        return all(_any(str(getattr(row, name)), values) for name, values in columns.items()) and (
+            not conditions or any(_any(kind, conditions) for kind in row.conditions.split(","))
+        )
+
+    if not columns and not conditions:
+        return report
+    apps = tuple(one for one in report.apps if fits(one))
+    return dataclasses.replace(report, apps=apps, groups=groups_of(apps))
+
+
+def _any(value: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(value.lower(), pattern.lower()) for pattern in patterns)
+
+
+def _labels(selector: str) -> tuple[_Test, ...]:
+    tests: list[_Test] = []
+    for part in selector.split(","):
+        part = part.strip()
+        if "!=" in part:
+            key, _, value = part.partition("!=")
+            tests.append(_Test(key.strip(), value.strip(), negated=True))
+        elif "=" in part:
+            key, _, value = part.replace("==", "=").partition("=")
+            tests.append(_Test(key.strip(), value.strip()))
+        elif part.startswith("!"):
+            tests.append(_Test(part[1:].strip(), None, negated=True))
+        elif part:
+            tests.append(_Test(part, None))
+        else:
+            raise UsageError(
+                what=f"the selector {selector!r} has an empty part",
+                why="it is a list such as team=web,tier!=test,!legacy",
+                next="mend -l",
+            )
+    return tuple(tests)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Test:
+    key: str
+    value: str | None
+    negated: bool = False
+
+    def __call__(self, labels: dict[str, str]) -> bool:
+        holds = self.key in labels if self.value is None else labels.get(self.key) == self.value
+        return holds is not self.negated

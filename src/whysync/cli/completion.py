@@ -1,0 +1,47 @@
+"""Completion scripts, made from the parser itself, so that they cannot fall behind it."""
+
+from __future__ import annotations
+
+import argparse
+
+from whysync.cli.parser import parser
+
+
+def words() -> dict[str, list[str]]:
+    """Each verb with its flags."""
+    top = parser({})
+    verbs: dict[str, list[str]] = {}
+    for action in top._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+            choices: dict[str, argparse.ArgumentParser] = dict(action.choices)
+            for name, verb in choices.items():
+                flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]
+                verbs[name] = sorted(flag for flag in flags if flag.startswith("--"))
+    return verbs
+
+
+def script(shell: str) -> str:
+    verbs = words()
+    if shell == "fish":
+        lines = ["complete -c whysync -f"]
+        for verb, flags in verbs.items():
+            lines.append(f"complete -c whysync -n __fish_use_subcommand -a {verb}")
+            lines += [
+                f"complete -c whysync -n '__fish_seen_subcommand_from {verb}' -l {f[2:]}" for f in flags
+            ]
+        return "\n".join(lines) + "\n"
+    cases = "\n".join(f"    {verb}) words='{' '.join(flags)}';;" for verb, flags in verbs.items())
+    body = f"""\
+_whysync() {{
+  local current="${{COMP_WORDS[COMP_CWORD]}}" words
+  case "${{COMP_WORDS[1]}}" in
+{cases}
+    *) words='{" ".join(verbs)}';;
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then words='{" ".join(verbs)}'; fi
+  case "${{COMP_WORDS[COMP_CWORD-1]}}" in --bundle) COMPREPLY=( $(compgen -f -- "$current") ); return;; esac
+  COMPREPLY=( $(compgen -W "$words" -- "$current") )
+}}
+complete -F _whysync whysync
+"""
+    return f"autoload -U +X bashcompinit && bashcompinit\n{body}" if shell == "zsh" else body

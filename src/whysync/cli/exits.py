@@ -1,0 +1,26 @@
+"""Exit codes are public API: scripts and pipelines branch on them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.report import Report
+
+
+class Exit(IntEnum):
+    OK = 0  # nothing wrong
+    FOUND = 1  # findings at or above --fail-on, or symptoms that nothing explains
+    ERROR = 2  # bad usage, or the facts could not be read at all
+    UNSURE = 3  # nothing found, but evidence that matters was missing
+
+
+def exit_of(report: Report, *, fail_on: Severity) -> Exit:
+    """The first that holds, in the order of the documentation."""
+    if any(app.unexplained for app in report.apps):
+        return Exit.FOUND
+    if any(f.severity.weight >= fail_on.weight for app in report.apps for f in app.findings):
+        return Exit.FOUND
+    if any(app.gaps or app.crashed or not app.case.app.status.sync.status for app in report.apps):
+        return Exit.UNSURE
+    return Exit.OK

@@ -1,0 +1,173 @@
+"""The flags. They follow `argocd` and `kubectl`; each can also be given as `WHYSYNC_…`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Mapping
+
+from whysync.errors import UsageError
+
+OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")
+DIFF_OUTPUTS = ("text", "json", "yaml", "markdown")
+SEVERITIES = ("info", "warning", "critical")
+SORTS = (
+    "name",
+    "namespace",
+    "cluster",
+    "destination",
+    "project",
+    "sync",
+    "health",
+    "policy",
+    "since",
+    "cause",
+)
+FILTERS = ("project", "cluster", "namespace", "destination", "sync", "health", "policy", "cause", "condition")
+
+_EPILOG = """\
+exit codes of verbs that judge:
+  0  nothing wrong
+  1  findings at or above --fail-on, or symptoms that nothing explains
+  2  bad usage, or the facts could not be read at all
+  3  nothing found, but evidence that matters was missing
+
+whysync APP is short for whysync diagnose APP. Docs: docs/ in the project, whysync explain for each cause.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (argparse exits here; we raise)
+        raise UsageError(what=message, next=f"{self.prog} --help shows what it takes")
+
+
+def parser(environ: Mapping[str, str] | None = None) -> Parser:
+    env = os.environ if environ is None else environ
+    top = Parser(
+        prog="whysync",
+        description="Why is this Argo CD app OutOfSync, Degraded or failed? The cause, its writer, the fix.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("-V", "--version", action="store_true", help="show the version and exit")
+    verbs = top.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser)
+    for name, help, build in _VERBS:
+        verb = verbs.add_parser(
+            name,
+            help=help,
+            description=help[0].upper() + help[1:] + ".",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        build(verb)
+        _from_environment(verb, env)
+    return top
+
+
+def _common(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--no-color", action="store_true", help="no colour (also: NO_COLOR)")
+    verb.add_argument("-v", "--verbose", action="count", default=0, help="say what is being done (-vv: more)")
+
+
+def _facts(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--bundle",
+        action="append",
+        metavar="PATH",
+        default=[],
+        help="a bundle: folder, .tar.gz, .zip, YAML file, or - for standard input (repeatable)",
+    )
+    _common(verb)
+
+
+def _choosing(verb: argparse.ArgumentParser) -> None:
+    for column in FILTERS:
+        verb.add_argument(
+            f"--{column}", metavar="VALUE", action="append", help=f"only apps with this {column}"
+        )
+    verb.add_argument(
+        "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
+    )
+
+
+def _judging(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--fail-on", choices=SEVERITIES, default="warning", help="from which severity on to exit 1"
+    )
+    verb.add_argument(
+        "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
+    )
+
+
+def _diagnose(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
+    _judging(verb)
+    _choosing(verb)
+    _facts(verb)
+
+
+def _list(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
+    verb.add_argument(
+        "--sort", choices=SORTS, default="name", metavar="COLUMN", help=f"by {', '.join(SORTS)}"
+    )
+    verb.add_argument("--reverse", action="store_true", help="the other way round")
+    _judging(verb)
+    _choosing(verb)
+    _facts(verb)
+
+
+def _get(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="+", help="name or namespace/name")
+    verb.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "wide", "json", "yaml", "name"),
+        default="text",
+        help="how to show it",
+    )
+    verb.add_argument("--show-operation", action="store_true", help="what the last sync did to each resource")
+    _facts(verb)
+
+
+def _explain(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("name", metavar="RULE|CAUSE", nargs="?", help="none lists them all")
+    _common(verb)
+
+
+def _completion(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("shell", choices=("bash", "zsh", "fish"), help="source <(whysync completion bash)")
+    _common(verb)
+
+
+_Build = Callable[[argparse.ArgumentParser], None]
+_VERBS: tuple[tuple[str, str, _Build], ...] = (
+    ("diagnose", "say why apps are not Synced and Healthy, and what fixes it", _diagnose),
+    ("list", "list apps as argocd does, with the cause of each", _list),
+    ("get", "show one app as argocd app get does", _get),
+    ("explain", "the page of a rule or a cause", _explain),
+    ("completion", "print a completion script for a shell", _completion),
+)
+
+
+def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> None:
+    """`WHYSYNC_FAIL_ON=critical` is `--fail-on critical`: a default, which a flag on the line overrides."""
+    for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
+        name = next((flag for flag in action.option_strings if flag.startswith("--")), None)
+        if name is None or name == "--help":
+            continue
+        value = env.get("WHYSYNC_" + name[2:].replace("-", "_").upper())
+        if not value:
+            continue
+        if isinstance(action.default, bool):
+            action.default = value.lower() not in ("0", "false", "no", "off")
+        elif isinstance(action.default, int):
+            action.default = int(value) if value.isdecimal() else action.default
+        elif action.choices is not None and value not in action.choices:
+            raise UsageError(
+                what=f"WHYSYNC_{name[2:].replace('-', '_').upper()} is {value!r}",
+                why=f"it must be one of {', '.join(map(str, action.choices))}",
+                next=f"unset it, or give {name}",
+            )
+        else:
+            action.default = [value] if isinstance(action.default, list) or name[2:] in FILTERS else value

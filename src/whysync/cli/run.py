@@ -1,0 +1,167 @@
+"""Runs one verb: reads the facts, calls the app, writes the report to standard output."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from whysync.cli.exits import Exit, exit_of
+from whysync.cli.parser import parser
+from whysync.errors import WhysyncError
+from whysync.reports.screen import Screen
+
+
+def run(arguments: Sequence[str]) -> int:
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except WhysyncError as error:
+        _complain(error)
+        return Exit.ERROR
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted\n")
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has gone: that is its right, and no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _complain(error: WhysyncError) -> None:
+    screen = _screen(sys.stderr.isatty() and "NO_COLOR" not in os.environ)
+    sys.stderr.write(f"{screen.paint('whysync:', 'bold', 'red')} {error.what}\n")
+    if error.why:
+        sys.stderr.write(f"  why    {error.why}\n")
+    if error.next:
+        sys.stderr.write(f"  next   {error.next}\n")
+
+
+def _screen(color: bool) -> Screen:
+    encoding = (sys.stdout.encoding or "ascii").lower()
+    return Screen(
+        width=shutil.get_terminal_size((80, 24)).columns
+        if sys.stdout.isatty() or "COLUMNS" in os.environ
+        else 100,
+        color=color,
+        unicode=encoding.startswith("utf"),
+    )
+
+
+def _run(arguments: Sequence[str]) -> int:
+    top = parser()
+    if not arguments or list(arguments) == ["help"]:
+        top.print_help()
+        return Exit.OK if arguments else Exit.ERROR
+    if arguments[0] == "help":
+        arguments = [*arguments[1:], "--help"]
+    options = top.parse_args(arguments)
+    logging.basicConfig(
+        level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(getattr(options, "verbose", 0), 2)],
+        format="%(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    color = not options.no_color and "NO_COLOR" not in os.environ and _wants_color()
+    return _VERBS[options.verb](options, _screen(color))
+
+
+def _wants_color() -> bool:
+    return "FORCE_COLOR" in os.environ or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync import app
+    from whysync.cli.choose import chosen, chosen_by_column, facts
+    from whysync.diagnosis.finding import Severity
+    from whysync.reports import fleet, json_v1, markdown, terminal
+
+    cases = chosen(app.cases(facts(options), options.apps), options)
+    report = app.diagnose(cases)
+    report = chosen_by_column(report, options)
+    match options.output:
+        case "json":
+            text = json_v1.as_json(json_v1.report_v1(report))
+        case "yaml":
+            text = json_v1.as_yaml(json_v1.report_v1(report))
+        case "markdown":
+            text = markdown.render(report)
+        case "name":
+            text = fleet.names(report)
+        case form:
+            text = terminal.render(report, screen, wide=form == "wide")
+    sys.stdout.write(text)
+    if options.exit_zero:
+        return Exit.OK
+    return exit_of(report, fail_on=Severity(options.fail_on))
+
+
+def _list(options: argparse.Namespace, screen: Screen) -> int:
+    import dataclasses
+
+    from whysync import app
+    from whysync.cli.choose import chosen, chosen_by_column, facts
+    from whysync.contracts.yaml import dump
+    from whysync.diagnosis.finding import Severity
+    from whysync.reports import fleet, json_v1
+
+    report = app.diagnose(chosen(app.cases(facts(options)), options))
+    report = chosen_by_column(report, options)
+    ordered = sorted(report.apps, key=fleet.sort_key(options.sort), reverse=options.reverse)
+    report = dataclasses.replace(report, apps=tuple(ordered))
+    match options.output:
+        case "json":
+            text = json_v1.indented(fleet.as_object(report))
+        case "yaml":
+            text = dump(fleet.as_object(report))
+        case "markdown":
+            text = fleet.as_markdown(report)
+        case "name":
+            text = fleet.names(report)
+        case form:
+            text = fleet.render(report, screen, wide=form == "wide")
+    sys.stdout.write(text)
+    if options.exit_zero:
+        return Exit.OK
+    return exit_of(report, fail_on=Severity(options.fail_on))
+
+
+def _get(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync import app
+    from whysync.cli.choose import facts
+    from whysync.reports import one_app
+
+    cases = app.cases(facts(options), options.apps)
+    sys.stdout.write(
+        one_app.render(cases, screen, form=options.output, show_operation=options.show_operation)
+    )
+    return Exit.OK
+
+
+def _explain(options: argparse.Namespace, _: Screen) -> int:
+    from whysync import app
+
+    if options.name is None:
+        sys.stdout.write(app.index_of_rules())
+    else:
+        sys.stdout.write("\n".join(app.explained(options.name)))
+    return Exit.OK
+
+
+def _completion(options: argparse.Namespace, _: Screen) -> int:
+    from whysync.cli.completion import script
+
+    sys.stdout.write(script(options.shell))
+    return Exit.OK
+
+
+_VERBS = {
+    "diagnose": _diagnose,
+    "list": _list,
+    "get": _get,
+    "explain": _explain,
+    "completion": _completion,
+}

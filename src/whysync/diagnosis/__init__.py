@@ -1,0 +1,33 @@
+"""The words of a diagnosis: Case, Symptom, Rule, Finding, Evidence, Fix; and what runs the rules."""
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.evidence import Evidence, cite, cite_line
+from whysync.diagnosis.finding import Confidence, Finding, Severity
+from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
+from whysync.diagnosis.reported import Reported
+from whysync.diagnosis.rule import Fact, Rule, rule
+from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
+
+__all__ = [
+    "Add",
+    "Case",
+    "Confidence",
+    "Drift",
+    "Evidence",
+    "Fact",
+    "Finding",
+    "Fix",
+    "FixKind",
+    "Remove",
+    "Reported",
+    "Rule",
+    "Set",
+    "Severity",
+    "Side",
+    "Symptom",
+    "SymptomKind",
+    "cite",
+    "cite_line",
+    "rule",
+]

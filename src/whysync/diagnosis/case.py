@@ -1,0 +1,241 @@
+"""All that is known of one Application at one instant. Rules ask it questions by name.
+
+A Case is never changed: what it answers follows from the facts that it was made of. `now` and the
+version of Argo CD are among them, so the same facts give the same answers at any time.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TypeVar
+
+from whysync.contracts.application import (
+    Application,
+    OperationState,
+    ResourceResult,
+    ResourceRow,
+)
+from whysync.contracts.decode import decode
+from whysync.contracts.event import Event
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.project import AppProject
+from whysync.contracts.ref import Key, Ref
+from whysync.contracts.snapshot import Gap, Head, Log
+from whysync.contracts.tree import fields
+from whysync.diagnosis.drift import Drift, drifts_of
+from whysync.diagnosis.pods import PodStory, stories_of
+from whysync.diagnosis.reported import Reported, reported_in
+from whysync.diagnosis.rule import Fact
+from whysync.diagnosis.symptom import Symptom
+from whysync.diagnosis.symptoms import symptoms_of
+from whysync.diagnosis.world import World
+
+F = TypeVar("F")
+
+
+class Case:
+    def __init__(self, world: World, application: Manifest, app: Application) -> None:
+        self.world = world
+        self.application = application
+        self.app = app
+
+    # --- the facts -------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> datetime:
+        return self.world.now
+
+    @property
+    def argocd_version(self) -> str:
+        return self.world.snapshot.argocd_version
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        return self.world.gaps
+
+    @cached_property
+    def desired(self) -> tuple[Manifest, ...]:
+        return self.world.snapshot.desired.get(self.app.qualified_name, ())
+
+    @cached_property
+    def desired_by_key(self) -> dict[Key, Manifest]:
+        """Under the key that Argo CD gives them: without a namespace of their own, the destination's."""
+        found: dict[Key, Manifest] = {}
+        for manifest in self.desired:
+            found[manifest.key] = manifest
+            if not manifest.ref.namespace:
+                found.setdefault(manifest.key._replace(namespace=self.destination_namespace), manifest)
+        return found
+
+    @property
+    def destination_namespace(self) -> str:
+        return self.app.spec.destination.namespace
+
+    @cached_property
+    def project_manifest(self) -> Manifest | None:
+        named = [p for p in self.world.snapshot.projects if p.ref.name == self.app.project]
+        return next((p for p in named if p.ref.namespace == self.app.namespace), named[0] if named else None)
+
+    @cached_property
+    def project(self) -> AppProject | None:
+        return decode(self.project_manifest.body, AppProject)[0] if self.project_manifest else None
+
+    def settings(self, name: str) -> Manifest | None:
+        """One of Argo CD's ConfigMaps, such as `argocd-cm`."""
+        return next((s for s in self.world.snapshot.settings if s.ref.name == name), None)
+
+    def has(self, fact: Fact) -> bool:
+        snapshot = self.world.snapshot
+        match fact:
+            case Fact.APPLICATION:
+                return True
+            case Fact.DESIRED:
+                return bool(self.desired)
+            case Fact.LIVE:
+                return bool(snapshot.live)
+            case Fact.EVENTS:
+                return bool(snapshot.events)
+            case Fact.LOGS:
+                return bool(snapshot.logs)
+            case Fact.PROJECT:
+                return self.project is not None
+            case Fact.SETTINGS:
+                return self.settings("argocd-cm") is not None
+            case Fact.POLICY:
+                return self.settings("argocd-rbac-cm") is not None
+            case Fact.GIT:
+                return bool(snapshot.heads)
+
+    # --- what Argo CD says -----------------------------------------------------------------------
+
+    @property
+    def operation(self) -> OperationState | None:
+        return self.app.status.operation_state
+
+    @cached_property
+    def rows(self) -> dict[Key, ResourceRow]:
+        return {row.key: row for row in self.app.status.resources}
+
+    @cached_property
+    def results(self) -> tuple[ResourceResult, ...]:
+        result = self.operation.sync_result if self.operation else None
+        return result.resources if result else ()
+
+    @property
+    def is_automated(self) -> bool:
+        automated = self.app.spec.sync_policy.automated
+        return automated is not None and automated.enabled is not False
+
+    @property
+    def heals_itself(self) -> bool:
+        automated = self.app.spec.sync_policy.automated
+        return self.is_automated and automated is not None and automated.self_heal
+
+    @property
+    def prunes(self) -> bool:
+        automated = self.app.spec.sync_policy.automated
+        return self.is_automated and automated is not None and automated.prune
+
+    def has_sync_option(self, option: str) -> bool:
+        return option in self.app.spec.sync_policy.sync_options
+
+    def age(self, instant: datetime | None) -> timedelta | None:
+        return None if instant is None else self.now - instant
+
+    # --- the objects -----------------------------------------------------------------------------
+
+    def live_of(self, key: Key) -> Manifest | None:
+        """The live object of that name; an object without a namespace is looked for in the destination's."""
+        for wanted in (key, key._replace(namespace=self.destination_namespace), key._replace(namespace="")):
+            found = self.world.live_by_key.get(wanted)
+            if found:
+                return found[0]
+        return None
+
+    def desired_of(self, key: Key) -> Manifest | None:
+        return self.desired_by_key.get(key) or self.desired_by_key.get(key._replace(namespace=""))
+
+    def live_named(self, kind: str, namespace: str, name: str) -> Manifest | None:
+        """By kind alone, where the text at hand does not tell the API group."""
+        for key, found in self.world.live_by_key.items():
+            if key.kind == kind and key.name == name and key.namespace in ("", namespace):
+                return found[0]
+        return None
+
+    def owned_by(self, ref: Ref) -> tuple[Manifest, ...]:
+        return tuple(self.world.children_by_owner.get((ref.namespace, ref.kind, ref.name), ()))
+
+    def is_part(self, ref: Ref) -> bool:
+        """Does an event about this object concern this app: a row, or something that bears a row's name?
+
+        With one Application at hand, all that happens in its namespace does.
+        """
+        if len(self.world.decoded) == 1 and ref.namespace in ("", self.destination_namespace):
+            return True
+        return any(
+            ref.namespace == row.namespace
+            and (ref.name == row.name if ref.kind == row.kind else ref.name.startswith(f"{row.name}-"))
+            for row in self.app.status.resources
+        )
+
+    def events_about(self, ref: Ref) -> tuple[tuple[Manifest, Event], ...]:
+        return tuple(self.world.events_by_object.get((ref.namespace, ref.kind, ref.name), ()))
+
+    def logs_of(self, ref: Ref) -> tuple[Log, ...]:
+        return tuple(self.world.logs_by_pod.get((ref.namespace, ref.name), ()))
+
+    def pods_of(self, ref: Ref) -> tuple[PodStory, ...]:
+        """The Pods below a workload, with what each container went through: the worst first."""
+        return stories_of(self, ref)
+
+    def autoscaler_of(self, ref: Ref) -> Manifest | None:
+        """The live object that scales this workload: an HPA, a KEDA ScaledObject, another `*Autoscaler`."""
+        for manifest in self.world.snapshot.live:
+            if manifest.ref.namespace != ref.namespace or not _scales(manifest):
+                continue
+            target = manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef")
+            named = fields(target)
+            if named.get("name") == ref.name and named.get("kind", ref.kind) == ref.kind:
+                return manifest
+        return None
+
+    # --- what follows ----------------------------------------------------------------------------
+
+    @cached_property
+    def symptoms(self) -> tuple[Symptom, ...]:
+        return symptoms_of(self)
+
+    @cached_property
+    def symptom_ids(self) -> frozenset[str]:
+        return frozenset(symptom.id for symptom in self.symptoms)
+
+    @cached_property
+    def drifts(self) -> tuple[Drift, ...]:
+        """Every field in which Git and the cluster differ, of the resources that Argo CD calls OutOfSync."""
+        return drifts_of(self)
+
+    def drifts_at(self, pointer: str) -> tuple[Drift, ...]:
+        return tuple(drift for drift in self.drifts if drift.pointer == pointer)
+
+    @cached_property
+    def reported(self) -> tuple[Reported, ...]:
+        """Every failure that some text names, each once, with all the places that say it."""
+        return reported_in(self)
+
+    def failures(self, kind: type[F]) -> tuple[Reported[F], ...]:
+        return tuple(r for r in self.reported if isinstance(r.failure, kind))
+
+    def head_of(self, repo: str, revision: str) -> Head | None:
+        for head in self.world.snapshot.heads:
+            if same_repo(head.repo, repo) and head.revision == (revision or "HEAD"):
+                return head
+        return None
+
+
+def same_repo(one: str, other: str) -> bool:
+    return one.rstrip("/").removesuffix(".git").lower() == other.rstrip("/").removesuffix(".git").lower()
+
+
+def _scales(manifest: Manifest) -> bool:
+    return manifest.ref.kind.endswith("Autoscaler") or manifest.ref.kind == "ScaledObject"

@@ -1,0 +1,98 @@
+"""The plain difference of two trees, field by field.
+
+It knows nothing of defaults, ignore rules or normalisation: it is the raw difference between what Git
+says and what the cluster holds, in which a cause is sought when Argo CD shows a resource OutOfSync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from whysync.contracts import pointer as pointers
+from whysync.contracts.tree import MISSING, Json, Missing, Object
+
+# What identifies an element of a list, the most telling first.
+_KEYS = ("name", "mountPath", "containerPort", "port", "key", "secretKey", "type", "ip", "topologyKey", "uid")
+
+
+class Difference(NamedTuple):
+    """`pointer` leads into the live object where the field is there, else into the desired one."""
+
+    pointer: str
+    wanted: Json | Missing
+    found: Json | Missing
+
+
+def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Difference]:
+    """Walks with a stack of its own: a hostile tree may be deeper than Python's."""
+    stack: list[tuple[Json, Json, str]] = [(desired, live, pointer)]
+    while stack:
+        wanted, found, at = stack.pop()
+        if same(wanted, found):
+            continue
+        if isinstance(wanted, dict) and isinstance(found, dict):
+            pairs = list(_of_maps(wanted, found, at))
+        elif isinstance(wanted, list) and isinstance(found, list):
+            pairs = list(_of_lists(wanted, found, at))
+        else:
+            yield Difference(at, wanted, found)
+            continue
+        for one, other, below in reversed(pairs):
+            if isinstance(one, Missing) or isinstance(other, Missing):
+                yield Difference(below, one, other)
+            else:
+                stack.append((one, other, below))
+
+
+_Pair = tuple[Json | Missing, Json | Missing, str]
+
+
+def _of_maps(wanted: Object, found: Object, at: str) -> Iterator[_Pair]:
+    for key in sorted(wanted.keys() | found.keys()):
+        yield wanted.get(key, MISSING), found.get(key, MISSING), pointers.child(at, key)
+
+
+def _of_lists(wanted: list[Json], found: list[Json], at: str) -> Iterator[_Pair]:
+    key = _common_key(wanted, found)
+    if key is None:
+        for index in range(max(len(wanted), len(found))):
+            yield _nth(wanted, index), _nth(found, index), pointers.child(at, index)
+        return
+    theirs = {_key_value(item, key): index for index, item in enumerate(found)}
+    for index, item in enumerate(wanted):
+        place = theirs.pop(_key_value(item, key), None)
+        if place is None:
+            yield item, MISSING, pointers.child(at, index)
+        else:
+            yield item, found[place], pointers.child(at, place)
+    for place in theirs.values():
+        yield MISSING, found[place], pointers.child(at, place)
+
+
+def _common_key(wanted: list[Json], found: list[Json]) -> str | None:
+    """A field that every element of both lists has, with no value twice in one of them."""
+    for key in _KEYS:
+        values = [[_key_value(item, key) for item in side] for side in (wanted, found)]
+        if all(None not in side and len(set(side)) == len(side) for side in values) and any(values):
+            return key
+    return None
+
+
+def _key_value(item: Json, key: str) -> str | int | None:
+    value = item.get(key) if isinstance(item, dict) else None
+    return value if isinstance(value, str | int) else None
+
+
+def _nth(side: list[Json], index: int) -> Json | Missing:
+    return side[index] if index < len(side) else MISSING
+
+
+def same(one: Json, other: Json) -> bool:
+    """Equal as JSON: Python calls `1` and `True` equal, an API server does not."""
+    try:
+        if one != other:
+            return False
+        return isinstance(one, bool) == isinstance(other, bool) if not isinstance(one, dict | list) else True
+    except RecursionError:
+        return False

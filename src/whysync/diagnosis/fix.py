@@ -1,0 +1,94 @@
+"""A fix is data: what to change, where, and what it costs. `fixes/` turns it into text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object
+
+
+class FixKind(StrEnum):
+    APPLICATION = "application"
+    PROJECT = "project"
+    MANIFEST = "manifest"
+    SETTINGS = "settings"
+    POLICY = "policy"
+    COMMAND = "command"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Set:
+    """Put `value` at `pointer`, making the maps on the way."""
+
+    pointer: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remove:
+    pointer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Add:
+    """Append `value` to the list at `pointer`, unless it is in there already."""
+
+    pointer: str
+    value: Json
+
+
+Edit = Set | Remove | Add
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """One way out. Exactly one of `edits`, `create`, `line` and `commands` says what it does.
+
+    `edits` change the object `target`; `create` is a new object for Git; `line` is added to `policy.csv`.
+    """
+
+    title: str
+    kind: FixKind
+    target: Ref | None = None
+    edits: tuple[Edit, ...] = ()
+    create: Object | None = None
+    line: str = ""
+    commands: tuple[str, ...] = ()
+    risk: str = ""
+    destroys: tuple[str, ...] = ()
+
+    @staticmethod
+    def remove(ref: Ref, *pointers: str, title: str, risk: str = "") -> Fix:
+        """Delete fields from a manifest in Git."""
+        edits = tuple(Remove(pointer=pointer) for pointer in pointers)
+        return Fix(title=title, kind=FixKind.MANIFEST, target=ref, edits=edits, risk=risk)
+
+    @staticmethod
+    def change(ref: Ref, *edits: Edit, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
+        """Edit a manifest in Git."""
+        return Fix(title=title, kind=FixKind.MANIFEST, target=ref, edits=edits, risk=risk, destroys=destroys)
+
+    @staticmethod
+    def application(ref: Ref, *edits: Edit, title: str, risk: str = "") -> Fix:
+        return Fix(title=title, kind=FixKind.APPLICATION, target=ref, edits=edits, risk=risk)
+
+    @staticmethod
+    def project(ref: Ref, *edits: Edit, title: str, risk: str = "") -> Fix:
+        return Fix(title=title, kind=FixKind.PROJECT, target=ref, edits=edits, risk=risk)
+
+    @staticmethod
+    def new(manifest: Object, *, title: str, risk: str = "") -> Fix:
+        """A small new object, to be committed to Git."""
+        return Fix(title=title, kind=FixKind.MANIFEST, create=manifest, risk=risk)
+
+    @staticmethod
+    def policy(line: str, *, title: str, risk: str = "") -> Fix:
+        """One more line of `policy.csv` in `argocd-rbac-cm`."""
+        return Fix(title=title, kind=FixKind.POLICY, line=line, risk=risk)
+
+    @staticmethod
+    def run(*commands: str, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
+        """Commands for a person to run, in order."""
+        return Fix(title=title, kind=FixKind.COMMAND, commands=commands, risk=risk, destroys=destroys)

@@ -1,0 +1,126 @@
+"""What the Pods below a workload went through: the way from an app to the last line of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.contracts.snapshot import Log
+from whysync.contracts.tree import fields, integer, items, text
+from whysync.semantics.messages import LogFailure, log_failure
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_DEEPEST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerStory:
+    """One container. `pointer` leads to its entry in the Pod's status."""
+
+    name: str
+    pointer: str
+    init: bool
+    restarts: int
+    waiting: str
+    waiting_message: str
+    exit_code: int | None
+    exit_reason: str
+    exit_message: str
+    image: str
+
+    @property
+    def is_failing(self) -> bool:
+        return bool(self.waiting and self.waiting not in _PATIENT) or self.exit_code not in (None, 0)
+
+
+# Waiting for these is the normal way up.
+_PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodStory:
+    pod: Manifest
+    containers: tuple[ContainerStory, ...]
+    logs: tuple[Log, ...]
+
+    @property
+    def failing(self) -> tuple[ContainerStory, ...]:
+        return tuple(container for container in self.containers if container.is_failing)
+
+    def log_of(self, container: ContainerStory) -> Log | None:
+        """The log that tells how it ended: of the run before, where the present one has not failed yet."""
+        own = [log for log in self.logs if log.container == container.name]
+        return next((log for log in own if log.previous), own[0] if own else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastWord:
+    """The line of a log that names the root cause."""
+
+    log: Log
+    failure: LogFailure
+
+
+def stories_of(case: Case, ref: Ref) -> tuple[PodStory, ...]:
+    stories = [
+        PodStory(pod=pod, containers=tuple(_containers(pod)), logs=case.logs_of(pod.ref))
+        for pod in _pods_below(case, ref)
+    ]
+    return tuple(sorted(stories, key=lambda story: (-len(story.failing), story.pod.ref)))
+
+
+def last_word(logs: tuple[Log, ...]) -> LastWord | None:
+    """What the logs name as the root cause; the run before the present one speaks first."""
+    for log in sorted(logs, key=lambda log: not log.previous):
+        failure = log_failure(log.lines)
+        if failure is not None:
+            return LastWord(log=log, failure=failure)
+    return None
+
+
+def logs_below(case: Case, ref: Ref) -> tuple[Log, ...]:
+    """The logs of a workload's Pods; where the Pods are unknown, of those that bear its name."""
+    pods = {pod.ref.name for pod in _pods_below(case, ref)}
+    return tuple(
+        log
+        for log in case.world.snapshot.logs
+        if log.namespace == (ref.namespace or log.namespace)
+        and (log.pod in pods or (not pods and (log.pod == ref.name or log.pod.startswith(f"{ref.name}-"))))
+    )
+
+
+def _pods_below(case: Case, ref: Ref, depth: int = 0) -> Iterator[Manifest]:
+    if ref.kind == "Pod":
+        pod = case.live_of(ref.key)
+        if pod is not None:
+            yield pod
+        return
+    if depth < _DEEPEST:
+        for child in case.owned_by(ref):
+            yield from _pods_below(case, child.ref, depth + 1)
+
+
+def _containers(pod: Manifest) -> Iterator[ContainerStory]:
+    for group, init in (("initContainerStatuses", True), ("containerStatuses", False)):
+        for index, raw in enumerate(items(pod.status.get(group))):
+            status = fields(raw)
+            state, last = fields(status.get("state")), fields(status.get("lastState"))
+            waiting = fields(state.get("waiting"))
+            ended = fields(state.get("terminated")) or fields(last.get("terminated"))
+            yield ContainerStory(
+                name=text(status.get("name")),
+                pointer=f"/status/{group}/{index}",
+                init=init,
+                restarts=integer(status.get("restartCount")),
+                waiting=text(waiting.get("reason")),
+                waiting_message=text(waiting.get("message")),
+                exit_code=integer(ended.get("exitCode")) if ended else None,
+                exit_reason=text(ended.get("reason")),
+                exit_message=text(ended.get("message")),
+                image=text(status.get("image")),
+            )

@@ -1,0 +1,82 @@
+"""What a diagnosis comes to: one `AppReport` per Application, and causes that many of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.snapshot import Gap
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.symptom import Side, Symptom
+
+
+class SyncSafety(StrEnum):
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    text: str
+    refs: tuple[Ref, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    """Is it safe to sync now? `unknown` says why it could not be told."""
+
+    sync: SyncSafety
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    rule: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crashed:
+    rule: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppReport:
+    case: Case
+    side: Side
+    findings: tuple[Finding, ...]
+    unexplained: tuple[Symptom, ...]
+    safety: Safety
+    gaps: tuple[Gap, ...]
+    skipped: tuple[Skipped, ...]
+    crashed: tuple[Crashed, ...]
+
+    @property
+    def name(self) -> str:
+        return self.case.app.name
+
+    @property
+    def first(self) -> Finding | None:
+        return self.findings[0] if self.findings else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """One cause that several Applications share, with the one fix for all of them where there is one."""
+
+    cause: str
+    rule: str
+    apps: tuple[str, ...]
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    apps: tuple[AppReport, ...]
+    groups: tuple[Group, ...]
+    unread: tuple[Gap, ...] = ()

@@ -1,0 +1,32 @@
+"""From the words of an error (`Deployment.apps "api"`) to the object that the Case knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.contracts.ref import Ref
+from whysync.semantics.messages import Named
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+
+def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
+    """The resource that a text names, completed by what the Case knows; else the one it was said of.
+
+    Where a text names nothing at all, the Application itself is what it is about.
+    """
+    if said_of is not None and (not named.name or named.name == said_of.name):
+        return said_of
+    if not named.name:
+        return said_of or case.application.ref
+    for key in (*case.rows, *case.desired_by_key, *case.world.live_by_key):
+        if key.name == named.name and (not named.kind or key.kind == named.kind):
+            if not named.namespace or key.namespace == named.namespace:
+                return Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
+    return Ref(
+        group=named.group,
+        kind=named.kind or named.resource or "object",
+        namespace=named.namespace,
+        name=named.name,
+    )

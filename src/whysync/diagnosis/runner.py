@@ -1,0 +1,122 @@
+"""Runs the rules on a Case and puts their findings in order: root causes first, what follows below."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterable
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.report import AppReport, Crashed, Group, Reason, Safety, Skipped, SyncSafety
+from whysync.diagnosis.rule import Rule
+from whysync.diagnosis.symptom import Side, Symptom
+
+log = logging.getLogger(__name__)
+
+# What stops Argo CD from looking comes before what it would see.
+_ORDER_OF_SIDES = (Side.COMPARE, Side.APPLY, Side.DRIFT, Side.HEALTH, Side.FRESH, Side.NONE)
+
+
+def diagnose(case: Case, rules: Iterable[Rule]) -> AppReport:
+    found: list[Finding] = []
+    skipped: list[Skipped] = []
+    crashed: list[Crashed] = []
+    for rule in rules:
+        unmet = sorted(fact.value for fact in rule.needs if not case.has(fact))
+        if unmet:
+            skipped.append(Skipped(rule=rule.id, needs=tuple(unmet)))
+            continue
+        try:
+            found += _signed(rule, rule.check(case))
+        except Exception as problem:  # one rule must not silence the others
+            log.debug("rule %s crashed on %s", rule.id, case.app.name, exc_info=True)
+            crashed.append(Crashed(rule=rule.id, error=f"{type(problem).__name__}: {problem}"))
+    findings = in_order(linked(found))
+    explained = explained_by(findings, case.symptoms)
+    return AppReport(
+        case=case,
+        side=_side(findings, case.symptoms),
+        findings=findings,
+        unexplained=tuple(symptom for symptom in case.symptoms if symptom.id not in explained),
+        safety=Safety(
+            sync=SyncSafety.UNKNOWN,
+            reasons=(Reason(text="this version does not try the sync on a model of the cluster"),),
+        ),
+        gaps=case.gaps,
+        skipped=tuple(skipped),
+        crashed=tuple(crashed),
+    )
+
+
+def _signed(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
+    signed: list[Finding] = []
+    for finding in findings:
+        id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
+        if any(other.id == id for other in signed):
+            id = f"{id}#{len(signed)}"
+        signed.append(dataclasses.replace(finding, id=id, rule=rule.id, cause=rule.cause, side=rule.side))
+    return signed
+
+
+def linked(findings: list[Finding]) -> list[Finding]:
+    """`because` names symptoms; `caused_by` names the findings that explain them."""
+    by_symptom: dict[str, list[str]] = {}
+    for finding in findings:
+        for symptom in finding.explains:
+            by_symptom.setdefault(symptom, []).append(finding.id)
+    out: list[Finding] = []
+    for finding in findings:
+        causes = sorted(
+            {id for symptom in finding.because for id in by_symptom.get(symptom, ())} - {finding.id}
+        )
+        out.append(dataclasses.replace(finding, caused_by=tuple(causes)))
+    return out
+
+
+def in_order(findings: list[Finding]) -> tuple[Finding, ...]:
+    """The first is the root cause that whysync would bet on."""
+
+    def rank(finding: Finding) -> tuple[object, ...]:
+        return (
+            bool(finding.caused_by),
+            -finding.severity.weight if finding.severity.weight == 0 else 0,
+            _ORDER_OF_SIDES.index(finding.side),
+            -finding.confidence.weight,
+            -finding.severity.weight,
+            -len(finding.explains),
+            finding.cause,
+            finding.id,
+        )
+
+    return tuple(sorted(findings, key=rank))
+
+
+def explained_by(findings: Iterable[Finding], symptoms: Iterable[Symptom]) -> frozenset[str]:
+    """What the findings explain, and what only echoes an explained symptom."""
+    explained = {id for finding in findings for id in finding.explains}
+    waiting = [symptom for symptom in symptoms if symptom.id not in explained]
+    while True:
+        echoes = [s for s in waiting if s.id not in explained and not explained.isdisjoint(s.because)]
+        if not echoes:
+            return frozenset(explained)
+        explained.update(symptom.id for symptom in echoes)
+
+
+def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
+    if findings:
+        return findings[0].side
+    sides = {symptom.side for symptom in symptoms}
+    return next((side for side in _ORDER_OF_SIDES if side in sides), Side.NONE)
+
+
+def groups_of(reports: Iterable[AppReport]) -> tuple[Group, ...]:
+    """The causes that whysync would bet on, each with all the Applications it explains; the largest first."""
+    apps: dict[tuple[str, str], list[str]] = {}
+    for report in reports:
+        if report.first is not None:
+            apps.setdefault((report.first.cause, report.first.rule), []).append(
+                report.case.app.qualified_name
+            )
+    groups = [Group(cause=cause, rule=rule, apps=tuple(names)) for (cause, rule), names in apps.items()]
+    return tuple(sorted(groups, key=lambda group: (-len(group.apps), group.cause, group.rule)))

@@ -1,0 +1,132 @@
+"""The texts in which Argo CD and Kubernetes say what went wrong, and where each of them stands.
+
+The most telling place comes first: a resource's own result, then conditions, the operation's message,
+health messages, events, and at last the logs of Argo CD itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.contracts.snapshot import Log
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+FAILED_PHASES = frozenset({"Failed", "Error"})
+_ARGOCD_PODS = ("argocd-", "openshift-gitops-")
+_LOUD = (
+    "level=error",
+    "level=fatal",
+    "level=warning",
+    "FATA[",
+    "ERRO[",
+    "rpc error",
+    "panic:",
+    "Skipping auto-sync",
+)
+_MOST_LOG_LINES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    text: str
+    symptom: str
+    ref: Ref | None = None
+    manifest: Manifest | None = None
+    pointer: str = ""
+    log: Log | None = None
+    line: int = 0
+
+
+def texts_of(case: Case) -> Iterator[Spoken]:
+    yield from _results(case)
+    yield from _conditions(case)
+    yield from _operation(case)
+    yield from _row_health(case)
+    yield from _events(case)
+    yield from _argocd_logs(case)
+
+
+def _results(case: Case) -> Iterator[Spoken]:
+    for index, result in enumerate(case.results):
+        if result.message and (result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES):
+            yield Spoken(
+                text=result.message,
+                symptom=f"result:{result.key}",
+                ref=result.ref,
+                manifest=case.application,
+                pointer=f"/status/operationState/syncResult/resources/{index}/message",
+            )
+
+
+def _conditions(case: Case) -> Iterator[Spoken]:
+    for index, condition in enumerate(case.app.status.conditions):
+        if condition.message:
+            yield Spoken(
+                text=condition.message,
+                symptom=f"condition:{condition.type}:{index}",
+                manifest=case.application,
+                pointer=f"/status/conditions/{index}/message",
+            )
+
+
+def _operation(case: Case) -> Iterator[Spoken]:
+    operation = case.operation
+    if operation is not None and operation.message and operation.phase != "Succeeded":
+        yield Spoken(
+            text=operation.message,
+            symptom="operation",
+            manifest=case.application,
+            pointer="/status/operationState/message",
+        )
+
+
+def _row_health(case: Case) -> Iterator[Spoken]:
+    for index, row in enumerate(case.app.status.resources):
+        if row.health is not None and row.health.message and row.health.status != "Healthy":
+            yield Spoken(
+                text=row.health.message,
+                symptom=f"unhealthy:{row.key}",
+                ref=row.ref,
+                manifest=case.application,
+                pointer=f"/status/resources/{index}/health/message",
+            )
+
+
+def _events(case: Case) -> Iterator[Spoken]:
+    for manifest, event in case.world.events:
+        if event.type == "Normal" or not event.says or not case.is_part(event.about):
+            continue
+        yield Spoken(
+            text=event.says,
+            symptom=f"event:{manifest.ref.place}",
+            ref=event.about,
+            manifest=manifest,
+            pointer="/message" if event.message else "/note",
+        )
+
+
+def _argocd_logs(case: Case) -> Iterator[Spoken]:
+    """Only loud lines, and only those that do not name another Application."""
+    for log in case.world.snapshot.logs:
+        if not log.pod.startswith(_ARGOCD_PODS):
+            continue
+        loud = [
+            (number, line)
+            for number, line in enumerate(log.lines, start=1)
+            if any(mark in line for mark in _LOUD) or len(log.lines) == 1
+        ]
+        for number, line in loud[-_MOST_LOG_LINES:]:
+            if _names_another_app(line, case.app.name):
+                continue
+            yield Spoken(text=line, symptom=f"log:{log.pod}/{log.container}:{number}", log=log, line=number)
+
+
+def _names_another_app(line: str, name: str) -> bool:
+    plain = line.replace('"', "")
+    return "application=" in plain and f"application={name}" not in plain and f"/{name}" not in plain

@@ -1,0 +1,233 @@
+"""Reads the symptoms off a Case: conditions, the operation, rows, health, Git heads, events, logs.
+
+Nothing is guessed here. A symptom that only repeats another one says so (`because`), so that explaining
+the other explains it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from whysync.contracts.application import OperationState, ResourceRow
+from whysync.contracts.tree import text
+from whysync.diagnosis.spoken import FAILED_PHASES, texts_of
+from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
+from whysync.semantics.messages import Unknown, understand
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+# Conditions that do not speak of comparing.
+_SIDE_OF_CONDITION = {
+    "SyncError": Side.APPLY,
+    "DeletionError": Side.APPLY,
+    "SharedResourceWarning": Side.DRIFT,
+    "RepeatedResourceWarning": Side.DRIFT,
+    "ExcludedResourceWarning": Side.DRIFT,
+    "OrphanedResourceWarning": Side.DRIFT,
+}
+_QUIET_HEALTH = frozenset({"", "Healthy", "Missing"})
+
+
+def symptoms_of(case: Case) -> tuple[Symptom, ...]:
+    found = [
+        *_conditions(case),
+        *_operation(case),
+        *_results(case),
+        *_rows(case),
+        *_health(case),
+        *_behind(case),
+        *_spoken_only(case),
+    ]
+    return tuple({symptom.id: symptom for symptom in found}.values())
+
+
+def _symptom(id: str, kind: SymptomKind, text: str, **more: object) -> Symptom:
+    return Symptom(id=id, kind=kind, text=text, **{"side": SIDE_OF_KIND[kind], **more})  # pyright: ignore[reportArgumentType]
+
+
+def _conditions(case: Case) -> Iterator[Symptom]:
+    operation = case.operation
+    for index, condition in enumerate(case.app.status.conditions):
+        echoes = (
+            operation is not None
+            and bool(operation.message)
+            and condition.type == "SyncError"
+            and operation.message in condition.message
+        )
+        yield _symptom(
+            f"condition:{condition.type}:{index}",
+            SymptomKind.CONDITION,
+            f"{condition.type}: {condition.message}",
+            side=_SIDE_OF_CONDITION.get(condition.type, Side.COMPARE),
+            because=("operation",) if echoes else (),
+        )
+    errors = [c for c in case.app.status.conditions if c.type.endswith("Error")]
+    if case.app.status.sync.status == "Unknown" and not errors:
+        yield _symptom(
+            "condition:none", SymptomKind.CONDITION, "sync status is Unknown, and no condition says why"
+        )
+
+
+def _operation(case: Case) -> Iterator[Symptom]:
+    operation = case.operation
+    if operation is None or operation.phase in ("", "Succeeded"):
+        return
+    because = tuple(symptom.id for symptom in _results(case))
+    if operation.phase in FAILED_PHASES and _is_comparison_error(case, operation):
+        because = (*because, *(s.id for s in _conditions(case) if s.side is Side.COMPARE))
+    yield _symptom(
+        "operation",
+        SymptomKind.OPERATION,
+        f"operation {operation.phase}: {operation.message}"
+        if operation.message
+        else f"operation {operation.phase}",
+        because=because,
+    )
+
+
+def _is_comparison_error(case: Case, operation: OperationState) -> bool:
+    return any(c.message and c.message in operation.message for c in case.app.status.conditions)
+
+
+def _results(case: Case) -> Iterator[Symptom]:
+    for result in case.results:
+        if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES:
+            yield _symptom(
+                f"result:{result.key}",
+                SymptomKind.RESULT,
+                f"{result.ref} {result.hook_phase or result.status}: {result.message}".rstrip(": "),
+                ref=result.ref,
+            )
+
+
+def _rows(case: Case) -> Iterator[Symptom]:
+    """A row that a failed or running sync has not reached yet is the echo of that sync."""
+    held_up = ("operation",) if _sync_is_open(case) else ()
+    out_of_sync = [row for row in case.app.status.resources if row.status == "OutOfSync"]
+    by_row: dict[str, list[str]] = {}
+    for drift in case.drifts:
+        by_row.setdefault(str(drift.symptom.split(":")[1]), []).append(drift.symptom)
+        yield _symptom(
+            drift.symptom,
+            SymptomKind.DIFFERS,
+            f"{drift.ref} differs at {drift.pointer}",
+            ref=drift.ref,
+            because=held_up,
+        )
+    for row in out_of_sync:
+        if row.requires_pruning:
+            yield _symptom(
+                f"extra:{row.key}", SymptomKind.EXTRA, f"{row.ref} is not in Git any more", ref=row.ref
+            )
+        elif is_gone(case, row):
+            yield _symptom(
+                f"missing:{row.key}",
+                SymptomKind.MISSING,
+                f"{row.ref} is declared and not in the cluster",
+                ref=row.ref,
+                because=held_up,
+            )
+        elif str(row.key) not in by_row:
+            yield _symptom(
+                f"differs:{row.key}",
+                SymptomKind.DIFFERS,
+                f"{row.ref} is OutOfSync",
+                ref=row.ref,
+                because=held_up,
+            )
+    if case.app.status.sync.status == "OutOfSync" and not out_of_sync:
+        yield _symptom(
+            "differs", SymptomKind.DIFFERS, "the app is OutOfSync, and no resource is", because=held_up
+        )
+
+
+def _sync_is_open(case: Case) -> bool:
+    """Has the last operation at this very revision not succeeded (yet)?"""
+    operation = case.operation
+    if operation is None or operation.phase == "Succeeded":
+        return False
+    at = operation.sync_result.revision if operation.sync_result else ""
+    return not at or at == case.app.status.sync.revision
+
+
+def is_gone(case: Case, row: ResourceRow) -> bool:
+    """Argo CD says so, or: others of its objects are at hand, this one is not."""
+    if row.health is not None and row.health.status:
+        return row.health.status == "Missing"
+    if case.live_of(row.key) is not None or case.desired_of(row.key) is None:
+        return False
+    return any(case.live_of(other.key) for other in case.app.status.resources if other.key != row.key)
+
+
+def _health(case: Case) -> Iterator[Symptom]:
+    unhealthy = [
+        row
+        for row in case.app.status.resources
+        if row.health is not None and row.health.status not in _QUIET_HEALTH
+    ]
+    for row in unhealthy:
+        assert row.health is not None
+        yield _symptom(
+            f"unhealthy:{row.key}",
+            SymptomKind.UNHEALTHY,
+            f"{row.ref} is {row.health.status}" + (f": {row.health.message}" if row.health.message else ""),
+            ref=row.ref,
+        )
+    health = case.app.status.health
+    if health.status not in _QUIET_HEALTH and not unhealthy:
+        because = tuple(s.id for s in _conditions(case)) if health.status == "Unknown" else ()
+        yield _symptom(
+            "unhealthy",
+            SymptomKind.UNHEALTHY,
+            f"the app is {health.status}" + (f": {health.message}" if health.message else ""),
+            because=because,
+        )
+
+
+def _behind(case: Case) -> Iterator[Symptom]:
+    for index, source in enumerate(case.app.sources):
+        head = case.head_of(source.repo_url, source.target_revision)
+        compared = case.app.revisions[index] if index < len(case.app.revisions) else ""
+        if head is not None and compared and not _same_commit(head.commit, compared):
+            yield _symptom(
+                f"behind:{index}",
+                SymptomKind.BEHIND,
+                f"{head.revision} is at {head.commit[:8]}, Argo CD compared with {compared[:8]}",
+            )
+
+
+def _same_commit(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def _spoken_only(case: Case) -> Iterator[Symptom]:
+    """Warning events and Argo CD's own log lines count when they name a failure that we can read."""
+    for spoken in texts_of(case):
+        kind, _, _ = spoken.symptom.partition(":")
+        if kind not in (SymptomKind.EVENT, SymptomKind.LOG):
+            continue
+        if kind == SymptomKind.EVENT and (
+            spoken.ref is None or is_well(case, spoken.ref.kind, spoken.ref.namespace, spoken.ref.name)
+        ):
+            continue
+        if any(not isinstance(failure, Unknown) for failure in understand(spoken.text).failures):
+            because = (f"unhealthy:{spoken.ref.key}",) if spoken.ref is not None else ()
+            yield _symptom(
+                spoken.symptom, SymptomKind(kind), spoken.text.strip(), ref=spoken.ref, because=because
+            )
+
+
+def is_well(case: Case, kind: str, namespace: str, name: str) -> bool:
+    """A warning about a Pod that is ready by now is history."""
+    live = case.live_named(kind, namespace, name)
+    if live is None:
+        return False
+    conditions = live.status.get("conditions")
+    ready = (
+        [c for c in conditions if isinstance(c, dict) and c.get("type") in ("Ready", "Available", "Complete")]
+        if isinstance(conditions, list)
+        else []
+    )
+    return bool(ready) and all(text(c.get("status")) == "True" for c in ready)

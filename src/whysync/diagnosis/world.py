@@ -1,0 +1,106 @@
+"""One snapshot with its indexes: what all the Cases of a fleet share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.event import Event
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Key
+from whysync.contracts.snapshot import Gap, Log, Snapshot
+from whysync.contracts.tree import fields, items, text
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class World:
+    """Look-ups are built once, on first use, whatever the number of Applications."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    @cached_property
+    def decoded(self) -> tuple[tuple[Manifest, Application], ...]:
+        """Every Application that could be read, in the order of their names."""
+        found: list[tuple[Manifest, Application]] = []
+        for manifest in self.snapshot.applications:
+            app, _ = decode(manifest.body, Application)
+            if app is not None and app.name:
+                found.append((manifest, app))
+        return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What the source could not get, and the parts of Applications that do not decode."""
+        unread: list[Gap] = []
+        for manifest in self.snapshot.applications:
+            app, problems = decode(manifest.body, Application)
+            name = app.name if app is not None else manifest.ref.name or "(no name)"
+            for problem in problems:
+                unread.append(
+                    Gap(what=f"a part of Application {name}", why=problem, how_to_get="kubectl get -o yaml")
+                )
+        return (*self.snapshot.gaps, *unread)
+
+    @cached_property
+    def live_by_key(self) -> dict[Key, list[Manifest]]:
+        return _by_key(self.snapshot.live)
+
+    @cached_property
+    def children_by_owner(self) -> dict[tuple[str, str, str], list[Manifest]]:
+        """Live objects by (namespace, owner kind, owner name)."""
+        found: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
+        for manifest in self.snapshot.live:
+            for owner in items(manifest.meta.get("ownerReferences")):
+                kind, name = text(fields(owner).get("kind")), text(fields(owner).get("name"))
+                found[manifest.ref.namespace, kind, name].append(manifest)
+        return found
+
+    @cached_property
+    def events_by_object(self) -> dict[tuple[str, str, str], list[tuple[Manifest, Event]]]:
+        """Events by (namespace, kind, name) of what they are about, oldest first."""
+        found: dict[tuple[str, str, str], list[tuple[Manifest, Event]]] = defaultdict(list)
+        for manifest, event in self.events:
+            about = event.about
+            found[about.namespace or manifest.ref.namespace, about.kind, about.name].append((manifest, event))
+        return found
+
+    @cached_property
+    def events(self) -> tuple[tuple[Manifest, Event], ...]:
+        decoded = ((manifest, decode(manifest.body, Event)[0]) for manifest in self.snapshot.events)
+        known = [(manifest, event) for manifest, event in decoded if event is not None]
+        return tuple(sorted(known, key=lambda pair: (pair[1].seen_at or LONG_AGO, pair[0].ref)))
+
+    @cached_property
+    def logs_by_pod(self) -> dict[tuple[str, str], list[Log]]:
+        found: dict[tuple[str, str], list[Log]] = defaultdict(list)
+        for log in self.snapshot.logs:
+            found[log.namespace, log.pod].append(log)
+        return found
+
+    @cached_property
+    def now(self) -> datetime:
+        """When the facts were taken; without that, the latest instant that they speak of."""
+        return self.snapshot.collected_at or max(self._instants(), default=LONG_AGO)
+
+    def _instants(self) -> Iterator[datetime]:
+        for _, app in self.decoded:
+            status = app.status
+            known = [status.reconciled_at, status.health.last_transition_time]
+            known += [condition.last_transition_time for condition in status.conditions]
+            if status.operation_state:
+                known += [status.operation_state.started_at, status.operation_state.finished_at]
+            yield from (instant for instant in known if instant)
+        yield from (event.seen_at for _, event in self.events if event.seen_at)
+
+
+def _by_key(manifests: tuple[Manifest, ...]) -> dict[Key, list[Manifest]]:
+    found: dict[Key, list[Manifest]] = defaultdict(list)
+    for manifest in manifests:
+        found[manifest.key].append(manifest)
+    return found

@@ -1,0 +1,50 @@
+"""The Case as it would be after a fix: what tests and proofs look at."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.manifest import Manifest, Role
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.world import World
+from whysync.fixes.edit import edited
+from whysync.fixes.text import object_of
+
+
+def applied(fix: Fix, case: Case) -> Case:
+    """Commands cannot be applied to a Case; for those it is returned as it is."""
+    snapshot = case.world.snapshot
+    name = case.app.qualified_name
+    if fix.create is not None:
+        created = Manifest(fix.create, role=Role.DESIRED)
+        desired = {**snapshot.desired, name: (*case.desired, created)}
+        return _remade(case, World(dataclasses.replace(snapshot, desired=desired)))
+    target = object_of(fix, case)
+    if target is None:
+        return case
+    changed = target.with_body(edited(target.body, fix.edits))
+
+    def swap(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
+        return tuple(changed if manifest is target else manifest for manifest in manifests)
+
+    match fix.kind:
+        case FixKind.APPLICATION:
+            snapshot = dataclasses.replace(snapshot, applications=swap(snapshot.applications))
+        case FixKind.PROJECT:
+            snapshot = dataclasses.replace(snapshot, projects=swap(snapshot.projects))
+        case FixKind.SETTINGS:
+            snapshot = dataclasses.replace(snapshot, settings=swap(snapshot.settings))
+        case FixKind.MANIFEST | FixKind.POLICY | FixKind.COMMAND:
+            snapshot = dataclasses.replace(snapshot, desired={**snapshot.desired, name: swap(case.desired)})
+    return _remade(case, World(snapshot))
+
+
+def _remade(case: Case, world: World) -> Case:
+    for manifest, app in world.decoded:
+        if app.qualified_name == case.app.qualified_name:
+            return Case(world, manifest, app)
+    app, _ = decode(case.application.body, Application)
+    return Case(world, case.application, app or case.app)

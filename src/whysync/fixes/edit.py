@@ -1,0 +1,62 @@
+"""Carries out edits on a raw object, on a copy of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whysync.contracts.pointer import split
+from whysync.contracts.tree import Json, Object, copy, copy_object
+from whysync.diagnosis.fix import Add, Edit, Remove, Set
+
+
+def edited(body: Object, edits: Iterable[Edit]) -> Object:
+    """The object after the edits; one that leads nowhere (a field that is gone already) changes nothing."""
+    result = copy_object(body)
+    for edit in edits:
+        match edit:
+            case Set(pointer=pointer, value=value):
+                _put(result, split(pointer), copy(value))
+            case Add(pointer=pointer, value=value):
+                _append(result, split(pointer), copy(value))
+            case Remove(pointer=pointer):
+                _remove(result, split(pointer))
+    return result
+
+
+def _parent(tree: Object, parts: tuple[str, ...], *, make: bool) -> Json:
+    node: Json = tree
+    for part in parts[:-1]:
+        if isinstance(node, dict):
+            if make and not isinstance(node.get(part), dict | list):
+                node[part] = {}
+            node = node.get(part)
+        elif isinstance(node, list) and part.isdecimal() and int(part) < len(node):
+            node = node[int(part)]
+        else:
+            return None
+    return node
+
+
+def _put(tree: Object, parts: tuple[str, ...], value: Json) -> None:
+    parent, last = _parent(tree, parts, make=True), parts[-1]
+    if isinstance(parent, dict):
+        parent[last] = value
+    elif isinstance(parent, list) and last.isdecimal() and int(last) < len(parent):
+        parent[int(last)] = value
+
+
+def _append(tree: Object, parts: tuple[str, ...], value: Json) -> None:
+    parent, last = _parent(tree, parts, make=True), parts[-1]
+    if not isinstance(parent, dict):
+        return
+    known = parent.get(last)
+    values = known if isinstance(known, list) else []
+    parent[last] = values if value in values else [*values, value]
+
+
+def _remove(tree: Object, parts: tuple[str, ...]) -> None:
+    parent, last = _parent(tree, parts, make=False), parts[-1]
+    if isinstance(parent, dict):
+        parent.pop(last, None)
+    elif isinstance(parent, list) and last.isdecimal() and int(last) < len(parent):
+        del parent[int(last)]

@@ -1,0 +1,82 @@
+"""A Fix as text: a merge patch, a unified diff, a new manifest, a line of policy, or commands."""
+
+from __future__ import annotations
+
+import difflib
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object
+from whysync.contracts.yaml import dump
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Fix, FixKind
+from whysync.fixes.edit import edited
+
+_RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
+
+
+def patch_text(fix: Fix, case: Case) -> str:
+    """What a person can apply as it stands; its first line says how, where that is not plain."""
+    if fix.commands:
+        return "".join(f"{command}\n" for command in fix.commands)
+    if fix.line:
+        return f"# one more line of policy.csv in ConfigMap argocd-rbac-cm\n{fix.line}\n"
+    if fix.create is not None:
+        return dump(fix.create)
+    target = object_of(fix, case)
+    if target is None or fix.target is None:
+        return ""
+    after = edited(target.body, fix.edits)
+    if fix.kind is FixKind.MANIFEST:
+        return unified_diff(target, after)
+    return _merge_patch_text(fix.target, target.body, after)
+
+
+def object_of(fix: Fix, case: Case) -> Manifest | None:
+    """The object that the fix edits, as far as the Case has it."""
+    if fix.target is None:
+        return None
+    match fix.kind:
+        case FixKind.APPLICATION:
+            return case.application
+        case FixKind.PROJECT:
+            return case.project_manifest
+        case FixKind.SETTINGS:
+            return case.settings(fix.target.name)
+        case FixKind.MANIFEST:
+            return case.desired_of(fix.target.key)
+        case FixKind.POLICY | FixKind.COMMAND:
+            return None
+
+
+def unified_diff(before: Manifest, after: Object) -> str:
+    """Against the rendered manifest, as no checkout is at hand: Git or its template has the same lines."""
+    name = f"{before.ref.kind.lower()}-{before.ref.name}.yaml"
+    lines = difflib.unified_diff(
+        dump(before.body).splitlines(keepends=True),
+        dump(after).splitlines(keepends=True),
+        fromfile=f"a/{name}",
+        tofile=f"b/{name}",
+    )
+    return "".join(lines)
+
+
+def merge_patch(before: Json, after: Json) -> Json:
+    """The JSON merge patch (RFC 7386) that turns `before` into `after`."""
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return after
+    patch: Object = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        if key not in before:
+            patch[key] = value
+        elif before[key] != value:
+            patch[key] = merge_patch(before[key], value)
+    return patch
+
+
+def _merge_patch_text(ref: Ref, before: Object, after: Object) -> str:
+    resource = _RESOURCES.get(ref.kind, ref.kind.lower())
+    place = f"-n {ref.namespace} " if ref.namespace else ""
+    patch = merge_patch(before, after)
+    head = f"# kubectl {place}patch {resource} {ref.name} --type merge --patch-file THIS_FILE\n"
+    return head + dump(patch)

@@ -1,0 +1,1 @@
+"""Report in, text out: one module per format."""

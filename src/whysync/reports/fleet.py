@@ -1,0 +1,136 @@
+"""`list`: one line per Application, as `argocd app list`, with the cause behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import msgspec
+
+from whysync.contracts.tree import Object
+from whysync.diagnosis.report import AppReport, Report
+from whysync.reports.screen import Screen, one_line, plain, short_age, table
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    namespace: str
+    cluster: str
+    destination: str
+    project: str
+    sync: str
+    health: str
+    policy: str
+    conditions: str
+    since: str
+    cause: str
+    verdict: str
+
+
+SHORT = ("name", "project", "sync", "health", "since", "cause")
+WIDE = (
+    "name",
+    "cluster",
+    "destination",
+    "project",
+    "sync",
+    "health",
+    "policy",
+    "conditions",
+    "since",
+    "cause",
+)
+_HEADS = {"name": "APP", "destination": "NAMESPACE", "namespace": "APP-NAMESPACE"}
+
+
+def row_of(report: AppReport) -> Row:
+    app = report.case.app
+    first = report.first
+    cause = first.cause if first else "unexplained" if report.unexplained else ""
+    begun = since(report)
+    return Row(
+        name=app.name,
+        namespace=app.namespace,
+        cluster=app.spec.destination.name or app.spec.destination.server,
+        destination=app.spec.destination.namespace,
+        project=app.project,
+        sync=app.status.sync.status,
+        health=app.status.health.status,
+        policy=_policy(report),
+        conditions=",".join(sorted({condition.type for condition in app.status.conditions})),
+        since=short_age(report.case.now - begun) if begun and cause else "",
+        cause=cause,
+        verdict=one_line(first.verdict) if first else "",
+    )
+
+
+def since(report: AppReport) -> datetime | None:
+    """When it began, as far as Argo CD tells: its conditions, the operation, the change of health."""
+    status = report.case.app.status
+    known = [c.last_transition_time for c in status.conditions]
+    if status.operation_state and status.operation_state.phase != "Succeeded":
+        known.append(status.operation_state.finished_at or status.operation_state.started_at)
+    if status.health.status not in ("", "Healthy"):
+        known.append(status.health.last_transition_time)
+    return min((instant for instant in known if instant), default=None)
+
+
+def _policy(report: AppReport) -> str:
+    automated = report.case.app.spec.sync_policy.automated
+    if automated is None or automated.enabled is False:
+        return "Manual"
+    return "Auto" + ("-Prune" if automated.prune else "") + ("-SelfHeal" if automated.self_heal else "")
+
+
+def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
+    rows = [row_of(app) for app in report.apps]
+    columns = WIDE if wide else SHORT
+    if not wide and len({row.namespace for row in rows}) > 1:
+        columns = ("namespace", *SHORT)
+    lines = [tuple(_HEADS.get(column, column.upper()) for column in columns)]
+    lines += [tuple(plain(_cell(row, column)) for column in columns) for row in rows]
+    out = table(lines, screen, most=None if wide else max(screen.width, 60))
+    return "\n".join([*out, "", _summary(report)]) + "\n"
+
+
+def _cell(row: Row, column: str) -> str:
+    if column == "cause" and row.verdict:
+        return f"{row.cause}: {row.verdict}"
+    return str(getattr(row, column)) or "-"
+
+
+def _summary(report: Report) -> str:
+    need = sum(1 for app in report.apps if _needs_you(app))
+    waiting = sum(1 for app in report.apps if app.findings and not _needs_you(app))
+    total = len(report.apps)
+    parts = [f"{need} of {total} need you", f"{waiting} in progress", f"{total - need - waiting} fine"]
+    line = " · ".join(parts)
+    shared = next((group for group in report.groups if len(group.apps) > 1), None)
+    if shared is None:
+        return line
+    return f"{line}\none cause in {len(shared.apps)} of them: whysync list --cause {shared.cause}"
+
+
+def _needs_you(app: AppReport) -> bool:
+    return bool(app.unexplained) or any(finding.severity.weight > 0 for finding in app.findings)
+
+
+def as_markdown(report: Report) -> str:
+    lines = [f"| {' | '.join(_HEADS.get(c, c.upper()) for c in SHORT)} |", "|" + "---|" * len(SHORT)]
+    for app in report.apps:
+        row = row_of(app)
+        cells = (plain(_cell(row, column)).replace("|", "\\|").replace("<", "&lt;") for column in SHORT)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + f"\n\n{_summary(report)}\n"
+
+
+def names(report: Report) -> str:
+    return "".join(f"{app.case.app.qualified_name}\n" for app in report.apps)
+
+
+def as_object(report: Report) -> Object:
+    return {"version": 1, "apps": [msgspec.to_builtins(row_of(app)) for app in report.apps]}
+
+
+def sort_key(column: str) -> Callable[[AppReport], tuple[object, ...]]:
+    return lambda app: (getattr(row_of(app), column), app.case.app.name)

@@ -1,0 +1,272 @@
+"""The report as data, version 1. Fields are only ever added within a version; the schema is generated."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.symptom import Symptom
+from whysync.fixes.text import patch_text
+
+VERSION = 1
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    pass
+
+
+class RefV1(_Value, frozen=True):
+    group: str
+    version: str
+    kind: str
+    namespace: str
+    name: str
+    cluster: str
+
+
+class WriterV1(_Value, frozen=True):
+    manager: str
+    operation: str
+    subresource: str
+    time: str | None
+    kind: str
+
+
+class EvidenceV1(_Value, frozen=True):
+    source: str
+    ref: RefV1
+    pointer: str
+    value: Json
+    says: str
+
+
+class ProofV1(_Value, frozen=True):
+    """`proven`, `likely` or `not-run`."""
+
+    status: str
+    rounds: int
+    why: str
+    trace: tuple[str, ...]
+
+
+class FixV1(_Value, frozen=True):
+    title: str
+    kind: str
+    patch: str
+    risk: str
+    destroys: tuple[str, ...]
+    proof: ProofV1
+
+
+class RejectedFixV1(_Value, frozen=True):
+    title: str
+    why: str
+
+
+class FindingV1(_Value, frozen=True):
+    id: str
+    rule: str
+    cause: str
+    severity: str
+    confidence: str
+    verdict: str
+    root: str | None
+    about: RefV1
+    field: str | None
+    writer: WriterV1 | None
+    explains: tuple[str, ...]
+    caused_by: tuple[str, ...]
+    evidence: tuple[EvidenceV1, ...]
+    fixes: tuple[FixV1, ...]
+    rejected_fixes: tuple[RejectedFixV1, ...]
+
+
+class SymptomV1(_Value, frozen=True):
+    id: str
+    kind: str
+    ref: RefV1 | None
+    text: str
+
+
+class ReasonV1(_Value, frozen=True):
+    text: str
+    refs: tuple[RefV1, ...]
+
+
+class SafetyV1(_Value, frozen=True):
+    """`sync` is `safe`, `unsafe` or `unknown`."""
+
+    sync: str
+    reasons: tuple[ReasonV1, ...]
+
+
+class GapV1(_Value, frozen=True):
+    what: str
+    why: str
+    how_to_get: str
+
+
+class SkippedV1(_Value, frozen=True):
+    rule: str
+    needs: tuple[str, ...]
+
+
+class CrashedV1(_Value, frozen=True):
+    rule: str
+    error: str
+
+
+class AppV1(_Value, frozen=True):
+    name: str
+    namespace: str
+    project: str
+    sync: str
+    health: str
+    side: str
+    findings: tuple[FindingV1, ...]
+    unexplained: tuple[SymptomV1, ...]
+    safety: SafetyV1
+    gaps: tuple[GapV1, ...]
+    skipped: tuple[SkippedV1, ...]
+    crashed: tuple[CrashedV1, ...]
+
+
+class GroupV1(_Value, frozen=True):
+    cause: str
+    rule: str
+    apps: tuple[str, ...]
+    fix: FixV1 | None
+
+
+class ReportV1(_Value, frozen=True):
+    version: int
+    apps: tuple[AppV1, ...]
+    groups: tuple[GroupV1, ...]
+
+
+def report_v1(report: Report) -> ReportV1:
+    return ReportV1(
+        version=VERSION,
+        apps=tuple(app_v1(app) for app in report.apps),
+        groups=tuple(GroupV1(cause=g.cause, rule=g.rule, apps=g.apps, fix=None) for g in report.groups),
+    )
+
+
+def app_v1(report: AppReport) -> AppV1:
+    app = report.case.app
+    return AppV1(
+        name=app.name,
+        namespace=app.namespace,
+        project=app.project,
+        sync=app.status.sync.status,
+        health=app.status.health.status,
+        side=report.side.value,
+        findings=tuple(_finding(finding, report.case) for finding in report.findings),
+        unexplained=tuple(_symptom(symptom) for symptom in report.unexplained),
+        safety=SafetyV1(
+            sync=report.safety.sync.value,
+            reasons=tuple(
+                ReasonV1(text=reason.text, refs=tuple(_ref(ref) for ref in reason.refs))
+                for reason in report.safety.reasons
+            ),
+        ),
+        gaps=tuple(GapV1(what=gap.what, why=gap.why, how_to_get=gap.how_to_get) for gap in report.gaps),
+        skipped=tuple(SkippedV1(rule=skipped.rule, needs=skipped.needs) for skipped in report.skipped),
+        crashed=tuple(CrashedV1(rule=crashed.rule, error=crashed.error) for crashed in report.crashed),
+    )
+
+
+def _finding(finding: Finding, case: Case) -> FindingV1:
+    writer = finding.writer
+    return FindingV1(
+        id=finding.id,
+        rule=finding.rule,
+        cause=finding.cause,
+        severity=finding.severity.value,
+        confidence=finding.confidence.value,
+        verdict=finding.verdict,
+        root=finding.root,
+        about=_ref(finding.about),
+        field=finding.field,
+        writer=None
+        if writer is None
+        else WriterV1(
+            manager=writer.manager,
+            operation=writer.operation,
+            subresource=writer.subresource,
+            time=writer.time.isoformat().replace("+00:00", "Z") if writer.time else None,
+            kind=writer.kind.value,
+        ),
+        explains=finding.explains,
+        caused_by=finding.caused_by,
+        evidence=tuple(
+            EvidenceV1(
+                source=evidence.source,
+                ref=_ref(evidence.ref),
+                pointer=evidence.pointer,
+                value=evidence.value,
+                says=evidence.says,
+            )
+            for evidence in finding.evidence
+        ),
+        fixes=tuple(_fix(fix, case) for fix in finding.fixes),
+        rejected_fixes=(),
+    )
+
+
+def _fix(fix: Fix, case: Case) -> FixV1:
+    return FixV1(
+        title=fix.title,
+        kind=fix.kind.value,
+        patch=patch_text(fix, case),
+        risk=fix.risk,
+        destroys=fix.destroys,
+        proof=ProofV1(status="not-run", rounds=0, why="this version does not prove fixes", trace=()),
+    )
+
+
+def _symptom(symptom: Symptom) -> SymptomV1:
+    ref = None if symptom.ref is None else _ref(symptom.ref)
+    return SymptomV1(id=symptom.id, kind=symptom.kind.value, ref=ref, text=symptom.text)
+
+
+def _ref(ref: Ref) -> RefV1:
+    return RefV1(
+        group=ref.group,
+        version=ref.version,
+        kind=ref.kind,
+        namespace=ref.namespace,
+        name=ref.name,
+        cluster=ref.cluster,
+    )
+
+
+def as_json(value: msgspec.Struct) -> str:
+    return indented(value)
+
+
+def indented(value: object) -> str:
+    """With line ends: made to be read, and to be compared line by line."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def as_yaml(value: msgspec.Struct) -> str:
+    from whysync.contracts.yaml import dump
+
+    tree: Object = msgspec.to_builtins(value)
+    return dump(tree)
+
+
+def schema() -> Object:
+    """The published schema of `diagnose -o json`."""
+    made = msgspec.json.schema(ReportV1, schema_hook=_plain_json)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "whysync report", **made}
+
+
+def _plain_json(_: type) -> Object:
+    return {}

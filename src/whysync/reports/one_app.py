@@ -1,0 +1,111 @@
+"""`get`: one Application as `argocd app get` shows it, with the operation and what each resource says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from whysync.contracts.ref import Key
+from whysync.contracts.yaml import dump
+from whysync.diagnosis.case import Case
+from whysync.reports.json_v1 import indented
+from whysync.reports.screen import Screen, ago, one_line, plain, table
+
+_LABEL = 20
+
+
+def render(cases: Sequence[Case], screen: Screen, *, form: str, show_operation: bool) -> str:
+    match form:
+        case "json":
+            bodies = [case.application.body for case in cases]
+            return indented(bodies[0] if len(bodies) == 1 else {"kind": "List", "items": bodies})
+        case "yaml":
+            return "---\n".join(dump(case.application.body) for case in cases)
+        case "name":
+            return "".join(f"{case.app.qualified_name}\n" for case in cases)
+        case _:
+            wide = form == "wide" or show_operation
+            return "\n".join(line for case in cases for line in _app(case, screen, operation=wide)) + "\n"
+
+
+def _app(case: Case, screen: Screen, *, operation: bool) -> Iterator[str]:
+    for label, value in _head(case):
+        yield f"{label + ':':<{_LABEL}}{plain(value)}".rstrip()
+    for condition in case.app.status.conditions:
+        yield ""
+        since = ago(case.age(condition.last_transition_time))
+        yield f"{screen.paint(plain(condition.type), 'red')}   {since}".rstrip()
+        yield from screen.wrap(one_line(condition.message, 2_000), indent=2)
+    if operation and case.operation is not None:
+        yield ""
+        yield from _operation(case)
+    yield ""
+    yield from _resources(case, screen)
+
+
+def _head(case: Case) -> Iterator[tuple[str, str]]:
+    app = case.app
+    yield "Name", app.qualified_name
+    yield "Project", app.project
+    yield "Server", app.spec.destination.name or app.spec.destination.server
+    yield "Namespace", app.spec.destination.namespace
+    for source in app.sources:
+        yield "Repo", source.repo_url
+        yield "Target", source.target_revision or "HEAD"
+        yield ("Chart", source.chart) if source.chart else ("Path", source.path)
+    automated = app.spec.sync_policy.automated
+    policy = "Manual" if automated is None or automated.enabled is False else "Automated"
+    if automated is not None and policy == "Automated":
+        policy += (" (Prune)" if automated.prune else "") + (" (SelfHeal)" if automated.self_heal else "")
+    yield "Sync Policy", policy
+    if app.spec.sync_policy.sync_options:
+        yield "Sync Options", ", ".join(app.spec.sync_policy.sync_options)
+    windows = case.project.spec.sync_windows if case.project else ()
+    yield "SyncWindow", f"{len(windows)} in the project" if windows else "none known"
+    at = ", ".join(revision[:7] for revision in app.revisions)
+    target = app.sources[0].target_revision or "HEAD" if app.sources else "?"
+    yield "Sync Status", f"{app.status.sync.status} from {target}" + (f" ({at})" if at else "")
+    message = f" ({app.status.health.message})" if app.status.health.message else ""
+    yield "Health Status", f"{app.status.health.status}{message}"
+    if app.status.reconciled_at:
+        yield (
+            "Last compared",
+            f"{app.status.reconciled_at:%Y-%m-%dT%H:%M:%SZ} ({ago(case.age(app.status.reconciled_at))})",
+        )
+
+
+def _operation(case: Case) -> Iterator[str]:
+    state = case.operation
+    assert state is not None
+    by = state.operation.initiated_by
+    result = state.sync_result
+    yield f"{'Operation:':<{_LABEL}}Sync"
+    if result is not None:
+        yield f"{'Sync Revision:':<{_LABEL}}{result.revision or ', '.join(result.revisions)}"
+    yield f"{'Phase:':<{_LABEL}}{state.phase}"
+    who = plain(by.username) or ("automated sync" if by.automated else "unknown")
+    yield f"{'Started by:':<{_LABEL}}{who}"
+    yield f"{'Start:':<{_LABEL}}{ago(case.age(state.started_at))}"
+    if state.finished_at:
+        yield f"{'Finished:':<{_LABEL}}{ago(case.age(state.finished_at))}"
+    if state.retry_count:
+        yield f"{'Retries:':<{_LABEL}}{state.retry_count}"
+    yield f"{'Message:':<{_LABEL}}{one_line(state.message, 2_000)}"
+
+
+def _resources(case: Case, screen: Screen) -> list[str]:
+    """The rows of the app, and the hooks and resources that only the operation knows."""
+    results = {result.key: result for result in case.results}
+    keys: dict[Key, None] = dict.fromkeys([*case.rows, *results])
+    rows = [("GROUP", "KIND", "NAMESPACE", "NAME", "STATUS", "HEALTH", "HOOK", "WAVE", "MESSAGE")]
+    for key in keys:
+        row, result = case.rows.get(key), results.get(key)
+        health = row.health.status if row and row.health else ""
+        status = (row.status if row else "") or (result.hook_phase or result.status if result else "")
+        if row and row.requires_pruning:
+            status += " (extra)"
+        message = (result.message if result else "") or (row.health.message if row and row.health else "")
+        cells = (key.group, key.kind, key.namespace, key.name, status, health,
+                 result.hook_type if result else "", str(row.sync_wave) if row and row.sync_wave else "",
+                 one_line(message, 200))  # fmt: skip
+        rows.append(tuple(plain(cell) for cell in cells))
+    return table(rows, screen)

@@ -1,0 +1,211 @@
+"""The answer on one screen: the first line says what is wrong, then the proof, then what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from whysync.contracts.tree import Json
+from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.report import AppReport, Report, SyncSafety
+from whysync.diagnosis.symptom import Side
+from whysync.fixes.text import patch_text
+from whysync.reports.screen import Screen, ago, one_line, plain
+from whysync.semantics.writers import phrase
+
+SIDE_WORDS = {
+    Side.COMPARE: "cannot compare",
+    Side.DRIFT: "differs",
+    Side.APPLY: "sync failed",
+    Side.HEALTH: "unhealthy",
+    Side.FRESH: "not fresh",
+    Side.NONE: "",
+}
+_INDENT = 17
+_LONGEST_PATCH = 12
+_MOST_UNEXPLAINED = 8
+_MOST_GAPS = 5
+
+
+def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
+    """Apps that are fine take one line each when there are several; one alone says so in a sentence."""
+    blocks = ["\n".join(_app(app, screen, wide=wide)) for app in report.apps]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _app(report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
+    yield from _headline(report, screen)
+    roots = [finding for finding in report.findings if not finding.caused_by]
+    for number, finding in enumerate(roots):
+        yield ""
+        yield from _finding(finding, report, screen, wide=wide, first=number == 0)
+    yield from _consequences(report, screen)
+    if report.findings or report.unexplained:
+        yield ""
+        yield from _safety(report, screen)
+    yield from _remainder(report, screen)
+
+
+def state_of(report: AppReport) -> str:
+    """`OutOfSync · Healthy · sync failed 12m ago`."""
+    app, operation = report.case.app, report.case.operation
+    parts = [app.status.sync.status or "never compared", app.status.health.status or "health unknown"]
+    if operation is not None and operation.phase in ("Failed", "Error"):
+        parts.append(f"sync failed {ago(report.case.age(operation.finished_at))}".rstrip())
+    elif operation is not None and operation.phase in ("Running", "Terminating"):
+        doing = "retrying" if operation.finished_at else operation.phase.lower()
+        parts.append(f"sync {doing} since {ago(report.case.age(operation.started_at))}".removesuffix(" ago"))
+    return " · ".join(parts)
+
+
+def _headline(report: AppReport, screen: Screen) -> Iterator[str]:
+    mark, color = "good", "green"
+    if report.findings and report.findings[0].severity.weight > 0:
+        mark, color = "bad", "red"
+    elif report.unexplained:
+        mark, color = "unsure", "yellow"
+    elif report.findings:
+        mark, color = "wait", "blue"
+    head = f"{screen.mark(mark)} {plain(report.case.app.name)}   {state_of(report)}"
+    answer = _answer(report)
+    painted = screen.paint(head, "bold", color)
+    if not answer:
+        yield painted
+    elif len(head) + 3 + len(answer) <= screen.width:
+        yield f"{painted}   {screen.paint(answer, 'bold')}"
+    else:
+        yield painted
+        for line in screen.wrap(answer, indent=2):
+            yield screen.paint(line, "bold")
+
+
+def _answer(report: AppReport) -> str:
+    side = SIDE_WORDS[report.side]
+    if report.first is not None:
+        waiting = report.first.severity.weight == 0
+        word = "waiting" if waiting and report.side is Side.APPLY else side
+        return f"{word}: {one_line(report.first.verdict)}"
+    if report.unexplained:
+        return f"{side}: nothing that whysync knows explains it"
+    return "nothing is wrong"
+
+
+def _finding(
+    finding: Finding, report: AppReport, screen: Screen, *, wide: bool, first: bool
+) -> Iterator[str]:
+    title = plain(str(finding.about))
+    if finding.field:
+        title += f"   {finding.field}"
+    values = _values(finding, screen)
+    line = f"  {screen.paint(title, 'cyan')}"
+    if values and len(title) + len(values) + 6 <= screen.width:
+        line += f"   {values}"
+        values = ""
+    yield line
+    if values:
+        yield f"    {values}"
+    if not first:
+        yield from _labelled(screen, "why", one_line(finding.verdict))
+    if finding.root:
+        yield from _labelled(screen, "root", one_line(finding.root))
+    if finding.writer is not None:
+        when = ago(report.case.age(finding.writer.time))
+        yield from _labelled(screen, "written by", f"{phrase(finding.writer)}{', ' if when else ''}{when}")
+    for evidence in finding.evidence if wide else _telling(finding):
+        yield from _labelled(screen, "seen", _seen(evidence))
+    if finding.confidence is not Confidence.HIGH:
+        yield from _labelled(screen, "confidence", finding.confidence.value)
+    yield from _fixes(finding, report, screen, wide=wide)
+
+
+def _values(finding: Finding, screen: Screen) -> str:
+    """`Git 1 → live 3`, where the evidence holds both sides of the field."""
+    sides = {e.source: e.value for e in finding.evidence if e.pointer == finding.field}
+    if "desired" not in sides or "live" not in sides:
+        return ""
+    wanted, found = _brief(sides["desired"]), _brief(sides["live"])
+    return f"Git {wanted} {screen.mark('arrow')} live {found}"
+
+
+def _brief(value: Json, longest: int = 40) -> str:
+    text = "(none)" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return one_line(text, longest)
+
+
+def _telling(finding: Finding) -> tuple[Evidence, ...]:
+    """What the line of values above does not show already."""
+    told = {"desired", "live"} if finding.field else set[str]()
+    return tuple(e for e in finding.evidence if e.source not in told or e.pointer != finding.field)[:4]
+
+
+def _seen(evidence: Evidence) -> str:
+    value = "" if evidence.value is None else f": {_brief(evidence.value, 300)}"
+    where = f"{evidence.source} {evidence.ref}" if evidence.source != "application" else "Application"
+    return f"{evidence.says} ({plain(where)} {evidence.pointer}{value})"
+
+
+def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
+    for number, fix in enumerate(finding.fixes, start=1):
+        label = "fix" if len(finding.fixes) == 1 else f"fix {number}"
+        yield from _labelled(screen, label, one_line(fix.title), "green")
+        if fix.risk:
+            yield from _labelled(screen, "", f"risk: {one_line(fix.risk)}")
+        if fix.destroys:
+            yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}", "red")
+        yield from _patch(fix, report, wide=wide)
+
+
+def _patch(fix: Fix, report: AppReport, *, wide: bool) -> Iterator[str]:
+    """Whole where it is short; else the lines that change."""
+    lines = [plain(line) for line in patch_text(fix, report.case).splitlines()]
+    if len(lines) > _LONGEST_PATCH and not wide:
+        changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
+        rest = len(lines) - min(len(changed or lines), _LONGEST_PATCH)
+        lines = [*(changed or lines)[:_LONGEST_PATCH], f"({rest} more lines: -o wide)"]
+    yield from (f"{'':<{_INDENT}}{line}".rstrip() for line in lines)
+
+
+def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
+    following = [finding for finding in report.findings if finding.caused_by]
+    if not following:
+        return
+    yield ""
+    for finding in following:
+        lines = screen.wrap(one_line(finding.verdict), indent=_INDENT, first="  so then")
+        yield from (screen.paint(line, "dim") for line in lines)
+
+
+def _safety(report: AppReport, screen: Screen) -> Iterator[str]:
+    words = {SyncSafety.SAFE: "Safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "Unknown"}
+    reasons = "; ".join(one_line(reason.text) for reason in report.safety.reasons)
+    yield from _labelled(screen, "sync now?", f"{words[report.safety.sync]}. {reasons}".rstrip(". ") + ".")
+
+
+def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
+    """What nothing explains, what could not be looked at, and rules that failed: never dropped."""
+    for symptom in report.unexplained[:_MOST_UNEXPLAINED]:
+        yield from _labelled(screen, "unexplained", one_line(symptom.text), "yellow")
+    more = len(report.unexplained) - _MOST_UNEXPLAINED
+    if more > 0:
+        yield from _labelled(screen, "", f"and {more} more (-o json has them all)")
+    for gap in report.gaps[:_MOST_GAPS]:
+        help = f"; {gap.how_to_get}" if gap.how_to_get else ""
+        yield from _labelled(screen, "missing", one_line(f"{gap.what}: {gap.why}{help}"), "yellow")
+    if len(report.gaps) > _MOST_GAPS:
+        yield from _labelled(screen, "", f"and {len(report.gaps) - _MOST_GAPS} more gaps (-o json)")
+    for crashed in report.crashed:
+        text = f"rule {crashed.rule} failed: {crashed.error}; please report it"
+        yield from _labelled(screen, "not checked", one_line(text), "yellow")
+    unmet = sorted({need for skipped in report.skipped for need in skipped.needs})
+    if unmet and (report.findings or report.unexplained):
+        yield from _labelled(screen, "not looked at", ", ".join(unmet))
+
+
+def _labelled(screen: Screen, label: str, text: str, color: str = "") -> Iterator[str]:
+    first = f"    {label}"
+    lines = screen.wrap(text, indent=_INDENT, first=first)
+    if screen.color and label:
+        lines[0] = lines[0].replace(label, screen.paint(label, color or "dim"), 1)
+    yield from lines

@@ -1,0 +1,1 @@
+"""Argo CD applied, and something refused, failed or never finished."""

@@ -1,0 +1,1 @@
+"""Argo CD compared, and Git and the cluster differ."""

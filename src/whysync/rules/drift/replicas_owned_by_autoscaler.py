@@ -1,0 +1,54 @@
+"""Git and an autoscaler both set the number of replicas.
+
+## What happens
+Every sync writes `spec.replicas` from Git; the autoscaler (a HorizontalPodAutoscaler, a KEDA
+ScaledObject, a FleetAutoscaler …) writes its own number back. The Application is OutOfSync again
+minutes after each sync; with self-heal it never rests.
+
+## How whysync knows
+`/spec/replicas` differs, and a live autoscaler targets that workload.
+
+## Fix
+Delete `spec.replicas` from the manifest in Git: the autoscaler owns it. With client-side apply that
+one sync can reset the workload to 1 replica for a moment. Or ignore the field, together with
+`RespectIgnoreDifferences=true`, as a sync would still write an ignored field without it.
+
+## When it is something else
+No autoscaler scales the workload: then somebody scaled it by hand.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, cite, rule
+from whysync.diagnosis.ignoring import ignore_field
+
+REPLICAS = "/spec/replicas"
+
+
+@rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def replicas_owned_by_autoscaler(case: Case) -> Iterator[Finding]:
+    for drift in case.drifts_at(REPLICAS):
+        autoscaler = case.autoscaler_of(drift.ref)
+        if autoscaler is None or drift.only_live:
+            continue
+        yield Finding(
+            about=drift.ref,
+            field=REPLICAS,
+            writer=drift.writer,
+            explains=(drift.symptom,),
+            verdict=f"{autoscaler.ref} holds {drift.found} replicas, Git asks for {drift.wanted}",
+            confidence=Confidence.HIGH,
+            evidence=(
+                *drift.cited(),
+                cite(autoscaler, "/spec/scaleTargetRef", says="this autoscaler scales it"),
+            ),
+            fixes=(
+                Fix.remove(
+                    drift.ref,
+                    REPLICAS,
+                    title="Let the autoscaler own it: drop replicas from Git",
+                    risk="1 replica once",
+                ),
+                ignore_field(case, drift.ref, REPLICAS),
+            ),
+        )

@@ -1,0 +1,1 @@
+"""Argo CD has not looked, or looks elsewhere."""

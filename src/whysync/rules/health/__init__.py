@@ -1,0 +1,1 @@
+"""Applied, but not healthy."""

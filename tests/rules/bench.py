@@ -1,0 +1,70 @@
+"""Where rules' cases lie, and how what a rule says is written down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.world import World
+from whysync.fixes.text import patch_text
+from whysync.semantics.writers import phrase
+from whysync.sources.bundle import read_bundle
+
+HERE = Path(__file__).parent
+BUNDLES = sorted(path.parent for path in HERE.glob("*/*/*/case*") if path.name in ("case.yaml", "case"))
+
+
+def case_name(folder: Path) -> str:
+    return "/".join(folder.parts[-2:])
+
+
+def rules_dir(rule: Rule) -> Path:
+    return HERE / rule.side / rule.id
+
+
+def rule_for(folder: Path) -> Rule:
+    return next(rule for rule in all_rules() if rule.id == folder.parent.name)
+
+
+def load_case(folder: Path) -> Case:
+    bundle = folder / "case" if (folder / "case").is_dir() else folder / "case.yaml"
+    world = World(read_bundle([bundle]))
+    manifest, app = world.decoded[0]
+    return Case(world, manifest, app)
+
+
+def patches(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """Commands, policies and new objects cannot be tried on a Case; a recreation changes nothing in it."""
+    return tuple(fix for fix in fixes if fix.edits and fix.kind is not FixKind.COMMAND and not fix.destroys)
+
+
+def rendered(rule: Rule, findings: tuple[Finding, ...], case: Case) -> str:
+    return "\n".join(line for finding in findings for line in _lines(rule, finding, case))
+
+
+def _lines(rule: Rule, finding: Finding, case: Case) -> Iterator[str]:
+    yield f"{rule.cause}: {finding.verdict}"
+    yield f"  {finding.severity} {finding.confidence} {finding.about} {finding.field or ''}".rstrip()
+    if finding.root:
+        yield f"  root: {finding.root}"
+    if finding.writer:
+        yield f"  writer: {phrase(finding.writer)}"
+    for symptom in finding.explains:
+        yield f"  explains {symptom}"
+    for symptom in finding.because:
+        yield f"  because {symptom}"
+    for e in finding.evidence:
+        yield f"  {e.source} {e.ref} {e.pointer} = {json.dumps(e.value, ensure_ascii=False)}: {e.says}"
+    for fix in finding.fixes:
+        yield f"  fix ({fix.kind}): {fix.title}"
+        if fix.risk:
+            yield f"    risk: {fix.risk}"
+        for loss in fix.destroys:
+            yield f"    destroys: {loss}"
+        yield from (f"    | {line}".rstrip() for line in patch_text(fix, case).splitlines())
+    yield ""

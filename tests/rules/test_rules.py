@@ -1,0 +1,46 @@
+"""Each rule on its own cases: what it says, what it must not say, and that its fix silences it.
+
+A case is a folder below `tests/rules/<side>/<rule>/`: `case.yaml` (or a whole bundle, `case/`) and
+`expected.txt`. An empty `expected.txt` is a near miss: something alike, where the rule must stay silent.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden import Golden
+from tests.rules.bench import BUNDLES, case_name, load_case, patches, rendered, rule_for, rules_dir
+from whysync.diagnosis.rule import Rule, all_rules
+from whysync.fixes.apply import applied
+
+HEADINGS = ("## What happens", "## How whysync knows", "## Fix", "## When it is something else")
+
+
+@pytest.mark.parametrize("folder", BUNDLES, ids=case_name)
+def test_rule_says_exactly_this_and_its_fix_silences_it(folder: Path, golden: Golden) -> None:
+    rule, case = rule_for(folder), load_case(folder)
+    findings = tuple(rule.check(case))
+    golden(folder / "expected.txt", rendered(rule, findings, case))
+    known = case.symptom_ids
+    for finding in findings:
+        assert finding.evidence, "a finding without evidence is an opinion"
+        assert finding.explains, "a finding explains at least one symptom"
+        assert known.issuperset(finding.explains), "it explains symptoms that are there"
+        for fix in patches(finding.fixes):
+            after = tuple(rule.check(applied(fix, case)))
+            assert not any(
+                other.about == finding.about and other.field == finding.field for other in after
+            ), f"{fix.title!r} does not silence the rule"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_rule_has_a_page_a_case_and_a_near_miss(rule: Rule) -> None:
+    assert rule.docs, "the module docstring is the rule's page"
+    assert [heading for heading in HEADINGS if heading not in rule.docs] == []
+    assert rule.since
+    folders = [f for f in rules_dir(rule).iterdir() if f.is_dir()] if rules_dir(rule).is_dir() else []
+    expected = [(folder / "expected.txt").read_text() for folder in folders]
+    assert any(expected), f"{rule.id} has no case that fires"
+    assert not all(expected), f"{rule.id} has no near miss"
