@@ -77,6 +77,10 @@ def verdict(code: Json, message: Json = None) -> Verdict:
     return _NOTHING if code is None and message is None else _INVALID
 
 
+def code_for(value: Json, table: Mapping[str, HealthCode], other: HealthCode = PROGRESSING) -> HealthCode:
+    return table.get(value, other) if isinstance(value, str) else other
+
+
 # Paths and messages
 
 
