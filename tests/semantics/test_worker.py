@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from whysync.semantics.worker import Worker, WorkerDied, WorkerTooSlow
+
+
+def handle(request: bytes) -> bytes:
+    """What the child of these tests runs."""
+    match request:
+        case b"hang":
+            while True:
+                pass
+        case b"eat":
+            return b"x" * (4 * 1024 * 1024 * 1024)
+        case b"leave":
+            os._exit(3)
+        case b"environment":
+            return repr(sorted(set(os.environ) - {"LC_CTYPE"})).encode()  # set by Python itself
+        case b"write":
+            try:
+                with open("/tmp/whysync-worker-must-not-write", "wb", buffering=0) as file:
+                    file.write(b"x")
+            except OSError:
+                return b"refused"
+            return b"written"
+        case _:
+            return request[::-1]
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    worker = Worker(__name__)
+    yield worker
+    worker.close()
+
+
+def test_questions_are_answered_by_one_child(worker: Worker) -> None:
+    assert [worker.ask(text, seconds=30) for text in (b"ab", b"x" * 100_000, b"c\0d")] == [
+        b"ba",
+        b"x" * 100_000,
+        b"d\0c",
+    ]
+
+
+@pytest.mark.parametrize("deed", [b"leave", b"eat"])
+def test_a_child_that_dies_is_replaced(worker: Worker, deed: bytes) -> None:
+    with pytest.raises(WorkerDied):
+        worker.ask(deed, seconds=60)
+    assert worker.ask(b"ab", seconds=30) == b"ba"
+
+
+def test_a_child_that_hangs_is_killed(worker: Worker) -> None:
+    with pytest.raises(WorkerTooSlow):
+        worker.ask(b"hang", seconds=0.05)
+    assert worker.ask(b"ab", seconds=30) == b"ba"
+
+
+def test_a_child_sees_no_environment_and_writes_no_file(worker: Worker) -> None:
+    assert worker.ask(b"environment", seconds=30) == b"[]"
+    assert worker.ask(b"write", seconds=30) == b"refused"
