@@ -41,7 +41,7 @@ def counted(
     """
     enough = 2 if also_true else 1
 
-    def ask(obj: Object, it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, _it: Json = None, /) -> Verdict | None:
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
             return None

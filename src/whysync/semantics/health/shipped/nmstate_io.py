@@ -25,7 +25,7 @@ _MEANING = {
 }
 
 
-def _true_condition(obj: Object, it: Json = None, /) -> Verdict | None:
+def _true_condition(_obj: Object, it: Json = None, /) -> Verdict | None:
     if lua.at(it, "status") != "True":
         return None
     kind, reason, details = lua.at(it, "type"), lua.at(it, "reason"), lua.at(it, "message")

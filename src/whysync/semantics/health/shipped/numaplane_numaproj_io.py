@@ -29,7 +29,7 @@ _CHILD = "ChildResourcesHealthy"
 _UPGRADE = "ProgressiveUpgradeSucceeded"
 
 
-def _upgrade_failed(obj: Object, it: Json) -> bool:
+def _upgrade_failed(obj: Object, _it: Json) -> bool:
     entries = lua.named(obj, "status", "conditions")
     found = False
     for condition in lua.ipairs(entries) if entries is not None else ():

@@ -22,7 +22,7 @@ from whysync.semantics.health.shipped.vocabulary import (
 
 
 def _reason_or(plain: str) -> Getter:
-    def write(obj: Object, it: Json) -> Json:
+    def write(obj: Object, _it: Json) -> Json:
         reason = lua.named(obj, "status", "reason")
         return reason if lua.truthy(reason) and reason != "" else plain
 
