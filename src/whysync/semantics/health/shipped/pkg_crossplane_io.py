@@ -17,7 +17,7 @@ def _provider(obj: Object) -> Verdict:
     reason: dict[str, Json] = {}
     for condition in lua.ipairs(entries):
         kind = lua.at(condition, "type")
-        if kind == "Installed" or kind == "Healthy":
+        if isinstance(kind, str):
             status[kind] = lua.at(condition, "status")
             reason[kind] = lua.at(condition, "reason")
     good = status.get("Installed") == "True" and status.get("Healthy") == "True"

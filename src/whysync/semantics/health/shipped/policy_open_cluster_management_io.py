@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whysync.contracts.application import HealthCode
 from whysync.contracts.tree import Json, Object
 from whysync.semantics.health.shipped import lua
 from whysync.semantics.health.shipped.vocabulary import (
@@ -69,7 +70,7 @@ def _listed(what: str, names: list[Json]) -> str:
     return f"NonCompliant {what}: {lua.joined(names, ', ')}"
 
 
-def _compliance(obj: Object) -> Json:
+def _compliance(obj: Object) -> HealthCode:
     return HEALTHY if lua.named(obj, "status", "compliant") == "Compliant" else DEGRADED
 
 
