@@ -1,0 +1,139 @@
+"""Compare one desired object with the live one. Mirrors gitops-engine `Diff`, Argo CD 3.6."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from whysync.contracts.tree import Object
+from whysync.semantics.diff.errors import DiffError
+from whysync.semantics.diff.last_applied import last_applied
+from whysync.semantics.diff.normalize import Normalizer, normalize
+from whysync.semantics.diff.remarshal import remarshal
+from whysync.semantics.diff.result import DiffResult, Sides
+from whysync.semantics.diff.strategy import MANAGER, Strategy, asks_for_server_side_apply
+from whysync.semantics.diff.subset import nothing_to_do
+from whysync.semantics.diff.three_way import Outcome, filled, three_way, two_way
+
+if TYPE_CHECKING:
+    from whysync.semantics.diff.typed.schema import Schemas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """How to compare.
+
+    - `normalizer` brings ignore rules and known types; it gives back a new object, or the same one if it has
+      nothing to do, and never changes its argument.
+    - `schemas` are the types of custom resources, for structured merge and for leaving out webhooks' changes.
+    - `dry_run` answers what a server-side apply of the desired object would give.
+    """
+
+    strategy: Strategy = Strategy.LEGACY
+    normalizer: Normalizer | None = None
+    ignore_aggregated_roles: bool = False
+    manager: str = MANAGER
+    schemas: Schemas | None = None
+    dry_run: Callable[[Object], Object] | None = None
+    ignore_mutation_webhook: bool = True
+
+
+_USUAL: Final = DiffOptions()
+
+
+def diff(desired: Object | None, live: Object | None, options: DiffOptions = _USUAL) -> DiffResult:
+    """Is the live object what the desired one asks for? Raises `DiffError` where Argo CD fails to compare."""
+    try:
+        return _diff(desired, live, options)
+    except RecursionError:
+        raise DiffError("the object is nested too deeply to be compared") from None
+
+
+def _diff(desired: Object | None, live: Object | None, options: DiffOptions) -> DiffResult:
+    if desired is None or live is None:
+        return _one_sided(desired, live, options)
+    if options.strategy is Strategy.SERVER_SIDE:
+        from whysync.semantics.diff.server_side import server_side_diff
+
+        return server_side_diff(desired, live, options)
+    if options.strategy is Strategy.STRUCTURED_MERGE or asks_for_server_side_apply(desired):
+        from whysync.semantics.diff.structured import structured_merge_diff
+
+        return structured_merge_diff(prepared(desired, options), prepared(live, options), options)
+    applied = last_applied(live)
+    if _is_plainly_equal(applied, desired, live, options.normalizer):
+        way = "two-way" if applied is None else "three-way"
+        return DiffResult(modified=False, way=way, look=lambda: _equal_sides(desired, live, options))
+    return _legacy(applied, prepared(desired, options), prepared(live, options), options)
+
+
+def prepared(obj: Object, options: DiffOptions) -> Object:
+    """One side as it enters a comparison: canonical, evened out, without what rules ignore."""
+    return normalize(
+        remarshal(obj),
+        ignore_aggregated_roles=options.ignore_aggregated_roles,
+        normalizer=options.normalizer,
+    )
+
+
+def _is_plainly_equal(
+    applied: Object | None, desired: Object, live: Object, normalizer: Normalizer | None
+) -> bool:
+    if not nothing_to_do(applied, desired, live):
+        return False
+    if normalizer is None:
+        return True
+    try:
+        left, right = normalizer(desired), normalizer(live)
+    except Exception:
+        # What a failing rule means is for the long way round to say.
+        return False
+    return left is desired or nothing_to_do(None, left, right)
+
+
+def _equal_sides(desired: Object, live: Object, options: DiffOptions) -> Sides:
+    """Live, filled in; the long way is walked once more where the prediction's kind matters."""
+    outcome = two_way(prepared(desired, options), prepared(live, options))
+    tree = filled(outcome.live, outcome.kind)
+    return Sides(tree, tree, outcome.kind)
+
+
+def _legacy(applied: Object | None, desired: Object, live: Object, options: DiffOptions) -> DiffResult:
+    way, outcome = "two-way", None
+    if applied is not None:
+        applied = normalize(
+            applied,
+            ignore_aggregated_roles=options.ignore_aggregated_roles,
+            normalizer=options.normalizer,
+        )
+        outcome, way = _three_way(applied, desired, live), "three-way"
+    if outcome is None:
+        outcome, way = two_way(desired, live), "two-way"
+    if outcome.predicted is outcome.live:
+        found = outcome
+        return DiffResult(modified=False, way=way, look=lambda: _filled_once(found))
+    sides = Sides(filled(outcome.live, outcome.kind), filled(outcome.predicted, outcome.kind), outcome.kind)
+    return DiffResult(modified=sides.live != sides.predicted, way=way, look=lambda: sides)
+
+
+def _three_way(applied: Object, desired: Object, live: Object) -> Outcome | None:
+    """Upstream falls back to two ways when three do not work out."""
+    try:
+        return three_way(applied, desired, live)
+    except DiffError:
+        return None
+
+
+def _filled_once(outcome: Outcome) -> Sides:
+    tree = filled(outcome.live, outcome.kind)
+    return Sides(tree, tree, outcome.kind)
+
+
+def _one_sided(desired: Object | None, live: Object | None, options: DiffOptions) -> DiffResult:
+    """Nothing to compare with: a missing object is modified; of an extra one the sync status tells."""
+    if live is not None:
+        return DiffResult(modified=False, way="delete", look=lambda: Sides(prepared(live, options), None))
+    if desired is not None:
+        return DiffResult(modified=True, way="create", look=lambda: Sides(None, prepared(desired, options)))
+    raise DiffError("both live and config are null objects")
