@@ -38,11 +38,12 @@ def spin_app(obj: Object) -> Verdict:
     ready, wanted = _or(lua.at(status, "readyReplicas"), 0), _or(lua.named(obj, "spec", "replicas"), 1)
     if not available:
         return verdict(DEGRADED, availability)
+    counted = lua.concat(ready, "/", wanted)
     if lua.less(ready, wanted):
-        return Verdict(PROGRESSING, lua.concat("Waiting for replicas to be ready (", ready, "/", wanted, ")"))
+        return Verdict(PROGRESSING, f"Waiting for replicas to be ready ({counted})")
     if progress is not None:
         return verdict(PROGRESSING, progress)
-    return Verdict(HEALTHY, lua.concat("Application is healthy with ", ready, "/", wanted, " replicas ready"))
+    return Verdict(HEALTHY, f"Application is healthy with {counted} replicas ready")
 
 
 def _has_failed(condition: Json) -> bool:

@@ -95,7 +95,7 @@ def _is_observed(obj: Object, entries: Json) -> bool:
     generation = lua.named(obj, "metadata", "generation")
     if generation is None:
         return True
-    seen = [lua.at(condition, "observedGeneration") for condition in lua.ipairs(entries)]
+    seen = (lua.at(condition, "observedGeneration") for condition in lua.ipairs(entries))
     return lua.length(entries) > 0 and all(one is None or lua.same(one, generation) for one in seen)
 
 

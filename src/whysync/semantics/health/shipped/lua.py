@@ -8,6 +8,7 @@ from lists when it hands an object over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Final
 
@@ -81,7 +82,9 @@ def number(value: Json) -> int | float:
         found = _float(value)
     if found is None:
         raise LuaError(f"cannot perform arithmetic on a {type_name(value)} value")
-    return found
+    if abs(found) < _HUGE:
+        return found
+    return math.inf if found > 0 else -math.inf
 
 
 def to_number(value: Json) -> int | float | None:
