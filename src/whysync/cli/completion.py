@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import cast
 
 from whysync.cli.parser import parser
 
@@ -13,7 +14,7 @@ def words() -> dict[str, list[str]]:
     verbs: dict[str, list[str]] = {}
     for action in top._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
         if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
-            choices: dict[str, argparse.ArgumentParser] = dict(action.choices)
+            choices = cast("dict[str, argparse.ArgumentParser]", action.choices)
             for name, verb in choices.items():
                 flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]
                 verbs[name] = sorted(flag for flag in flags if flag.startswith("--"))

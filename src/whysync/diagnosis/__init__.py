@@ -5,6 +5,7 @@ from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
+from whysync.diagnosis.mechanism import Mechanism
 from whysync.diagnosis.reported import Reported
 from whysync.diagnosis.rule import Fact, Rule, rule
 from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
@@ -19,6 +20,7 @@ __all__ = [
     "Finding",
     "Fix",
     "FixKind",
+    "Mechanism",
     "Remove",
     "Reported",
     "Rule",

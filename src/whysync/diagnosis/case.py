@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from whysync.contracts.application import (
     Application,
@@ -24,14 +24,16 @@ from whysync.contracts.ref import Key, Ref
 from whysync.contracts.snapshot import Gap, Head, Log
 from whysync.contracts.tree import fields
 from whysync.diagnosis.drift import Drift, drifts_of
+from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.pods import PodStory, stories_of
 from whysync.diagnosis.reported import Reported, reported_in
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.symptom import Symptom
 from whysync.diagnosis.symptoms import symptoms_of
 from whysync.diagnosis.world import World
+from whysync.semantics.messages import Failure
 
-F = TypeVar("F")
+F = TypeVar("F", bound=Failure)
 
 
 class Case:
@@ -218,13 +220,24 @@ class Case:
     def drifts_at(self, pointer: str) -> tuple[Drift, ...]:
         return tuple(drift for drift in self.drifts if drift.pointer == pointer)
 
+    def drifts_by(self, mechanism: Mechanism) -> tuple[Drift, ...]:
+        return self._drifts_by_mechanism.get(mechanism, ())
+
     @cached_property
-    def reported(self) -> tuple[Reported, ...]:
+    def _drifts_by_mechanism(self) -> dict[Mechanism, tuple[Drift, ...]]:
+        found: dict[Mechanism, tuple[Drift, ...]] = {}
+        for drift in self.drifts:
+            mechanism = mechanism_of(self, drift)
+            found[mechanism] = (*found.get(mechanism, ()), drift)
+        return found
+
+    @cached_property
+    def reported(self) -> tuple[Reported[Failure], ...]:
         """Every failure that some text names, each once, with all the places that say it."""
         return reported_in(self)
 
     def failures(self, kind: type[F]) -> tuple[Reported[F], ...]:
-        return tuple(r for r in self.reported if isinstance(r.failure, kind))
+        return tuple(cast("Reported[F]", r) for r in self.reported if isinstance(r.failure, kind))
 
     def head_of(self, repo: str, revision: str) -> Head | None:
         for head in self.world.snapshot.heads:

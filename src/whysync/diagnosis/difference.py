@@ -7,7 +7,7 @@ says and what the cluster holds, in which a cause is sought when Argo CD shows a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from whysync.contracts import pointer as pointers
 from whysync.contracts.tree import MISSING, Json, Missing, Object
@@ -45,7 +45,7 @@ def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Differ
                 stack.append((one, other, below))
 
 
-_Pair = tuple[Json | Missing, Json | Missing, str]
+_Pair: TypeAlias = "tuple[Json | Missing, Json | Missing, str]"
 
 
 def _of_maps(wanted: Object, found: Object, at: str) -> Iterator[_Pair]:

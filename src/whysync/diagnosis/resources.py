@@ -21,9 +21,8 @@ def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
     if not named.name:
         return said_of or case.application.ref
     for key in (*case.rows, *case.desired_by_key, *case.world.live_by_key):
-        if key.name == named.name and (not named.kind or key.kind == named.kind):
-            if not named.namespace or key.namespace == named.namespace:
-                return Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
+        if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
+            return Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
     return Ref(
         group=named.group,
         kind=named.kind or named.resource or "object",

@@ -96,7 +96,9 @@ def _resources(case: Case, screen: Screen) -> list[str]:
     """The rows of the app, and the hooks and resources that only the operation knows."""
     results = {result.key: result for result in case.results}
     keys: dict[Key, None] = dict.fromkeys([*case.rows, *results])
-    rows = [("GROUP", "KIND", "NAMESPACE", "NAME", "STATUS", "HEALTH", "HOOK", "WAVE", "MESSAGE")]
+    rows: list[tuple[str, ...]] = [
+        ("GROUP", "KIND", "NAMESPACE", "NAME", "STATUS", "HEALTH", "HOOK", "WAVE", "MESSAGE")
+    ]
     for key in keys:
         row, result = case.rows.get(key), results.get(key)
         health = row.health.status if row and row.health else ""

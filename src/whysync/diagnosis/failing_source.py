@@ -1,0 +1,75 @@
+"""Which of an Application's sources a failure is about, and which secret holds its credentials."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING
+
+from whysync.contracts.application import Source
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import fields, text
+from whysync.semantics.messages import LayerKind, Message
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_SECRET_TYPE = "argocd.argoproj.io/secret-type"
+
+
+def failing_source(case: Case, message: Message, *, url: str = "") -> Source | None:
+    """By `source 2 of 3` in the text, by the address it names, or because there is only one."""
+    sources = case.app.sources
+    layer = message.layer(LayerKind.SOURCE_N_OF_M)
+    if layer is not None and layer.index is not None and 0 < layer.index <= len(sources):
+        return sources[layer.index - 1]
+    if url:
+        for source in sources:
+            if _plain(source.repo_url) == _plain(url):
+                return source
+    return sources[0] if len(sources) == 1 else None
+
+
+def source_pointer(case: Case, source: Source) -> str:
+    """Where it stands in the Application."""
+    if not case.app.spec.sources:
+        return "/spec/source"
+    return f"/spec/sources/{case.app.spec.sources.index(source)}"
+
+
+def repository_secret(case: Case, url: str) -> Manifest | None:
+    """The secret whose address is this repository's, else the credential template with the longest prefix.
+
+    Mirrors `util/db` of Argo CD 3.6: an exact `repository` secret wins over every `repo-creds`. Only a
+    secret whose address can be read is found: `sources/` masks what looks like a credential.
+    """
+    best: tuple[int, Manifest | None] = (0, None)
+    for secret in case.world.snapshot.settings:
+        kind = text(secret.labels.get(_SECRET_TYPE))
+        known = _plain(_secret_url(secret))
+        if not known or secret.ref.kind != "Secret":
+            continue
+        if kind == "repository" and known == _plain(url):
+            return secret
+        if kind == "repo-creds" and _plain(url).startswith(known) and len(known) > best[0]:
+            best = (len(known), secret)
+    return best[1]
+
+
+def _secret_url(secret: Manifest) -> str:
+    given = text(fields(secret.body.get("stringData")).get("url"))
+    if given:
+        return given
+    encoded = text(fields(secret.body.get("data")).get("url"))
+    try:
+        return base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return encoded
+
+
+def _plain(url: str) -> str:
+    """One spelling for the several that Git hosts accept: `git@host:org/repo` and `ssh://git@host/org/repo`."""
+    bare = url.strip().lower().rstrip("/").removesuffix(".git")
+    for scheme in ("https://", "http://", "ssh://", "oci://"):
+        bare = bare.removeprefix(scheme)
+    return bare.rpartition("@")[2].replace(":", "/", 1)

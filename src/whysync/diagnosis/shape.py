@@ -1,0 +1,118 @@
+"""What a differing field looks like: an injected sidecar, a default, a generated value.
+
+These are readings, not proofs: a finding that rests on them says so by its confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from whysync.contracts.pointer import split
+from whysync.contracts.ref import Ref, group_of
+from whysync.contracts.tree import Json, fields
+from whysync.semantics.schemas import kinds
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+    from whysync.diagnosis.drift import Drift
+
+_WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod"})
+_DIGEST = re.compile(r"@sha256:[0-9a-f]{6,}")
+_STAMP = re.compile(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_HEX = re.compile(r"[0-9a-f]{32,}")
+_GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
+
+# Addresses and numbers that the API server itself hands out, and fields it fills in on every write.
+_HANDED_OUT = frozenset(
+    {
+        "clusterIP", "clusterIPs", "nodePort", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy",
+        "healthCheckNodePort", "sessionAffinity", "volumeName", "volumeMode", "terminationMessagePath",
+        "terminationMessagePolicy", "imagePullPolicy", "dnsPolicy", "schedulerName", "restartPolicy",
+        "terminationGracePeriodSeconds", "revisionHistoryLimit", "progressDeadlineSeconds",
+        "podManagementPolicy", "defaultMode", "protocol",
+    }
+)  # fmt: skip
+
+
+def is_builtin(ref: Ref) -> bool:
+    """A kind that Kubernetes itself serves: it is in the pack of its API description."""
+    return ref.kind in _builtin_kinds().get(ref.group, frozenset())
+
+
+@cache
+def _builtin_kinds() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for api_version, names in kinds().items():
+        found.setdefault(group_of(api_version), set()).update(names)
+    return {group: frozenset(names) for group, names in found.items()}
+
+
+def is_ca_bundle(drift: Drift) -> bool:
+    return drift.last_key == "caBundle"
+
+
+def is_injected(drift: Drift) -> bool:
+    """A container, volume, variable or annotation that only the cluster has, or an image pinned by digest."""
+    parts = split(drift.pointer)
+    if drift.last_key == "image" and isinstance(drift.wanted, str) and isinstance(drift.found, str):
+        return bool(_DIGEST.search(drift.found)) and not _DIGEST.search(drift.wanted)
+    if not drift.only_live or drift.ref.kind not in _WORKLOADS:
+        return False
+    added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in (
+        "containers", "initContainers", "volumes", "volumeMounts", "env", "tolerations", "imagePullSecrets",
+    )  # fmt: skip
+    return added or (len(parts) >= 2 and parts[-2] in ("annotations", "labels") and "inject" in parts[-1])
+
+
+def is_known_default(drift: Drift) -> bool:
+    """A field of a built-in kind that the API server fills in whenever Git leaves it out (or empty)."""
+    if not is_builtin(drift.ref):
+        return False
+    unset = drift.only_live or drift.wanted in (None, "", [], {})
+    if not unset:
+        return False
+    parts = split(drift.pointer)
+    claim = "volumeClaimTemplates" in parts and parts[-1] in ("apiVersion", "kind", "status", "volumeMode")
+    return claim or parts[-1] in _HANDED_OUT
+
+
+def looks_defaulted(drift: Drift) -> bool:
+    """Only the cluster has it, and its value is one that a schema would fill in: a word, a number, a flag."""
+    return drift.only_live and _is_plain(drift.found) and not _under_metadata(drift.pointer)
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and all(_is_plain(item) for item in fields(value).values())  # pyright: ignore[reportUnknownArgumentType]
+    return isinstance(value, str | int | float | bool) and len(str(value)) <= 40
+
+
+def _under_metadata(pointer: str) -> bool:
+    return pointer.startswith("/metadata/") or "/metadata/" in pointer
+
+
+def looks_generated(case: Case, drift: Drift) -> bool:
+    """Git is at the revision that was synced, and yet a value that charts like to make up differs."""
+    if drift.only_live or drift.only_git:
+        return False
+    key = drift.last_key.lower()
+    parts = split(drift.pointer)
+    if drift.ref.kind == "Secret" and parts[:1] in (("data",), ("stringData",)):
+        return not _is_managed_secret(case, drift)
+    annotated = len(parts) >= 2 and parts[-2] == "annotations"
+    if annotated and key.startswith(_GENERATED_KEYS):
+        return True
+    return annotated and _is_stamp(drift.wanted) and _is_stamp(drift.found)
+
+
+def _is_stamp(value: Json | object) -> bool:
+    return isinstance(value, str) and bool(_STAMP.fullmatch(value) or _HEX.fullmatch(value))
+
+
+def _is_managed_secret(case: Case, drift: Drift) -> bool:
+    """Another program fills this Secret: its owner, or an annotation, says so."""
+    del case
+    marks = [*drift.live.annotations, *drift.desired.annotations]
+    return bool(drift.live.meta.get("ownerReferences")) or any("reflect" in mark for mark in marks)

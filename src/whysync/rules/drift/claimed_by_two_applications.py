@@ -1,0 +1,76 @@
+"""Two Applications claim one object.
+
+## What happens
+Both declare it, and each sync writes its own tracking mark on it. Whoever synced last owns it; the other
+shows a difference, or a warning. They take turns for ever, and if one of them prunes, the object is gone.
+
+## How whysync knows
+Argo CD's `SharedResourceWarning` names both, or the live object carries the tracking id of another
+Application than the one that declares it.
+
+## Fix
+One of them must let go: remove the object from the source of the other one. Cluster-wide things (CRDs,
+namespaces, policies) belong into an Application of their own.
+
+## When it is something else
+A chart that writes `app.kubernetes.io/instance` itself can look like another Application under label
+tracking: then switch to annotation tracking.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.tree import text
+from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.mechanism import TRACKING_ID
+from whysync.diagnosis.resources import named_ref
+from whysync.semantics.messages import SharedResource
+
+
+@rule(cause="shared-resource", since="0.1")
+def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
+    warned: set[str] = set()
+    for report in case.failures(SharedResource):
+        if report.failure.refused:
+            continue  # the sync was refused for it: that is the apply side's story
+        ref = named_ref(case, report.failure.resource, report.ref)
+        warned.add(ref.name)
+        apps = " and ".join(report.failure.apps)
+        drifts = [d for d in case.drifts_by(Mechanism.TRACKING) if d.ref.name == ref.name]
+        yield Finding(
+            about=ref,
+            explains=(*report.symptoms, *(drift.symptom for drift in drifts)),
+            confidence=Confidence.HIGH,
+            verdict=f"{ref} is claimed by {apps}",
+            evidence=(report.cite(says="Argo CD names both"),),
+            fixes=_fixes(ref.kind, ref.name, *report.failure.apps[-1:]),
+        )
+    for drift in case.drifts_by(Mechanism.TRACKING):
+        other = _other_app(case, drift)
+        if drift.pointer != TRACKING_ID or not other or drift.ref.name in warned:
+            continue
+        yield Finding(
+            about=drift.ref,
+            field=drift.pointer,
+            writer=drift.writer,
+            explains=(drift.symptom,),
+            confidence=Confidence.HIGH,
+            verdict=f"{drift.ref} carries the mark of {other}, and {case.app.name} declares it too",
+            evidence=drift.cited(),
+            fixes=_fixes(drift.ref.kind, drift.ref.name, other),
+        )
+
+
+def _other_app(case: Case, drift: Drift) -> str:
+    owner = text(drift.found if isinstance(drift.found, str) else "").partition(":")[0]
+    return "" if owner in ("", case.app.name, f"{case.app.namespace}_{case.app.name}") else owner
+
+
+def _fixes(kind: str, name: str, other: str = "the other app") -> tuple[Fix, ...]:
+    return (
+        Fix.run(
+            f"argocd app manifests {other.rpartition('/')[2]} | grep -n -B5 'name: {name}'",
+            f"# then remove {kind} {name} from the source of the app that should not own it",
+            title="Let one of them go: remove it from the other one's source",
+            risk="if the app that lets go prunes before the other has synced, the object is deleted once",
+        ),
+    )

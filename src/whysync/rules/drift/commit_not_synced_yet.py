@@ -1,0 +1,63 @@
+"""Git has moved on, and nobody has synced yet.
+
+## What happens
+A new commit changes what the app should look like. Argo CD has seen it and shows the difference. Until
+somebody syncs, or auto-sync does, the app is OutOfSync: that is how it is meant to work.
+
+## How whysync knows
+The revision that Argo CD compared with is not the one that was synced last, or `last-applied` shows
+that Git changed the field after it was applied, and nobody else wrote it since.
+
+## Fix
+Look at what would change, then sync. Where auto-sync is on and does not start, see whether the last
+attempt failed, a sync window denies it, or an operation is still running.
+
+## When it is something else
+Somebody wrote the field since: then a sync would undo that. The revision is the synced one: then the
+cluster drifted, not Git.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, cite, rule
+from whysync.diagnosis.mechanism import behind_git
+
+
+@rule(cause="new-commit", since="0.1")
+def commit_not_synced_yet(case: Case) -> Iterator[Finding]:
+    if "operation" in case.symptom_ids:
+        return  # a sync is on its way or failed: that is the story
+    drifts = case.drifts_by(Mechanism.NOT_SYNCED_YET)
+    explained = {drift.symptom for drift in drifts}
+    if behind_git(case):
+        explained |= {s.id for s in case.symptoms if s.kind in ("differs", "missing") and s.id.count(":") < 2}
+    if not explained:
+        return
+    status = case.app.status
+    synced = status.history[-1].revision[:8] if status.history else "an earlier one"
+    waits = "auto-sync has not started" if case.is_automated else "auto-sync is off"
+    resources = len({symptom.split(":")[1] for symptom in explained if ":" in symptom}) or 1
+    yield Finding(
+        about=case.application.ref,
+        explains=tuple(sorted(explained)),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        verdict=f"Git is at {status.sync.revision[:8]}, the last sync was to {synced}:"
+        f" {_count(resources)} to sync, {waits}",
+        evidence=(
+            cite(case.application, "/status/sync/revision", says="compared with this commit"),
+            cite(case.application, "/status/history", says="synced so far"),
+            *(evidence for drift in drifts[:3] for evidence in drift.cited()),
+        ),
+        fixes=(
+            Fix.run(
+                f"argocd app diff {case.app.name}",
+                f"argocd app sync {case.app.name}",
+                title="Look at the difference, then sync",
+            ),
+        ),
+    )
+
+
+def _count(resources: int) -> str:
+    return "1 resource" if resources == 1 else f"{resources} resources"

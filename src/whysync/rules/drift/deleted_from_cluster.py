@@ -1,0 +1,58 @@
+"""Git declares it, and the cluster does not have it.
+
+## What happens
+The object was deleted (by hand, by another tool, by a controller), or it was never created. Argo CD shows
+it as Missing and OutOfSync. With self-heal it comes back by itself; without, it stays away.
+
+## How whysync knows
+The row is OutOfSync and Missing, no sync is under way, and the object was part of the app before.
+
+## Fix
+Sync that one resource. If it vanishes again, something in the cluster deletes it: look at the audit log,
+at owner references, at a TTL.
+
+## When it is something else
+A finished Job with `ttlSecondsAfterFinished` was deleted by its TTL. A commit that nobody has synced yet
+declares objects that were never made.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.ref import Key
+from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, rule
+from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.ttl import time_to_live_of
+
+_GONE = ("Deleted", "Killing", "SuccessfulDelete", "ResourceDeleted")
+
+
+@rule(cause="deleted-live", since="0.1")
+def deleted_from_cluster(case: Case) -> Iterator[Finding]:
+    if behind_git(case) or (not case.app.status.history and case.operation is None):
+        return  # it may never have been made
+    rows = {row.key: index for index, row in enumerate(case.app.status.resources)}
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.MISSING or symptom.ref is None or symptom.because:
+            continue
+        key: Key = symptom.ref.key
+        desired = case.desired_of(key)
+        if desired is not None and time_to_live_of(desired) is not None:
+            continue
+        told = [(m, e) for m, e in case.events_about(symptom.ref) if e.reason in _GONE]
+        yield Finding(
+            about=symptom.ref,
+            explains=(symptom.id,),
+            confidence=Confidence.HIGH if told else Confidence.MEDIUM,
+            verdict=f"{symptom.ref} is declared in Git and gone from the cluster",
+            evidence=(
+                cite(case.application, f"/status/resources/{rows[key]}", says="Argo CD misses it"),
+                *(cite(manifest, "/message", says="the cluster tells of its end") for manifest, _ in told),
+            ),
+            fixes=(
+                Fix.run(
+                    f"argocd app sync {case.app.name} --resource {key.group}:{key.kind}:{symptom.ref.place}",
+                    title="Sync this one resource: it is made anew",
+                    risk="if something deletes it, it will be deleted again",
+                ),
+            ),
+        )

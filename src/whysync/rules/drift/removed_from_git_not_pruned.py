@@ -1,0 +1,103 @@
+"""Removed from Git, and still in the cluster, as nothing prunes it.
+
+## What happens
+An object that Argo CD once applied is not in Git any more. Argo CD deletes it only when pruning is asked
+for. Until then the app is OutOfSync, and the field-by-field diff is empty.
+
+## How whysync knows
+The row says that it requires pruning, and pruning is off for the app, or forbidden for the object.
+
+## Fix
+Three ways out: prune it; put it back into Git; or keep it on purpose, with
+`argocd.argoproj.io/compare-options: IgnoreExtraneous` on the live object so that it does not count.
+
+## When it is something else
+A controller that copies labels or annotations can make an object look like the app's own: then it was
+never in Git. When all rows at once require pruning, the source rendered to nothing.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.application import ResourceRow
+from whysync.contracts.tree import text
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+
+OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
+STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
+
+
+@rule(cause="pending-prune", since="0.1")
+def removed_from_git_not_pruned(case: Case) -> Iterator[Finding]:
+    if case.app.status.sync.status == "Unknown":
+        return  # nothing was rendered: every row then looks like that
+    rows = [(i, row) for i, row in enumerate(case.app.status.resources) if _is_extra(case, row)]
+    if not rows:
+        return
+    kept = [row for _, row in rows if _keeps(case, row)]
+    names = ", ".join(str(row.ref) for _, row in rows[:3]) + (
+        f" and {len(rows) - 3} more" if len(rows) > 3 else ""
+    )
+    why = _why(case, kept, len(rows))
+    selection = " ".join(f"--resource {row.group}:{row.kind}:{row.ref.place}" for _, row in rows[:10])
+    yield Finding(
+        about=rows[0][1].ref,
+        explains=tuple(f"extra:{row.key}" for _, row in rows),
+        confidence=Confidence.MEDIUM,
+        verdict=f"{names}: not in Git any more, and {why}",
+        evidence=tuple(_evidence(case, rows)),
+        fixes=(
+            Fix.run(
+                f"kubectl {'-n ' + rows[0][1].namespace + ' ' if rows[0][1].namespace else ''}annotate"
+                f" {rows[0][1].kind.lower()} {rows[0][1].name}"
+                " argocd.argoproj.io/compare-options=IgnoreExtraneous",
+                title="Keep it on purpose: it stays, and does not count as OutOfSync",
+            ),
+            Fix.run(
+                f"argocd app sync {case.app.name} --prune --dry-run {selection}",
+                f"argocd app sync {case.app.name} --prune {selection}",
+                title="Prune it: look at the dry run first",
+                risk="what is pruned is gone; a rename in Git is a prune and a create",
+                destroys=tuple(_loss(row) for _, row in rows),
+            ),
+        ),
+    )
+
+
+def _is_extra(case: Case, row: ResourceRow) -> bool:
+    return row.requires_pruning and row.status == "OutOfSync" and not _being_pruned(case)
+
+
+def _being_pruned(case: Case) -> bool:
+    operation = case.operation
+    return (
+        operation is not None
+        and operation.phase == "Running"
+        and bool(operation.operation.sync and operation.operation.sync.prune)
+    )
+
+
+def _keeps(case: Case, row: ResourceRow) -> bool:
+    live = case.live_of(row.key)
+    return live is not None and "Prune=false" in text(live.annotations.get("argocd.argoproj.io/sync-options"))
+
+
+def _why(case: Case, kept: list[ResourceRow], rows: int) -> str:
+    if len(kept) == rows:
+        return "its own option Prune=false keeps it"
+    if case.is_automated:
+        return "automatic pruning has not taken it yet" if case.prunes else "automatic pruning is off"
+    return "nobody has synced with --prune"
+
+
+def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evidence]:
+    for index, row in rows[:5]:
+        yield cite(case.application, f"/status/resources/{index}", says="Argo CD would prune it")
+        live = case.live_of(row.key)
+        if live is not None and _keeps(case, row):
+            yield cite(live, OPTIONS, says="and this forbids it")
+    yield cite(case.application, "/spec/syncPolicy", says="how the app syncs")
+
+
+def _loss(row: ResourceRow) -> str:
+    data = " with its data" if row.kind in STATE else ""
+    return f"{row.ref}{data}"

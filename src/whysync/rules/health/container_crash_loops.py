@@ -1,0 +1,109 @@
+"""A container starts, ends, and is started again, over and over.
+
+## What happens
+The program in the container exits (or is killed); Kubernetes waits longer and longer before it starts it
+again (`CrashLoopBackOff`). The workload never gets ready; after its progress deadline it is Degraded. A
+sync changes nothing about it.
+
+## How whysync knows
+A container of the workload's Pods waits with `CrashLoopBackOff`, or has ended with an error and been
+restarted. Its log, if it is at hand, names the reason in its last run.
+
+## Fix
+Mend what the log names. If a new image or a new setting brought it: go back to the version before.
+
+## When it is something else
+Exit code 137 with reason `OOMKilled` is too little memory. A container that never started
+(`ImagePullBackOff`, `CreateContainerConfigError`) has other causes. A failed hook Job is a failed hook.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.diagnosis import (
+    Case,
+    Confidence,
+    Evidence,
+    Finding,
+    Fix,
+    Severity,
+    SymptomKind,
+    cite,
+    cite_line,
+    rule,
+)
+from whysync.diagnosis.pods import ContainerStory, LastWord, PodStory, last_word, logs_below
+from whysync.semantics.messages import CrashLoop
+
+
+@rule(cause="crashloop", since="0.1")
+def container_crash_loops(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
+            continue
+        found = _crashing(case, symptom.ref)
+        if found is not None:
+            told.add(symptom.id)
+            yield _from_pod(symptom.ref, symptom.id, *found)
+    for report in case.failures(CrashLoop):
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids and s not in told]
+        word = last_word(logs_below(case, report.ref))
+        yield Finding(
+            about=report.ref,
+            explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH if word else Confidence.MEDIUM,
+            verdict=f"a container of {report.ref} crashes again and again{_ending(word)}",
+            root=word.failure.text if word else None,
+            evidence=(report.cite(says="Kubernetes gives it ever longer pauses"), *_cited(word)),
+            fixes=(_look(report.ref, report.ref.name),),
+        )
+
+
+def _crashing(case: Case, ref: Ref) -> tuple[PodStory, ContainerStory] | None:
+    for story in case.pods_of(ref):
+        for container in story.containers:
+            crashed = container.exit_code not in (None, 0) and container.restarts > 0
+            looping = container.waiting == "CrashLoopBackOff" or crashed
+            if looping and container.exit_reason != "OOMKilled":
+                return story, container
+    return None
+
+
+def _from_pod(ref: Ref, symptom: str, story: PodStory, container: ContainerStory) -> Finding:
+    log = story.log_of(container)
+    word = last_word((log,)) if log else None
+    code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
+    return Finding(
+        about=ref,
+        explains=(symptom,),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"container {container.name} of {story.pod.ref} ends{code} again and again{_ending(word)}",
+        root=word.failure.text if word else container.exit_message or None,
+        evidence=(
+            cite(story.pod, container.pointer, says=f"restarted {container.restarts} times"),
+            *_cited(word),
+        ),
+        fixes=(_look(story.pod.ref, container.name, story.pod),),
+    )
+
+
+def _ending(word: LastWord | None) -> str:
+    return f": {word.failure.text.strip()}" if word else ""
+
+
+def _cited(word: LastWord | None) -> tuple[Evidence, ...]:
+    return (cite_line(word.log, word.failure.line, says="its log names the reason"),) if word else ()
+
+
+def _look(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:
+    target = f"{ref.name} -c {container}" if pod is not None else f"{ref.kind.lower()}/{ref.name}"
+    return Fix.run(
+        f"kubectl -n {ref.namespace or 'default'} logs {target} --previous",
+        title="Mend what its log names; if the last commit brought it, revert that commit",
+    )

@@ -1,0 +1,83 @@
+"""An image cannot be pulled.
+
+## What happens
+The node cannot get the container's image: the tag does not exist, the registry refuses the credentials,
+limits the rate, or cannot be reached. The Pod waits (`ErrImagePull`, `ImagePullBackOff`), the rollout
+stands still. Old Pods go on running.
+
+## How whysync knows
+A container of the workload's Pods waits for that reason, or an event says so; the registry's answer is in
+its message.
+
+## Fix
+For a tag that does not exist: set one that does. For credentials: an `imagePullSecrets` entry that the
+registry accepts, in the same namespace. For rate limits: log in, or use a mirror.
+
+## When it is something else
+`ErrImageNeverPull` is the Pod's own policy. A digest instead of a tag in the diff is a webhook's work.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.ref import Ref
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.semantics.messages import ImagePull, understand
+
+_REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+
+
+@rule(cause="image-pull", since="0.1")
+def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for symptom in case.symptoms:
+        if symptom.kind not in (SymptomKind.UNHEALTHY, SymptomKind.RESULT) or symptom.ref is None:
+            continue
+        for story in case.pods_of(symptom.ref):
+            waiting = next((c for c in story.containers if c.waiting in _REASONS), None)
+            if waiting is None:
+                continue
+            told.add(symptom.id)
+            reason = _reason(waiting.waiting_message)
+            yield Finding(
+                about=symptom.ref,
+                explains=(symptom.id,),
+                severity=Severity.CRITICAL,
+                confidence=Confidence.HIGH,
+                verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{reason}",
+                root=waiting.waiting_message or None,
+                evidence=(cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),),
+                fixes=_fixes(story.pod.ref, waiting.image),
+            )
+            break
+    for report in case.failures(ImagePull):
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids]
+        if not told.isdisjoint(unhealthy):
+            continue
+        image = report.failure.image or "its image"
+        yield Finding(
+            about=report.ref,
+            explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{report.ref} cannot pull {image}{_reason(report.failure.text)}",
+            root=report.failure.text,
+            evidence=(report.cite(says="the node says so"),),
+            fixes=_fixes(report.ref, image),
+        )
+
+
+def _reason(message: str) -> str:
+    pulls = [f for f in understand(message).failures if isinstance(f, ImagePull)]
+    return f": {pulls[0].reason}" if pulls and pulls[0].reason else ""
+
+
+def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
+    return (
+        Fix.run(
+            f"docker manifest inspect {image}     # does it exist, and may you read it?",
+            f"kubectl -n {ref.namespace or 'default'} describe {ref.kind.lower()} {ref.name}",
+            title="Set an image in Git that exists, or give the Pod credentials that the registry accepts",
+        ),
+    )
