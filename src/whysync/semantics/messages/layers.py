@@ -1,0 +1,330 @@
+"""The wrappers that Argo CD, gRPC, kubectl and shells put around an error, and how to take them off.
+
+`Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown
+desc = Manifest generation error (cached): …` is four wrappers and then the thing that a person should read.
+All wrappers that stand in front are alternatives of one regex, so taking one off is one match.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import cache
+
+import msgspec
+
+
+class LayerKind(StrEnum):
+    COMPARISON_ERROR = "comparison-error"
+    INVALID_SPEC_ERROR = "invalid-spec-error"
+    UNKNOWN_ERROR = "unknown-error"
+    SYNC_ERROR = "sync-error"
+    DELETION_ERROR = "deletion-error"
+    LOAD_TARGET_STATE = "load-target-state"
+    LOAD_LIVE_STATE = "load-live-state"
+    COMPARE_STATES = "compare-states"
+    NORMALIZE = "normalize"
+    SOURCE_N_OF_M = "source-n-of-m"
+    GENERATE_MANIFESTS = "generate-manifests"
+    RPC = "rpc"
+    CACHED = "cached"
+    REPOSITORY = "repository"
+    FETCH = "fetch"
+    HELM_TEMPLATE = "helm-template"
+    HELM_DEPENDENCIES = "helm-dependencies"
+    PLUGIN = "plugin"
+    HYDRATOR = "hydrator"
+    CLUSTER = "cluster"
+    LOAD_KIND = "load-kind"
+    DIFF = "diff"
+    APP_HEALTH = "app-health"
+    SYNC_ATTEMPT = "sync-attempt"
+    OBJECTS_FAILED_TO_APPLY = "objects-failed-to-apply"
+    TASKS_UNSUCCESSFUL = "tasks-unsuccessful"
+    TASKS_NOT_VALID = "tasks-not-valid"
+    NAMESPACE_FAILED_TO_APPLY = "namespace-failed-to-apply"
+    SYNC_FAIL_HOOKS = "sync-fail-hooks"
+    DELETION = "deletion"
+    KUBECTL = "kubectl"
+    AUTH_RECONCILE = "auth-reconcile"
+    INTERNAL_ERROR = "internal-error"
+    COMMAND_FAILED = "command-failed"
+    RETRYING = "retrying"
+    RETRIED = "retried"
+    LOG = "log"
+
+
+class Layer(msgspec.Struct, frozen=True, kw_only=True):
+    """One wrapper: the words it added, and what it names. What a kind does not name is empty."""
+
+    kind: LayerKind
+    text: str
+    code: str = ""  # RPC: Unknown, Unavailable, …
+    index: int | None = None  # SOURCE_N_OF_M
+    total: int | None = None
+    revision: str = ""  # SYNC_ATTEMPT
+    attempt: int | None = None  # RETRIED: how often; RETRYING: which attempt comes next
+    at: str = ""  # RETRYING
+    command: str = ""  # COMMAND_FAILED
+    exit_code: int | None = None
+    timeout: str = ""
+    server: str = ""  # CLUSTER
+    subject: str = ""  # LOAD_KIND: the kind; REPOSITORY: the URL; KUBECTL: the reason of the status
+    dry_run: bool = False
+
+
+_URL = r"[^\s\"']{1,300}"
+
+# Longer wordings stand before their beginnings.
+_FRONT: dict[LayerKind, tuple[str, ...]] = {
+    LayerKind.LOG: (
+        r"(?:FATA|ERRO|WARN|INFO)\[\d{4}\] ",
+        r"Unable to (?:load data|get app details|save changes): ",
+        r"user tried to get application which they do not have access to: ",
+    ),
+    LayerKind.COMPARISON_ERROR: (r"ComparisonError: ",),
+    LayerKind.INVALID_SPEC_ERROR: (
+        r"InvalidSpecError: ",
+        r"application (?:destination )?spec (?:for \S{1,200} )?is invalid: ",
+        r"unable to find destination server: ",
+    ),
+    LayerKind.UNKNOWN_ERROR: (r"UnknownError: ",),
+    LayerKind.SYNC_ERROR: (r"SyncError: ",),
+    LayerKind.DELETION_ERROR: (r"DeletionError: ",),
+    LayerKind.SYNC_ATTEMPT: (
+        r"(?:Failed (?:last )?|Skipping )sync attempt to (?P<revision>\[[^\]]{0,500}\]|[^:\s]{0,200}): ",
+    ),
+    LayerKind.LOAD_TARGET_STATE: (
+        r"Failed to load target state: ",
+        r"failed to get ref sources: ",
+        r"failed to evaluate revision changes for source \d+ of \d+: ",
+    ),
+    LayerKind.LOAD_LIVE_STATE: (r"Failed to load live state: ",),
+    LayerKind.COMPARE_STATES: (r"Failed to compare desired state to live state: ",),
+    LayerKind.NORMALIZE: (
+        r"Failed to normalize target (?:state|resources): ",
+        r"failed to perform pre-diff normalization: ",
+        r"preDiffNormalize error: ",
+    ),
+    LayerKind.SOURCE_N_OF_M: (
+        r"failed to (?:generate manifest|unmarshal manifests) for source "
+        r"(?P<index>\d{1,4}) of (?P<total>\d{1,4}): ",
+    ),
+    LayerKind.GENERATE_MANIFESTS: (
+        r"Unable to generate manifests in [^:\n]{0,300}: ",
+        r"failed to generate manifests?: ",
+        r"error generating manifests?: ",
+        r"failed to get manifests: ",
+    ),
+    LayerKind.RPC: (r"rpc error: code = (?P<code>\w{1,40}) desc = ",),
+    LayerKind.CACHED: (r"Manifest generation error \(cached\): ",),
+    LayerKind.REPOSITORY: (
+        r"failed to get repo \"(?P<repo>[^\"]{0,300})\": ",
+        r"failed to initialize repository resources: ",
+        r"error (?:testing|connecting to) repository(?: connectivity)?: ",
+        r"repositor(?:y|ies) not accessible: ",
+        r"failed to get git client for repo (?P<repo2>\S{1,300}): ",
+        r"failed to resolve git revision: ",
+    ),
+    LayerKind.FETCH: (
+        r"[Ff]ailed to (?:fetch|checkout) (?:default|FETCH_HEAD|revision [^:\s]{1,200}): ",
+        r"[Ff]ailed to initialize git repo: ",
+        r"failed to list refs: ",
+        r"failed to update submodules: ",
+        r"error fetching chart: ",
+        r"failed to fetch chart: ",
+        r"failed to get index: ",
+        r"unable to get tags: ",
+        r"failed to get tags: ",
+        r"unable to resolve git revision : ",
+    ),
+    LayerKind.HELM_DEPENDENCIES: (
+        r"error building helm chart dependencies: ",
+        r"failed to build helm dependencies: ",
+    ),
+    LayerKind.HELM_TEMPLATE: (
+        r"failed to execute helm template command: ",
+        r"failed to get command args to log: ",
+        r"failed running helm: ",
+        r"error getting helm repos: ",
+    ),
+    LayerKind.PLUGIN: (
+        r"plugin sidecar failed\. ",
+        r"error generating manifests in cmp: ",
+        r"CMP processing failed for application \"[^\"]{0,200}\": ",
+    ),
+    LayerKind.HYDRATOR: (r"failed to commit hydrated manifests: ",),
+    LayerKind.CLUSTER: (
+        rf"failed to get cluster (?:info|version) for (?:cluster )?\"(?P<server>{_URL})\": ",
+        r"error synchronizing cache state : ",
+        rf"failed to sync cluster (?P<server2>{_URL}): ",
+        r"[Ff]ailed to get destination cluster: ",
+        r"error getting cluster: ",
+        r"Unable to get cluster: ",
+        rf"error getting cluster by (?:server|name) \"(?P<server3>{_URL})\": ",
+        r"failed to get server version: ",
+        r"failed to get api resources: ",
+    ),
+    LayerKind.LOAD_KIND: (r"failed to load initial state of resource (?P<kind>[^:\s]{1,300}): ",),
+    LayerKind.DIFF: (
+        r"failed to calculate diff: ",
+        r"error calculating structured merge diff: ",
+        r"error calculating server side diff: ",
+        r"serverSideDiff error: ",
+        r"error building typed results: ",
+    ),
+    LayerKind.APP_HEALTH: (r"error setting app health: ",),
+    LayerKind.OBJECTS_FAILED_TO_APPLY: (
+        r"one or more objects failed to apply(?P<dry> \(dry run\))?(?:, reason: |\.?$|(?=[.] R| \())",
+    ),
+    LayerKind.TASKS_UNSUCCESSFUL: (
+        r"one or more synchronization tasks completed unsuccessfully(?:, reason: |\.?$|(?=\n))",
+    ),
+    LayerKind.TASKS_NOT_VALID: (
+        r"one or more synchronization tasks are not valid(?:: |, reason: | due to [^.:]{0,200}: |\.?$)",
+    ),
+    LayerKind.NAMESPACE_FAILED_TO_APPLY: (
+        r"the namespace failed to apply(?:, reason: |\.?$)",
+        r"namespace auto creation failed: ",
+        r"namespaceModifier error: ",
+    ),
+    LayerKind.SYNC_FAIL_HOOKS: (r"one or more SyncFail hooks failed(?:, reason: |\.?$)",),
+    LayerKind.DELETION: (
+        r"Unable to delete application resources: ",
+        r"error executing (?:pre|post)-delete hooks: ",
+        r"[Ff]ailed to delete(?: resource)?: ",
+        r"Failed to (?:get live resource|remove hook finalizer): ",
+    ),
+    LayerKind.AUTH_RECONCILE: (r"error running rbacReconcile: ", r"error running kubectl auth reconcile: "),
+    LayerKind.INTERNAL_ERROR: (r"Internal error occurred: (?=\S)",),
+    LayerKind.KUBECTL: (
+        r"(?:error: )?error when (?:patching|replacing|creating|updating|deleting) \"[^\"]{0,300}\": ",
+        r"error when updating: ",
+        r"(?:error: )?error validating \"[^\"]{0,300}\": (?=error validating data)",
+        r"Error from server \((?P<status>\w{1,40})\): (?:error when \w{1,20} \"[^\"]{0,300}\": )?",
+        r"kubectl failed exit status \d+: ",
+        r"error: (?=\S)",
+    ),
+}
+_MOST = 30
+_COMMAND = re.compile(
+    r"(?P<cause>exit status (?P<exit>\d{1,9})|(?:fatal )?timeout after "
+    r"(?P<timeout>\w{1,20}(?:\.\d{1,9}\w{1,5})?)|signal: \w{1,20})?(?:\s*:\s*|[.\s]*$)"
+)
+_BARE_COMMAND = (
+    r"(?P<command>(?:git|helm|kustomize|kubectl|sh|"
+    r"bash) [^\n`]{1,400}?) failed (?=exit status|timeout|fatal timeout)"
+)
+_BACK = (
+    r"(?P<retried>\s*\(retried (?P<times>\d{1,6}) times?\)\.?\s*$)"
+    r"|(?P<retrying>[.\s]*Retrying attempt #(?P<next>\d{1,6})(?: at (?P<at>[^.\n]{1,40}))?\.?\s*$)"
+    r"|(?P<unparsable>\s*\(failed to retry: [^()\n]{0,200}\)\s*$)"
+)
+_BEGIN = re.compile(r"\s*Retrying operation(?: with latest revisions)?\. Attempt #(?P<next>\d{1,6})\s*$")
+
+
+@cache
+def _front() -> re.Pattern[str]:
+    kinds = [f"(?P<{kind.name}>{'|'.join(wordings)})" for kind, wordings in _FRONT.items()]
+    return re.compile("|".join([*kinds, f"(?P<BARE>{_BARE_COMMAND})"]))
+
+
+@cache
+def _back() -> re.Pattern[str]:
+    return re.compile(_BACK)
+
+
+def peel_front(text: str) -> tuple[tuple[Layer, ...], str]:
+    """The wrappers in front of `text`, outermost first, and what remains."""
+    layers: list[Layer] = []
+    while len(layers) < _MOST:
+        text = text.lstrip()
+        if text.startswith("`"):
+            layer, rest = _command(text)
+        else:
+            layer, rest = _wrapper(text)
+        if layer is None:
+            break
+        layers.append(layer)
+        text = rest
+    return tuple(layers), text.strip()
+
+
+def peel_back(text: str) -> tuple[tuple[Layer, ...], str]:
+    """What the retry logic appended: at most one of each, read on the last few hundred characters."""
+    begins = _BEGIN.match(text[:200])
+    if begins:
+        return (Layer(kind=LayerKind.RETRYING, text=text, attempt=int(begins["next"])),), ""
+    if "etr" not in text[-200:]:  # Retrying, retried, retry
+        return (), text
+    start = max(0, len(text) - 300)
+    match = _back().search(text, start)
+    if match is None:
+        return (), text
+    rest = text[: match.start()]
+    if match["retried"]:
+        layer = Layer(kind=LayerKind.RETRIED, text=match[0].strip(), attempt=int(match["times"]))
+    elif match["retrying"]:
+        at = (match["at"] or "").strip()
+        layer = Layer(kind=LayerKind.RETRYING, text=match[0].strip(), attempt=int(match["next"]), at=at)
+    else:
+        layer = Layer(kind=LayerKind.RETRYING, text=match[0].strip())
+    return (layer,), rest
+
+
+def _wrapper(text: str) -> tuple[Layer | None, str]:
+    match = _front().match(text)
+    if match is None or match.lastgroup is None:
+        return None, text
+    if match.lastgroup == "BARE":
+        return _failed_command(text, command=match["command"], end=match.end() - len(" failed "))
+    kind = LayerKind[match.lastgroup]
+    words = match[0].strip()
+    rest = text[match.end() :]
+    match kind:
+        case LayerKind.RPC:
+            layer = Layer(kind=kind, text=words, code=match["code"])
+        case LayerKind.SOURCE_N_OF_M:
+            layer = Layer(kind=kind, text=words, index=int(match["index"]), total=int(match["total"]))
+        case LayerKind.SYNC_ATTEMPT:
+            layer = Layer(kind=kind, text=words, revision=match["revision"].strip("[]"))
+        case LayerKind.CLUSTER:
+            server = match["server"] or match["server2"] or match["server3"] or ""
+            layer = Layer(kind=kind, text=words, server=server)
+        case LayerKind.REPOSITORY:
+            layer = Layer(kind=kind, text=words, subject=match["repo"] or match["repo2"] or "")
+        case LayerKind.LOAD_KIND:
+            layer = Layer(kind=kind, text=words, subject=match["kind"])
+        case LayerKind.KUBECTL:
+            layer = Layer(kind=kind, text=words, subject=match["status"] or "")
+        case LayerKind.OBJECTS_FAILED_TO_APPLY:
+            layer = Layer(kind=kind, text=words, dry_run=bool(match["dry"]))
+        case _:
+            layer = Layer(kind=kind, text=words)
+    return layer, rest
+
+
+def _command(text: str) -> tuple[Layer | None, str]:
+    """Mirrors how Argo CD's `util/exec` words it: the command in backticks, ` failed `, the cause, stderr."""
+    end = text.find("` failed")
+    if end < 0:
+        return None, text
+    return _failed_command(text, command=text[1:end], end=end + 1)
+
+
+def _failed_command(text: str, *, command: str, end: int) -> tuple[Layer | None, str]:
+    after = end + len(" failed")
+    while after < len(text) and text[after] == " ":
+        after += 1
+    match = _COMMAND.match(text, after)
+    if match is None:
+        return None, text
+    code = match["exit"]
+    layer = Layer(
+        kind=LayerKind.COMMAND_FAILED,
+        text=text[: match.end()].strip(),
+        command=command,
+        exit_code=int(code) if code else None,
+        timeout=match["timeout"] or "",
+    )
+    return layer, text[match.end() :]

@@ -1,0 +1,43 @@
+"""Texts that report no failure: results of kubectl, progress of an operation, ordinary events."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_QUIET = (
+    r"successfully synced \((?:all tasks run|no more tasks)\)",
+    r"one or more tasks are running",
+    r"[.…\s]+",
+    r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} (?:created|configured|unchanged|serverside-applied|"
+    r"replaced|patched|deleted|reconciled)(?: \((?:server )?dry run\))?(?:\. Warning: "
+    r".{0,2000}| reconciled.{0,300})?",
+    r"(?:\w{1,63}/)?[\w.:-]{1,253} (?:created|updated)",
+    r"pruned(?: \(dry run\))?",
+    r"(?:Updated (?:sync|health) status: .{0,300})",
+    r"(?:\w[\w@.-]{0,100} )?[Ii]nitiated (?:automated |partial )?(?:sync|rollback|refresh).{0,300}",
+    r"(?:Partial )?[Ss]ync operation to \S{0,200} ?succeeded",
+    r"(?:Normal \w{1,60} (?:\S{1,300} )?)?(?:Successfully (?:assigned|pulled)|"
+    r"Created container|Started container|Pulling image|Scaled (?:up|down)|Created pod|"
+    r"Updated sync status|Sync operation to \S{0,200} ?succeeded|"
+    r"Container image .{1,300} already present).{0,600}",
+)
+
+
+@cache
+def _quiet() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{one})" for one in _QUIET))
+
+
+def says_nothing_is_wrong(text: str) -> bool:
+    return len(text) < 4000 and _quiet().fullmatch(text.strip()) is not None
+
+
+def kubectl_changed(message: str) -> bool:
+    """Did kubectl report for this object that something was written (and not just `unchanged`)?"""
+    return _changed().match(message[:600]) is not None
+
+
+@cache
+def _changed() -> re.Pattern[str]:
+    return re.compile(r"\s*\S{1,500} (?:created|configured|serverside-applied|replaced|patched|updated)\b")

@@ -1,0 +1,41 @@
+"""All tables in order of precedence: what is more exact, or wraps another error, comes first."""
+
+from __future__ import annotations
+
+from whysync.semantics.messages.pattern import Pattern
+from whysync.semantics.messages.tables import (
+    admission,
+    apply,
+    argocd,
+    cluster,
+    diffs,
+    git,
+    helm,
+    invalid,
+    manifests,
+    pods,
+    rbac,
+    schema,
+)
+
+ALL: tuple[Pattern, ...] = (
+    *diffs.FIRST,
+    *admission.FIRST,
+    *argocd.FIRST,
+    *rbac.TABLE,
+    *apply.FIRST,
+    *pods.FIRST,
+    *manifests.KUSTOMIZE,
+    *invalid.TABLE,
+    *cluster.TABLE[:7],
+    *git.TABLE,
+    *helm.TABLE,
+    *manifests.TABLE,
+    *schema.TABLE,
+    *pods.TABLE,
+    *cluster.TABLE[7:],
+    *apply.TABLE,
+    *helm.LAST,
+    *manifests.LAST,
+    *diffs.TABLE,
+)
