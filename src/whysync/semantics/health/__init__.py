@@ -1,1 +1,5 @@
-"""How healthy is this object: the judgement of Argo CD, as pure functions over raw objects."""
+"""How healthy is this object: the judgement of Argo CD, as pure functions over raw objects.
+
+`assess.health_of` judges one object, `application.app_health` an Application. Nothing is imported here, so
+that the shipped checks can be loaded without the rest.
+"""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 
 from whysync.contracts.tree import Json, Object, fields
-from whysync.contracts.yaml import Invalid, load
 
 
 class Malformed(Exception):
@@ -21,6 +20,8 @@ class Malformed(Exception):
 
 
 def read_yaml(text: str) -> Json:
+    from whysync.contracts.yaml import Invalid, load  # only those who read settings pay for it
+
     try:
         return load(text)
     except Invalid as problem:

@@ -21,10 +21,10 @@ from whysync.semantics.health.builtin.pod import POD
 from whysync.semantics.health.builtin.replica_set import REPLICA_SET
 from whysync.semantics.health.builtin.service import SERVICE
 from whysync.semantics.health.builtin.stateful_set import STATEFUL_SET
-from whysync.semantics.health.builtin.typed import CannotJudge, GoCheck
+from whysync.semantics.health.builtin.typed import GoCheck
 from whysync.semantics.health.builtin.workflow import WORKFLOW
 
-__all__ = ["CannotJudge", "GoCheck", "builtin_check"]
+__all__ = ["GoCheck", "builtin_check"]
 
 _CHECKS: Final[dict[tuple[str, str], GoCheck]] = {
     ("apps", "Deployment"): DEPLOYMENT,

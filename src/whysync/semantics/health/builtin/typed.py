@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from whysync.contracts.ref import group_of, version_of
 from whysync.contracts.tree import Json, Object, text
+from whysync.semantics.health.problems import CannotJudge
 from whysync.semantics.health.verdict import Verdict
 
 Shape: TypeAlias = "str | list[Shape] | dict[str, Shape]"
@@ -25,10 +26,6 @@ METADATA: Final[Shape] = {
     "annotations": {"*": "string"},
     "finalizers": ["string"],
 }
-
-
-class CannotJudge(Exception):
-    """Upstream returns an error; the object counts as Unknown and shows this text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,154 @@
+"""The health of an Application: the worst of its resources, with surprises.
+
+Mirrors `setApplicationHealth`, `formatHealthCauses` and the health part of `persistAppStatus`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.contracts.application import HealthCode
+from whysync.contracts.ref import Key, group_of
+from whysync.contracts.tree import Object, dig, fields, text
+from whysync.semantics.health.assess import assess
+from whysync.semantics.health.hooks import is_hook, is_skipped
+from whysync.semantics.health.verdict import Verdict
+from whysync.semantics.lua import LuaRunner
+from whysync.semantics.settings.overrides import Overrides
+
+_IGNORE: Final = "argocd.argoproj.io/ignore-healthcheck"
+_GROUP, _KIND = "argoproj.io", "Application"
+_MOST_CAUSES: Final = 3
+_RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedPair:
+    """What Git wants and what the cluster has under one name; either may be absent."""
+
+    key: Key
+    target: Object | None
+    live: Object | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppHealth:
+    code: HealthCode
+    message: str
+    """`Caused by …`; empty where it is Healthy, or where nothing is live at all."""
+    rows: tuple[Verdict | None, ...]
+    """In the order of the pairs; `None`: no health is shown for it."""
+    causes: tuple[Key, ...] = ()
+    error: str | None = None
+    """Becomes a ComparisonError behind `error setting app health: `."""
+
+
+def app_health(
+    pairs: Sequence[ManagedPair],
+    overrides: Overrides,
+    *,
+    app: Object | None = None,
+    lua: LuaRunner | None = None,
+    now: float | None = None,
+) -> AppHealth:
+    """`app` is the Application itself: where it manages itself, it does not count."""
+    worst = HealthCode.HEALTHY
+    causes: list[Key] = []
+    rows: list[Verdict | None] = [None] * len(pairs)
+    error: str | None = None
+    any_resource = any_live = False
+    for index, pair in enumerate(pairs):
+        if (pair.target is not None and is_skipped(pair.target)) or (
+            pair.live is not None and is_hook(pair.live)
+        ):
+            continue
+        any_resource = True
+        if pair.live is None:
+            # Shown as Missing, but it does not count: that it is absent makes the app OutOfSync already.
+            rows[index] = Verdict(HealthCode.MISSING)
+            continue
+        any_live = True
+        if _is_ignored(pair.live) or (app is not None and _is_same_app(app, pair.live)):
+            continue
+        found = assess(pair.live, overrides, lua=lua, now=now)
+        if found is None:
+            continue
+        rows[index] = found.verdict
+        if found.error is not None and error is None:
+            error = _row_error(pair.live, found.error)
+        code = found.verdict.code
+        if _is_application(pair.key) and code in (HealthCode.MISSING, HealthCode.UNKNOWN):
+            continue
+        if code is not None and is_worse(code, than=worst):
+            worst, causes = code, [pair.key]
+        elif code == worst and worst is not HealthCode.HEALTHY:
+            causes.append(pair.key)
+    if any_resource and not any_live and is_worse(HealthCode.MISSING, than=worst):
+        worst, causes = HealthCode.MISSING, []
+    return AppHealth(
+        code=worst, message=health_causes(causes), rows=tuple(rows), causes=tuple(causes), error=error
+    )
+
+
+def is_worse(code: HealthCode, *, than: HealthCode) -> bool:
+    return _RANK[code] > _RANK[than]
+
+
+def health_causes(causes: Iterable[Key]) -> str:
+    """`Caused by apps/Deployment:shop/web, … and 2 more`, or nothing."""
+    names = [_cause(key) for key in causes]
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_CAUSES} more" if len(names) > _MOST_CAUSES else ""
+    return f"Caused by {', '.join(names[:_MOST_CAUSES])}{more}"
+
+
+def health_status(before: Object | None, after: AppHealth, *, persisted: bool, now: str) -> Object:
+    """`status.health` as it is written next; `persisted`: rows carry their health (a setting).
+
+    Where they do not, a message stays until the code changes, and may name causes that are long gone.
+    """
+    old = before or {}
+    status: Object = {"status": str(after.code)}
+    if old.get("status") != after.code:
+        status["lastTransitionTime"] = now
+        message = after.message
+    else:
+        if old.get("lastTransitionTime") is not None:
+            status["lastTransitionTime"] = old["lastTransitionTime"]
+        message = after.message if persisted else text(old.get("message"))
+    if message:
+        status["message"] = message
+    return status
+
+
+def _cause(key: Key) -> str:
+    kind = f"{key.group}/{key.kind}" if key.group else key.kind
+    return f"{kind}:{key.namespace}/{key.name}" if key.namespace else f"{kind}:{key.name}"
+
+
+def _is_application(key: Key) -> bool:
+    return key.kind == _KIND and key.group == _GROUP
+
+
+def _is_ignored(live: Object) -> bool:
+    return fields(dig(live, "metadata", "annotations")).get(_IGNORE) == "true"
+
+
+def _is_same_app(app: Object, live: Object) -> bool:
+    if live.get("kind") != _KIND or group_of(text(live.get("apiVersion"))) != _GROUP:
+        return False
+    return all(
+        text(dig(app, "metadata", name)) == text(dig(live, "metadata", name))
+        for name in ("uid", "name", "namespace")
+    )
+
+
+def _row_error(live: Object, error: str) -> str:
+    kind, name = text(live.get("kind")), text(dig(live, "metadata", "name"))
+    namespace = text(dig(live, "metadata", "namespace"))
+    return (
+        f'failed to get resource health for "{kind}" with name "{name}" in namespace "{namespace}": {error}'
+    )

@@ -1,0 +1,97 @@
+"""The health of one object, in the order in which Argo CD asks.
+
+Mirrors gitops-engine `GetResourceHealth` with `ResourceHealthOverrides`, Argo CD 3.6: an object that is being
+deleted; a script from argocd-cm, exact key before globs; a check that Argo CD ships for custom kinds; a
+check in Go for built-in kinds; else nothing, and the object does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.contracts.application import HealthCode
+from whysync.contracts.ref import group_of
+from whysync.contracts.tree import Object, dig, text
+from whysync.semantics.health.builtin import builtin_check
+from whysync.semantics.health.hooks import has_hook_finalizer
+from whysync.semantics.health.problems import CannotJudge
+from whysync.semantics.health.scripted import verdict_of
+from whysync.semantics.health.shipped import shipped_check
+from whysync.semantics.health.shipped.lua import LuaError
+from whysync.semantics.health.verdict import Verdict
+from whysync.semantics.lua import LuaRunner
+from whysync.semantics.settings.overrides import Overrides, ResourceOverride, health_override
+
+_NO_OVERRIDES: Final[Overrides] = {}
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessment:
+    verdict: Verdict
+    error: str | None = None
+    """Set where judging failed: the verdict is then Unknown, and the comparison reports this text."""
+
+
+def health_of(
+    obj: Object,
+    overrides: Overrides = _NO_OVERRIDES,
+    *,
+    lua: LuaRunner | None = None,
+    now: float | None = None,
+) -> Verdict | None:
+    """`None`: Argo CD has no opinion. `overrides` are the settings'; `now` is for scripts that ask."""
+    found = assess(obj, overrides, lua=lua, now=now)
+    return None if found is None else found.verdict
+
+
+def assess(
+    obj: Object,
+    overrides: Overrides = _NO_OVERRIDES,
+    *,
+    lua: LuaRunner | None = None,
+    now: float | None = None,
+) -> Assessment | None:
+    """As `health_of`, and the error that upstream would return beside it."""
+    if _is_being_deleted(obj) and not has_hook_finalizer(obj):
+        return Assessment(verdict=Verdict(HealthCode.PROGRESSING, "Pending deletion"))
+    group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
+    override = health_override(overrides, group, kind)
+    try:
+        if override is not None:
+            return Assessment(verdict=_run(override, obj, lua, now))
+        shipped = shipped_check(group, kind)
+        if shipped is not None:
+            return Assessment(verdict=shipped(obj) or Verdict(None))
+    except (CannotJudge, LuaError) as problem:
+        name = f"{text(dig(obj, 'metadata', 'namespace'))}/{text(dig(obj, 'metadata', 'name'))}"
+        return _unknown(problem, f"failed to get resource health for {name}: {problem}")
+    check = builtin_check(obj)
+    if check is None:
+        return None
+    try:
+        return Assessment(verdict=check(obj))
+    except CannotJudge as problem:
+        return _unknown(problem, str(problem))
+
+
+def _unknown(problem: Exception, error: str) -> Assessment:
+    return Assessment(verdict=Verdict(HealthCode.UNKNOWN, str(problem)), error=error)
+
+
+def _is_being_deleted(obj: Object) -> bool:
+    stamp = dig(obj, "metadata", "deletionTimestamp")
+    # What is not a time is not there, for upstream.
+    return isinstance(stamp, str) and _TIME.fullmatch(stamp) is not None
+
+
+def _run(override: ResourceOverride, obj: Object, lua: LuaRunner | None, now: float | None) -> Verdict:
+    if lua is None:
+        from whysync.semantics.lua.process import (
+            lua_process,
+        )  # starts a process: only where a script asks for it
+
+        lua = lua_process()
+    return verdict_of(lua.run(override.health_lua, obj, open_libs=override.use_open_libs, now=now))

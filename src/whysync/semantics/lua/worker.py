@@ -1,0 +1,153 @@
+"""The process in which users' Lua runs. It has nothing to lose, and is killed when it takes too long.
+
+Started by path and alone: it imports the standard library and lupa, nothing of whysync. Questions come in on
+standard input, answers go out on standard output, each as four bytes of length and then JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
+
+_LUA_BYTES = 96 << 20
+_PROCESS_BYTES = 512 << 20
+_SCRIPT_SECONDS = 1.0
+_PROCESSOR_SECONDS = 10
+_LONGEST_TEXT = 8192
+
+
+def main() -> None:
+    sys.path.insert(0, sys.argv[1])
+    questions, answers = _private_pipes()
+    engines = _engines(Path(__file__).with_name("sandbox.lua").read_bytes())
+    _give_up_rights()
+    while len(size := questions.read(4)) == 4:
+        _extend_processor_time()
+        try:
+            answer = _answer(json.loads(questions.read(int.from_bytes(size, "big"))), engines)
+        except MemoryError:
+            answer = {"kind": "error", "text": "not enough memory"}
+        except RecursionError:
+            answer = {"kind": "error", "text": "the object is nested too deeply for Lua"}
+        text = json.dumps(answer).encode()
+        answers.write(len(text).to_bytes(4, "big") + text)
+        answers.flush()
+
+
+class _Engine:
+    """One of lupa's Luas, with the sandbox compiled once."""
+
+    def __init__(self, name: str, sandbox: bytes, options: dict[str, Any]) -> None:
+        self.lua = importlib.import_module(f"lupa.{name}")
+        self.options = options
+        runtime = self.fresh()
+        self.sandbox: bytes = runtime.execute(b"return string.dump(...)", runtime.compile(sandbox))
+
+    def fresh(self) -> Any:
+        return self.lua.LuaRuntime(
+            encoding=None,
+            register_eval=False,
+            register_builtins=False,
+            attribute_filter=_refuse,
+            **self.options,
+        )
+
+
+def _engines(sandbox: bytes) -> list[_Engine]:
+    """gopher-lua is Lua 5.1 with `goto`; of the engines at hand only LuaJIT, the second one, is that too."""
+    engines = [_Engine("lua51", sandbox, {"max_memory": _LUA_BYTES})]
+    with contextlib.suppress(ImportError):
+        engines.append(_Engine("luajit21", sandbox, {}))
+    return engines
+
+
+def _answer(question: dict[str, Any], engines: list[_Engine]) -> dict[str, Any]:
+    script: bytes = question["script"].encode(errors="surrogatepass")
+    engine = engines[-1] if b"goto" in script else engines[0]
+    try:
+        runtime = engine.fresh()
+        obj = runtime.table_from(_lua_value(question["object"]), recursive=True)
+        run: Callable[..., Any] = runtime.compile(engine.sandbox)
+        answer = run(script, obj, question["openLibs"], question["now"], _SCRIPT_SECONDS, _LONGEST_TEXT)
+    except engine.lua.LuaMemoryError:
+        return {"kind": "error", "text": "not enough memory"}
+    except engine.lua.LuaError as problem:
+        return {"kind": "error", "text": str(problem).partition("\nstack traceback")[0][:_LONGEST_TEXT]}
+    kind, text, *rest = answer
+    fields = [_text(value) for value in rest[0].values()] if rest and rest[0] is not None else []
+    return {"kind": _text(kind), "text": _text(text), "fields": fields}
+
+
+def _lua_value(value: Any) -> Any:
+    """Text as bytes, whole numbers that Lua can count, and no `null`, which Lua's tables cannot hold.
+
+    Mirrors `decodeValue`, Argo CD 3.6: a `null` in a list is left out and the rest moves up.
+    """
+    if isinstance(value, str):
+        return value.encode(errors="surrogatepass")
+    if isinstance(value, dict):
+        pairs = cast(dict[str, Any], value).items()
+        return {
+            key.encode(errors="surrogatepass"): _lua_value(item) for key, item in pairs if item is not None
+        }
+    if isinstance(value, list):
+        return [_lua_value(item) for item in cast(list[Any], value) if item is not None]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _text(value: Any) -> Any:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise AttributeError("scripts do not reach Python")
+
+
+def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Keep both ends for ourselves: what else reads or writes finds nothing there."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+    return questions, answers
+
+
+def _extend_processor_time() -> None:
+    """Should nobody be left to kill us: the kernel does, this many seconds of work from now."""
+    with contextlib.suppress(ImportError, AttributeError, ValueError, OSError):
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = int(used.ru_utime + used.ru_stime) + _PROCESSOR_SECONDS
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+def _give_up_rights() -> None:
+    os.environ["TZ"] = "UTC"
+    if hasattr(time, "tzset"):
+        time.tzset()
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    limits = {
+        "RLIMIT_AS": _PROCESS_BYTES,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_FSIZE": 0,
+        "RLIMIT_NPROC": 0,
+    }
+    for name, most in limits.items():
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            resource.setrlimit(getattr(resource, name), (most, most))
+
+
+if __name__ == "__main__":
+    main()
