@@ -11,7 +11,10 @@ from whysync.semantics.health.verdict import Verdict
 
 
 def _keycloak(obj: Object) -> Verdict:
-    """The oldest of the conditions that decide wins; one without a time counts as the newest."""
+    """The oldest of the conditions that decide wins; one without a time counts as the newest.
+
+    Equal times keep their order, as they do in Argo CD for lists of up to twelve.
+    """
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
         return Verdict(PROGRESSING, "Waiting for Keycloak status conditions to exist")

@@ -26,7 +26,7 @@ def _collector(obj: Object) -> Verdict:
     ready, total = float(found[1]), float(found[2])
     if ready == 0:
         # A DaemonSet may find no node to run on, and that is fine.
-        if total == 0 and lua.maybe(obj, "spec", "mode") == "daemonset":
+        if lua.maybe(obj, "spec", "mode") == "daemonset" and total == 0:
             return Verdict(HEALTHY, "DaemonSet has no eligible nodes (0/0)")
         return Verdict(DEGRADED, "No replicas are ready")
     if ready == total:

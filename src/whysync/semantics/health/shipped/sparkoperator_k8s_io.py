@@ -51,10 +51,8 @@ def _range(spec: Json) -> tuple[Json, Json] | None:
         return None
     for prefix in ("spark.streaming.dynamicAllocation", "spark.dynamicAllocation"):
         if lua.at(settings, f"{prefix}.enabled") == "true":
-            least, most = (
-                lua.at(settings, f"{prefix}.minExecutors"),
-                lua.at(settings, f"{prefix}.maxExecutors"),
-            )
+            least = lua.at(settings, f"{prefix}.minExecutors")
+            most = lua.at(settings, f"{prefix}.maxExecutors")
             lower = lua.to_number(least) if least is not None else 0
             upper = lua.to_number(most) if most is not None else _NO_LIMIT
             return (lower, upper) if lower is not None else None
