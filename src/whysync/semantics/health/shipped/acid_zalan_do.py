@@ -17,7 +17,7 @@ from whysync.semantics.health.shipped.vocabulary import (
 
 GROUP: Final = "acid.zalan.do"
 
-_STATE: Final = ".status.PostgresClusterStatus"
+_STATE: Final = "{.status.PostgresClusterStatus}"
 
 CHECKS: Final[dict[str, Check]] = {
     "postgresql": in_order(
@@ -26,13 +26,13 @@ CHECKS: Final[dict[str, Check]] = {
             then=progressing("Waiting for postgres cluster status..."),
         ),
         by(
-            _STATE,
+            ".status.PostgresClusterStatus",
             {
-                "Running": healthy(f"{{{_STATE}}}"),
-                "Creating": progressing(f"{{{_STATE}}}"),
-                "Updating": progressing(f"{{{_STATE}}}"),
+                "Running": healthy(_STATE),
+                "Creating": progressing(_STATE),
+                "Updating": progressing(_STATE),
             },
-            other=degraded(f"{{{_STATE}}}"),
+            other=degraded(_STATE),
         ),
     )
 }
