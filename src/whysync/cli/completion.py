@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import cast
-
 from whysync.cli.parser import parser
 
 
 def words() -> dict[str, list[str]]:
     """Each verb with its flags."""
-    top = parser({})
     verbs: dict[str, list[str]] = {}
-    for action in top._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
-        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
-            choices = cast("dict[str, argparse.ArgumentParser]", action.choices)
-            for name, verb in choices.items():
-                flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]
-                verbs[name] = sorted(flag for flag in flags if flag.startswith("--"))
+    for name, verb in parser({}).verbs().items():
+        flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]  (no public way)
+        verbs[name] = sorted(flag for flag in flags if flag.startswith("--"))
     return verbs
 
 

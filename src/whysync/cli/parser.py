@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Mapping
+from typing import cast
 
 from whysync.errors import UsageError
 
@@ -39,6 +40,13 @@ whysync APP is short for whysync diagnose APP. Docs: docs/ in the project, whysy
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (argparse exits here; we raise)
         raise UsageError(what=message, next=f"{self.prog} --help shows what it takes")
+
+    def verbs(self) -> dict[str, argparse.ArgumentParser]:
+        """Each verb's own parser: for the docs, and for completion."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]  (no public way)
+                return dict(cast("dict[str, argparse.ArgumentParser]", action.choices))
+        return {}
 
 
 def parser(environ: Mapping[str, str] | None = None) -> Parser:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.parser import parser
-from whysync.errors import WhysyncError
+from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.screen import Screen
 
 
@@ -26,6 +26,9 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted\n")
         return 130
+    except RecursionError:
+        _complain(Unreadable(what="the input is nested too deeply", next="look for what makes it so deep"))
+        return Exit.ERROR
     except BrokenPipeError:
         # The reader (head, less) has gone: that is its right, and no error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,87 @@
+"""Writes the docs that are generated from the code they describe; `--check` fails where they are stale."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from tests.conformance.known import differences_markdown
+from whysync.cli.parser import parser
+from whysync.diagnosis.rule import Rule, all_rules
+from whysync.reports.json_v1 import schema
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+def pages() -> dict[str, str]:
+    made = {f"rules/{rule.id}.md": _rule(rule) for rule in all_rules()}
+    made["rules/README.md"] = _index()
+    made["commands.md"] = _commands()
+    made["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
+    made["differences.md"] = differences_markdown()
+    return made
+
+
+def _rule(rule: Rule) -> str:
+    title, _, rest = rule.docs.partition("\n")
+    facts = ", ".join(sorted(fact.value for fact in rule.needs)) or "the Application alone"
+    about = f"`{rule.id}` · cause `{rule.cause}` · side {rule.side} · needs {facts} · since {rule.since}"
+    return f"# {title}\n\n{about}\n{rest.rstrip()}\n"
+
+
+def _index() -> str:
+    lines = ["# Rules", "", "One page for each, generated from the rule's own module.", ""]
+    for side in sorted({rule.side for rule in all_rules()}):
+        lines += [f"## {side}", "", "| cause | rule | what is wrong |", "|---|---|---|"]
+        rules = sorted((r for r in all_rules() if r.side is side), key=lambda rule: (rule.cause, rule.id))
+        lines += [f"| {rule.cause} | [{rule.id}]({rule.id}.md) | {rule.title} |" for rule in rules]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _commands() -> str:
+    os.environ["COLUMNS"] = "100"
+    os.environ["NO_COLOR"] = "1"
+    top = parser({})
+    lines = [
+        "# Commands",
+        "",
+        "Generated from the command line itself.",
+        "",
+        "```",
+        top.format_help().rstrip(),
+        "```",
+    ]
+    for name, verb in top.verbs().items():
+        lines += ["", f"## whysync {name}", "", "```", verb.format_help().rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--check", action="store_true")
+    check: bool = options.parse_args().check
+    made = pages()
+    stale = [
+        name for name, text in made.items() if not (DOCS / name).exists() or (DOCS / name).read_text() != text
+    ]
+    left = [p for p in (DOCS / "rules").glob("*.md") if f"rules/{p.name}" not in made]
+    if check:
+        for name in [*stale, *(f"rules/{p.name} (its rule is gone)" for p in left)]:
+            print(f"stale: docs/{name}; run make docs", file=sys.stderr)
+        return 1 if stale or left else 0
+    for name in stale:
+        (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
+        (DOCS / name).write_text(made[name])
+    for page in left:
+        page.unlink()
+    print(f"{len(stale)} pages written, {len(made) - len(stale)} fresh")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
