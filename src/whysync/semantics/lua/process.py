@@ -11,11 +11,13 @@ import contextlib
 import importlib.util
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
 import time
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from typing import Final, cast
 
@@ -67,23 +69,14 @@ class LuaProcess:
             self._child = _start()
             if self._child is None:
                 return Failed(message="whysync runs Lua with lupa, which is not installed")
-        child, expired = self._child, threading.Event()
-
-        def expire() -> None:
-            expired.set()
-            child.kill()
-
-        timer = threading.Timer(self._patience, expire)
-        timer.daemon = True
-        timer.start()
-        try:
-            answer = _exchange(child, question)
-        finally:
-            timer.cancel()
-        if answer is None or expired.is_set():
+        sent = _send(self._child, question)
+        if sent and not _has_answered(self._child, self._patience):
             self._end()
+            return Failed(message=_TOO_LATE)
+        answer = _receive(self._child) if sent else None
         if answer is None:
-            return Failed(message=_TOO_LATE if expired.is_set() else "the script exhausted its sandbox")
+            self._end()
+            return Failed(message="the script exhausted its sandbox")
         return _decoded(answer)
 
     def _end(self) -> None:
@@ -122,18 +115,35 @@ def _start() -> subprocess.Popen[bytes] | None:
     )
 
 
-def _exchange(child: subprocess.Popen[bytes], question: bytes) -> bytes | None:
-    """The answer, or `None` when the child is gone."""
+def _send(child: subprocess.Popen[bytes], question: bytes) -> bool:
     assert child.stdin is not None
-    assert child.stdout is not None
     try:
         child.stdin.write(len(question).to_bytes(4, "big") + question)
         child.stdin.flush()
-        size = child.stdout.read(4)
-        answer = child.stdout.read(int.from_bytes(size, "big")) if len(size) == 4 else b""
-    except OSError:
-        return None
-    return answer if len(size) == 4 and len(answer) == int.from_bytes(size, "big") else None
+    except OSError:  # it is gone
+        return False
+    return True
+
+
+def _has_answered(child: subprocess.Popen[bytes], patience: float) -> bool:
+    """Wait for an answer, or for the child's end."""
+    assert child.stdout is not None
+    if sys.platform == "win32":  # pipes cannot be polled there: a thread waits, at some cost
+        reader = threading.Thread(target=cast(BufferedReader, child.stdout).peek, daemon=True)
+        reader.start()
+        reader.join(patience)
+        return not reader.is_alive()
+    poller = select.poll()
+    poller.register(child.stdout, select.POLLIN)
+    return bool(poller.poll(patience * 1000))
+
+
+def _receive(child: subprocess.Popen[bytes]) -> bytes | None:
+    """The answer, or `None` when the child is gone."""
+    assert child.stdout is not None
+    size = int.from_bytes(child.stdout.read(4), "big")
+    answer = child.stdout.read(size)
+    return answer if size and len(answer) == size else None
 
 
 def _decoded(answer: bytes) -> Returned | Failed:

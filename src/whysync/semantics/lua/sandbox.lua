@@ -15,11 +15,10 @@ local script, obj, open_libs, now, seconds, longest = ...
 
 if jit then jit.off() end -- compiled loops would not look at the clock
 
-local assert, error, getmetatable, ipairs, loadstring = assert, error, getmetatable, ipairs, loadstring
-local next, pairs, pcall, rawequal, select, tonumber = next, pairs, pcall, rawequal, select, tonumber
-local tostring, type, unpack = tostring, type, unpack
-local byte, find, format, gsub, lower, sub =
-  string.byte, string.find, string.format, string.gsub, string.lower, string.sub
+local error, getmetatable, ipairs, loadstring = error, getmetatable, ipairs, loadstring
+local next, pairs, pcall, rawget, select, tonumber = next, pairs, pcall, rawget, select, tonumber
+local tostring, type = tostring, type
+local byte, format, gsub, lower, sub = string.byte, string.format, string.gsub, string.lower, string.sub
 local concat, sort, floor, huge = table.concat, table.sort, math.floor, math.huge
 local clock, date, time = os.clock, os.date, os.time
 local getinfo, sethook, set_type_metatable = debug.getinfo, debug.sethook, debug.setmetatable
@@ -246,10 +245,7 @@ local function json_problem(value, visited)
     if type(first) == "number" and key ~= index then return prefix .. "cannot encode sparse array" end
   end
   for _, key in ipairs(keys) do
-    local problem
-    for index, item in next, value do
-      if rawequal(index, key) then problem = json_problem(item, visited) break end
-    end
+    local problem = json_problem(rawget(value, key), visited)
     if problem then return prefix .. problem end
   end
   return nil
@@ -264,12 +260,9 @@ local function wanted_fields(value)
   end
   sort(names)
   for _, name in ipairs(names) do
-    for key, item in next, value do
-      if key == name then
-        found[#found + 1] = name
-        found[#found + 1] = type(item) == "string" and clipped(item) or false
-      end
-    end
+    local item = rawget(value, name)
+    found[#found + 1] = name
+    found[#found + 1] = type(item) == "string" and clipped(item) or false
   end
   return found
 end
