@@ -148,7 +148,7 @@ _LONG_NUMBER = re.compile(r"[0-9]{19}")
 def _float(digits: str) -> int | float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise Invalid(f"{digits[:30]} is too large a number")
+        raise Invalid("a number is too large")
     return whole_if_possible(number)
 
 

@@ -115,7 +115,8 @@ def tagged(tag: str, value: str) -> Scalar:
         return found
     if kind == "float" and got == "int" and not isinstance(found, Unsigned):
         return found
-    raise Invalid(f"cannot decode !!{got} `{_short(value)}` as a !!{kind}")
+    # The value itself is not told: it may be a secret.
+    raise Invalid(f"cannot decode a !!{got} as a !!{kind}")
 
 
 def _kind(value: Scalar) -> str:
@@ -157,7 +158,7 @@ def as_key(value: Scalar) -> str:
         case bool():
             return "true" if value else "false"
         case Unsigned() | None:
-            raise Invalid(f"a map key cannot be {'null' if value is None else f'as large as {int(value)}'}")
+            raise Invalid("a map key cannot be null, nor a number beyond int64")
         case int():
             return str(value)
         case float():
@@ -183,7 +184,3 @@ def _float_key(value: float) -> str:
     if power < 0:
         return f"{minus}0.{'0' * (-power - 1)}{text}"
     return f"{minus}{text[: power + 1]}.{text[power + 1 :]}"
-
-
-def _short(value: str) -> str:
-    return value if len(value) <= 60 else f"{value[:57]}…"

@@ -1,0 +1,78 @@
+"""`bundle.yaml`: when and with what a bundle was collected, and what the collector could not get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from whysync.contracts.snapshot import Gap
+from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.errors import Unreadable
+
+GROUP = "whysync.dev"
+VERSION = "v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    collected_at: datetime | None = None
+    argocd_version: str = ""
+    gaps: tuple[Gap, ...] = ()
+    clusters: frozenset[str] = frozenset()
+
+
+def is_header(body: Json) -> bool:
+    return (
+        isinstance(body, dict)
+        and body.get("kind") == "Bundle"
+        and text(body.get("apiVersion")).split("/")[0] == GROUP
+    )
+
+
+def read_header(body: Object, name: str) -> Header:
+    version = text(body.get("apiVersion")).partition("/")[2]
+    if version != VERSION:
+        raise Unreadable(
+            what=f"{name} is a bundle of version {version or '?'}",
+            why=f"this whysync reads version {VERSION}",
+            next="use the whysync that wrote it, or a newer one",
+        )
+    return Header(
+        collected_at=_time(text(body.get("collectedAt"))),
+        argocd_version=text(body.get("argocdVersion")),
+        gaps=tuple(_gap(gap) for gap in items(body.get("gaps"))),
+        clusters=_clusters(body.get("clusters")),
+    )
+
+
+def merged(one: Header, other: Header) -> Header:
+    """Of two bundles: the later time, for that is when all of it was so; the first version that is told."""
+    times = [time for time in (one.collected_at, other.collected_at) if time is not None]
+    return Header(
+        collected_at=max(times, default=None),
+        argocd_version=one.argocd_version or other.argocd_version,
+        gaps=(*one.gaps, *(gap for gap in other.gaps if gap not in one.gaps)),
+        clusters=one.clusters | other.clusters,
+    )
+
+
+def _time(written: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _gap(raw: Json) -> Gap:
+    if isinstance(raw, str):
+        return Gap(what=raw, why="the collector could not get it")
+    gap = fields(raw)
+    return Gap(what=text(gap.get("what")), why=text(gap.get("why")), how_to_get=text(gap.get("howToGet")))
+
+
+def _clusters(raw: Json) -> frozenset[str]:
+    if isinstance(raw, dict):
+        return frozenset(raw)
+    names = (item if isinstance(item, str) else text(fields(item).get("name")) for item in items(raw))
+    return frozenset(name for name in names if name)

@@ -1,0 +1,83 @@
+"""Read a bundle: whatever was given, as one Snapshot without secrets."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from whysync.contracts.snapshot import Snapshot
+from whysync.errors import NotFound, Unreadable
+from whysync.sources.bundle.entries import Entry, named
+from whysync.sources.bundle.inputs import EXPECTED, files_of
+from whysync.sources.bundle.limits import Budget, Limits
+from whysync.sources.bundle.pile import Pile
+from whysync.sources.masking import Masker, mask_snapshot
+
+Progress = Callable[[str, int], None]
+
+
+def read_bundle(
+    paths: Sequence[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Snapshot:
+    """All inputs together as one Snapshot; `progress` hears each file and the bytes read so far."""
+    if not paths:
+        raise NotFound(what="no bundle was named", next=f"give {EXPECTED}")
+    limits = limits or Limits()
+    budget, pile, masker = Budget(limits), Pile(limits), Masker()
+    with _without_collector():
+        for prefix, given in zip(_prefixes(paths), paths, strict=True):
+            masker.next_input()
+            for found in named(files_of(str(given), budget, stdin), prefix):
+                if not isinstance(found, Entry):
+                    pile.skip(found)
+                    continue
+                pile.add(Entry(name=found.name, data=masker.renumbered(found.data), cut=found.cut))
+                if progress is not None:
+                    progress(found.name, budget.unpacked)
+        if pile.is_empty:
+            raise _nothing(pile, paths, masker)
+        return mask_snapshot(pile.snapshot(), masker)
+
+
+def _prefixes(paths: Sequence[str | Path]) -> list[str]:
+    """With several inputs each file is named with the input that it came from."""
+    if len(paths) == 1:
+        return [""]
+    prefixes: list[str] = []
+    for path in map(str, paths):
+        name = Path(path).name or path.strip("/.")
+        is_single = path == "-" or Path(path).is_file()
+        prefix = "" if is_single and not name.endswith((".gz", ".tgz", ".tar", ".zip")) else f"{name}/"
+        prefixes.append(f"{prefix[:-1]}.{len(prefixes) + 1}/" if prefix and prefix in prefixes else prefix)
+    return prefixes
+
+
+def _nothing(pile: Pile, paths: Sequence[str | Path], masker: Masker) -> Unreadable:
+    what = f"{', '.join(map(str, paths))} has nothing that whysync can read"
+    if pile.gaps:
+        why = "; ".join(f"{gap.what}: {gap.why}" for gap in pile.gaps[:3])
+    elif pile.unknown:
+        more = f" and {len(pile.unknown) - 3} more" if len(pile.unknown) > 3 else ""
+        why = f"found only {', '.join(pile.unknown[:3])}{more}"
+    else:
+        why = "it is empty"
+    return Unreadable(what=what, why=masker.masked_text(why), next=f"give {EXPECTED}")
+
+
+@contextmanager
+def _without_collector() -> Generator[None]:
+    """Millions of new dicts and not one cycle: the garbage collector would only look at them again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

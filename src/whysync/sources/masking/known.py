@@ -1,0 +1,110 @@
+"""Secret values that turn up again elsewhere: in a log line, an error message, a URL."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote
+
+SHORTEST: Final = 8
+_WINDOW: Final = 1 << 16
+_SEPARATORS = re.compile(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
+_PLAIN = re.compile(r"[A-Za-z]+|[0-9]+|[A-Za-z0-9_-]{1,3}")
+_NUMBERS = re.compile(r"[0-9.,:+TZ/ _-]+")
+
+
+class Known:
+    """Values and their marks, found in a text wherever they stand.
+
+    An index by the first eight characters: the cost of a look does not grow with the number of secrets.
+    """
+
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
+        self._value_of: dict[str, str] = {}
+        self._starts: dict[str, list[str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._marks)
+
+    def add(self, value: str, mark: str) -> None:
+        """Also in the forms that it takes inside JSON, URLs and base64."""
+        if value in self._marks or len(value) < SHORTEST or _NUMBERS.fullmatch(value):
+            return
+        encoded = value.encode("utf-8", "surrogatepass")
+        forms = {
+            value,
+            value.strip(),
+            json.dumps(value)[1:-1],
+            json.dumps(value, ensure_ascii=False)[1:-1],
+            quote(encoded, safe=""),
+            base64.b64encode(encoded).decode().rstrip("="),
+        }
+        for form in forms:
+            if len(form) >= SHORTEST and form not in self._marks:
+                self._marks[form] = mark
+                self._value_of[form] = value
+                self._starts.setdefault(form[:SHORTEST], []).append(form)
+
+    def forget_names(self, names: Iterable[str]) -> None:
+        """A value that is a public name, a part of one, or plain words is no secret elsewhere."""
+        public = set(names)
+        found: set[str] = set()
+        for name in public:
+            found.update(self._value_of[form] for form in self._all_in(name))
+        value_of = {
+            form: value
+            for form, value in self._value_of.items()
+            if value not in found and not _is_plain(value, public)
+        }
+        self._value_of = value_of
+        self._marks = {form: self._marks[form] for form in value_of}
+        self._starts = {}
+        for form in value_of:
+            self._starts.setdefault(form[:SHORTEST], []).append(form)
+        for forms in self._starts.values():
+            forms.sort(key=len, reverse=True)
+
+    def _all_in(self, name: str) -> Iterable[str]:
+        for at in range(len(name) - SHORTEST + 1):
+            for form in self._starts.get(name[at : at + SHORTEST], ()):
+                if name.startswith(form, at):
+                    yield form
+
+    def masked(self, text: str) -> str:
+        length = len(text)
+        if length < SHORTEST:
+            return text
+        starts = self._starts
+        if length <= _WINDOW and starts.keys().isdisjoint(
+            [text[at : at + SHORTEST] for at in range(length - SHORTEST + 1)]
+        ):
+            return text
+        pieces: list[str] = []
+        done = 0
+        for at, value in self._occurrences(text):
+            if at < done:
+                continue
+            pieces += (text[done:at], self._marks[value])
+            done = at + len(value)
+        return "".join([*pieces, text[done:]]) if done else text
+
+    def _occurrences(self, text: str) -> Iterable[tuple[int, str]]:
+        starts = self._starts
+        at, last = 0, len(text) - SHORTEST
+        while at <= last:
+            candidates = starts.get(text[at : at + SHORTEST])
+            if candidates is not None:
+                for value in candidates:
+                    if text.startswith(value, at):
+                        yield at, value
+                        break
+            at += 1
+
+
+def _is_plain(value: str, public: set[str]) -> bool:
+    parts = [part for part in _SEPARATORS.split(value) if part]
+    return all(_PLAIN.fullmatch(part) or part in public for part in parts)

@@ -1,0 +1,305 @@
+"""Masks objects and texts of one run, so that equal secrets stay recognisably equal in all of them.
+
+Two passes. The first goes by place and shape: Secret data, names that promise a secret, tokens. The
+second goes by value, when all secrets are known: it finds them again wherever else they stand. Both
+change the trees that they are given: a source owns what it has just decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, cast
+
+import msgspec
+
+from whysync.contracts import yaml
+from whysync.contracts.tree import Json, Object, fields, text
+from whysync.sources.masking import shapes
+from whysync.sources.masking.known import Known
+from whysync.sources.masking.marks import Marks, from_base64, is_mark
+from whysync.sources.masking.names import Promise, is_literal, promise_of
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
+# What a repository or cluster Secret says besides its credentials: a diagnosis asks for it.
+_PUBLIC_KEYS: Final = frozenset(
+    [
+        "type",
+        "url",
+        "name",
+        "project",
+        "server",
+        "namespaces",
+        "clusterResources",
+        "shard",
+        "insecure",
+        "enableLfs",
+        "enableOCI",
+        "depth",
+    ]
+)
+_MOST_REMEMBERED: Final = 500_000
+_MOST_NESTED_TEXTS: Final = 3
+
+
+class Masker:
+    def __init__(self) -> None:
+        self._marks = Marks()
+        self._known = Known()
+        self._sensitive: set[str] = set()
+        self._texts: dict[str, str] = {}
+        self._values: dict[str, str] = {}
+        self._nested = 0
+
+    # Files as bytes, before they are parsed
+
+    def next_input(self) -> None:
+        self._marks.next_input()
+
+    def renumbered(self, data: bytes) -> bytes:
+        return self._marks.renumbered(data)
+
+    # Single values
+
+    def mark(self, value: str) -> str:
+        """The mark of a secret value; what is empty, or a mark already, stays."""
+        if not value or is_mark(value):
+            return value
+        mark = self._marks.mark(value.encode("utf-8", "surrogatepass"))
+        self._known.add(value, mark)
+        return mark
+
+    def mark_base64(self, value: str) -> str:
+        """The mark of a Secret's `data` value: the same as that of its plain bytes."""
+        if not value or is_mark(value):
+            return value
+        data = from_base64(value)
+        if data is None:
+            return self.mark(value)
+        if not data:
+            return ""
+        mark = self._marks.mark(data)
+        try:
+            plain = data.decode()
+        except UnicodeDecodeError:
+            self._known.add(value, mark)
+            return mark
+        self._known.add(plain, mark)
+        self._look_inside(plain)
+        return mark
+
+    def _look_inside(self, plain: str) -> None:
+        """Credentials inside a secret file (a docker config, a kubeconfig, a DSN) may turn up alone."""
+        self.masked_text(plain)
+        if plain[:1] == "{":
+            try:
+                inner: Json = msgspec.json.decode(plain)
+            except (msgspec.DecodeError, RecursionError):
+                return
+            self.mask_tree(inner)
+
+    # The first pass: by place and shape
+
+    def add_sensitive_annotations(self, names: Iterable[str]) -> None:
+        """Those that `resource.sensitive.mask.annotations` in argocd-cm lists."""
+        self._sensitive.update(name.strip() for name in names if name.strip())
+
+    def masked_text(self, value: str) -> str:
+        """A message, a log: without the secrets that their shape gives away."""
+        found = self._texts.get(value)
+        if found is None:
+            found = shapes.masked(value, self.mark)
+            if len(self._texts) < _MOST_REMEMBERED:
+                self._texts[value] = found
+        return found
+
+    def mask_object(self, body: Object) -> Object:
+        """One Kubernetes object, changed in place."""
+        self._mask_annotations(body, is_secret=body.get("kind") == "Secret")
+        if body.get("kind") == "ConfigMap":
+            self._mask_config_map(body)
+        elif body.get("kind") == "Application":
+            self._mask_helm(fields(body.get("spec")))
+        return cast("Object", self.mask_tree(body))
+
+    def mask_tree(self, value: Json) -> Json:
+        if isinstance(value, dict):
+            self._mask_dict(value)
+            return value
+        if isinstance(value, list):
+            self._mask_list(value, Promise.NONE)
+            return value
+        return self.masked_text(value) if isinstance(value, str) else value
+
+    def _mask_dict(self, body: Object) -> None:
+        if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
+            self._mask_annotations(body, is_secret=True)
+            self._mask_secret(body)
+        name = body.get("name")
+        if type(name) is str and "value" in body:
+            body["value"] = self._by_name(body["value"], promise_of(name))
+        texts = self._texts
+        for key, value in body.items():
+            kind = type(value)
+            if kind is dict:
+                self._mask_dict(cast("Object", value))
+            elif kind is list:
+                if key != "managedFields":
+                    self._mask_list(cast("list[Json]", value), promise_of(key))
+            elif value is not None and kind is not bool:
+                promise = promise_of(key)
+                if promise is not Promise.NONE:
+                    value = body[key] = self._by_name(value, promise)
+                if type(value) is str and texts.get(value) is not value:
+                    body[key] = self.masked_text(value)
+
+    def _mask_list(self, values: list[Json], promise: Promise) -> None:
+        flag = Promise.NONE
+        for at, value in enumerate(values):
+            if isinstance(value, dict):
+                self._mask_dict(value)
+            elif isinstance(value, list):
+                self._mask_list(value, promise)
+            elif isinstance(value, str):
+                if flag is Promise.SURE or promise is Promise.SURE:
+                    value = values[at] = self._by_name(value, Promise.SURE)
+                # `--password`, and the value as the next argument.
+                word = cast("str", value)
+                flag = promise_of(word) if word[:1] == "-" and "=" not in word else Promise.NONE
+                values[at] = self.masked_text(word)
+
+    def _by_name(self, value: Json, promise: Promise) -> Json:
+        if promise is Promise.NONE or value is None or isinstance(value, (bool, dict, list)):
+            return value
+        if isinstance(value, str):
+            return self.mark(value) if is_literal(value, promise) else value
+        # A bare number is seldom a secret: `tokens: 5`. Only a sure name makes it one, as `password: 1234`.
+        return self.mark(str(value)) if promise is Promise.SURE and value >= 1000 else value
+
+    def _mask_secret(self, body: Object) -> None:
+        public = _PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
+        for place, mark in (("data", self.mark_base64), ("stringData", self.mark)):
+            values = body.get(place)
+            if values is None:
+                continue
+            if not isinstance(values, dict):
+                body[place] = self.mark(_as_text(values))
+                continue
+            for key, value in values.items():
+                if value is None or (key in public and self._is_public(value, place)):
+                    continue
+                values[key] = mark(value if isinstance(value, str) else _as_text(value))
+
+    def _is_argocd_credential(self, body: Object) -> bool:
+        return bool(text(fields(fields(body.get("metadata")).get("labels")).get(SECRET_TYPE_LABEL)))
+
+    def _is_public(self, value: Json, place: str) -> bool:
+        """A URL with a password in it is not."""
+        if not isinstance(value, str):
+            return False
+        if place == "stringData":
+            return self.masked_text(value) == value
+        data = from_base64(value)
+        if data is None:
+            return False
+        plain = data.decode("utf-8", "replace")
+        return self.masked_text(plain) == plain
+
+    def _mask_annotations(self, body: Object, *, is_secret: bool) -> None:
+        annotations = fields(fields(body.get("metadata")).get("annotations"))
+        for name, value in annotations.items():
+            if not isinstance(value, str) or is_mark(value):
+                continue
+            if name in self._sensitive:
+                annotations[name] = self.mark(value)
+            elif name == LAST_APPLIED and (is_secret or shapes.is_suspect(value)):
+                annotations[name] = self._mask_json(value)
+
+    def _mask_json(self, written: str) -> str:
+        """An object inside a text: masked and written again, or masked whole when it cannot be read."""
+        try:
+            inner = yaml.load(written)
+        except yaml.Invalid:
+            return self.mark(written)
+        if not isinstance(inner, dict):
+            return self.mark(written)
+        before = msgspec.json.encode(inner)
+        self.mask_object(inner)
+        after = msgspec.json.encode(inner)
+        return written if after == before else after.decode()
+
+    def _mask_config_map(self, body: Object) -> None:
+        """Configuration files: by their keys where they can be read, line by line where not."""
+        labels = fields(fields(body.get("metadata")).get("labels"))
+        for place in ("data", "binaryData"):
+            values = fields(body.get(place))
+            for key, value in values.items():
+                if not isinstance(value, str) or is_mark(value):
+                    continue
+                if key == "release" and labels.get("owner") == "helm":
+                    values[key] = self.mark(value)  # a packed Helm release, rendered Secrets included
+                elif place == "data" and "\n" in value:
+                    values[key] = self._mask_file(value, whole_if_broken=False)
+
+    def _mask_helm(self, spec: Object) -> None:
+        sources = spec.get("sources")
+        for source in [spec.get("source"), *(sources if isinstance(sources, list) else [])]:
+            helm = fields(fields(source).get("helm"))
+            if isinstance(helm.get("values"), str):
+                helm["values"] = self._mask_file(text(helm["values"]), whole_if_broken=True)
+
+    def _mask_file(self, written: str, *, whole_if_broken: bool) -> str:
+        if not shapes.is_suspect(written):
+            return written
+        found = list(yaml.documents(written)) if self._nested < _MOST_NESTED_TEXTS else []
+        bodies = [one.body for one in found if isinstance(one, yaml.Document)]
+        if not found or len(bodies) < len(found) or not all(isinstance(one, dict) for one in bodies):
+            broken = any(isinstance(one, yaml.Broken) for one in found)
+            return (
+                self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
+            )
+        before = [msgspec.json.encode(one) for one in bodies]
+        self._nested += 1
+        for one in bodies:
+            self.mask_object(cast("Object", one))
+        self._nested -= 1
+        if [msgspec.json.encode(one) for one in bodies] == before:
+            return written
+        return "---\n".join(map(yaml.dump, bodies))
+
+    # The second pass: by value
+
+    def finish_first_pass(self, names: Iterable[str]) -> bool:
+        """Nothing more will be learned; `names` are public. Is a second pass needed?"""
+        self._known.forget_names(names)
+        return bool(self._known)
+
+    def hide_known(self, value: Json) -> Json:
+        """The tree without any secret that was seen in the first pass; keys of maps are looked at too."""
+        if type(value) is str:
+            return self.hidden_text(value)
+        if isinstance(value, dict):
+            renamed: list[str] = []
+            for key, item in value.items():
+                if self.hidden_text(key) != key:
+                    renamed.append(key)
+                if item is not None and type(item) is not bool:
+                    value[key] = self.hide_known(item)
+            for key in renamed:
+                value[self.hidden_text(key)] = value.pop(key)
+        elif isinstance(value, list):
+            for at, item in enumerate(value):
+                value[at] = self.hide_known(item)
+        return value
+
+    def hidden_text(self, value: str) -> str:
+        found = self._values.get(value)
+        if found is None:
+            found = self._known.masked(value)
+            if len(self._values) < _MOST_REMEMBERED:
+                self._values[value] = found
+        return found
+
+
+def _as_text(value: Json) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,103 @@
+"""Secrets that are known by their shape, anywhere in a text: tokens, keys, passwords in URLs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from whysync.sources.masking.marks import is_mark
+from whysync.sources.masking.names import Promise, is_literal, promise_of
+
+Mark = Callable[[str], str]
+
+# One look decides whether the others are needed: nearly every string passes here.
+_SUSPECT = re.compile(
+    r"://[^\s/]*@|-----BEGIN|eyJ|gh[opsur]_|github_pat_|gl(?:pat|dt|rt)-|A[KS]IA|xox|AIza|sk[-_]|npm_|dop_v1|hv[sb]\."
+    r"|SG\.|ya29\.|dckr_|[Bb]earer|[Aa]uthorization|[Ss]ig|"
+    r"[Pp][Aa][Ss][Ss]|[Pp][Ww][Dd]|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Kk][Ee][Yy]|[Cc]redential"
+)
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:.*?-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|.*\Z)",
+    re.DOTALL,
+)
+_TOKEN = re.compile(
+    r"(?<![A-Za-z0-9_])(?:"
+    r"gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{15,}"
+    r"|A[KS]IA[A-Z0-9]{16}|xox[abeoprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}"
+    r"|sk_(?:live|test)_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{32,}|npm_[A-Za-z0-9]{30,}|dop_v1_[a-f0-9]{40,}"
+    r"|hv[sb]\.[A-Za-z0-9_-]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|ya29\.[A-Za-z0-9_-]{20,}"
+    r"|dckr_pat_[A-Za-z0-9_-]{20,}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"
+)
+_URL_PASSWORD = re.compile(
+    r"(?P<lead>[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@\"'<>]*:)(?P<value>[^\s/\"'<>]+)(?=@[^\s@])"
+)
+_URL_TOKEN = re.compile(r"(?P<lead>https?://)(?P<value>(?=[^\s@/]*\d)[A-Za-z0-9_.~%-]{16,})(?=@)")
+_BEARER = re.compile(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
+_BASIC = re.compile(
+    r"(?P<lead>[Aa]uthorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:Basic|Token|Digest)\s{1,4})"
+    r"(?P<value>[A-Za-z0-9+/=._-]{4,})"
+)
+_QUERY = re.compile(
+    r"(?P<lead>[?&;](?:access_token|private_token|auth_token|token|api_?key|key|password|passwd|secret"
+    r"|client_secret|sig|signature|X-Amz-(?:Signature|Security-Token|Credential))=)(?P<value>[^\s&;#\"'<>]+)",
+    re.IGNORECASE,
+)
+# name=value and --name=value; "name": "value", also inside JSON that is itself a string.
+_ASSIGNED = re.compile(
+    r"(?P<lead>(?<![A-Za-z0-9_.-])(?P<name>-{0,2}[A-Za-z][A-Za-z0-9_.-]{1,60})[\"']?=(?!=)[\"']?)(?P<value>[^\s\"'&;,<>]+)"
+)
+_FLAG = re.compile(r"(?P<lead>(?:^|\s)--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60})\s{1,4})(?P<value>[^\s\"'-]\S*)")
+_MEMBER = re.compile(
+    r"(?P<lead>(?P<quote>\\{0,3}[\"'])(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60})(?P=quote)\s{0,4}:\s{0,4}(?P=quote))"
+    r"(?P<value>(?:(?!(?P=quote)).)+)",
+    re.DOTALL,
+)
+# A line of a configuration file: `password: x`, `password = x`.
+_LINE = re.compile(
+    r"^(?P<lead>[ \t]*(?:- |export )?[\"']?"
+    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60})[\"']?[ \t]*[:=][ \t]*[\"']?)"
+    r"(?P<value>[^\s\"'|>{\[&*!#][^\r\n\"']*)",
+    re.MULTILINE,
+)
+
+
+def masked(text: str, mark: Mark) -> str:
+    """The text with every secret in it that its shape gives away replaced by its mark."""
+    if not _SUSPECT.search(text):
+        return text
+    text = _PRIVATE_KEY.sub(lambda found: mark(found[0]), text)
+    for pattern in (_URL_PASSWORD, _URL_TOKEN, _BEARER, _BASIC, _QUERY):
+        text = pattern.sub(lambda found: _value(found, mark), text)
+    text = _TOKEN.sub(lambda found: mark(found[0]), text)
+    for pattern in (_ASSIGNED, _MEMBER, _FLAG):
+        text = pattern.sub(lambda found: _named(found, mark), text)
+    return text
+
+
+def masked_lines(text: str, mark: Mark) -> str:
+    """As `masked`, and also what lines of a configuration file assign to a name that promises a secret."""
+    text = masked(text, mark)
+    if not _SUSPECT.search(text):
+        return text
+    return _LINE.sub(lambda found: _named(found, mark), text)
+
+
+def is_suspect(text: str) -> bool:
+    return _SUSPECT.search(text) is not None
+
+
+def _value(found: re.Match[str], mark: Mark) -> str:
+    value = found["value"]
+    return found[0] if is_mark(value) else f"{found['lead']}{mark(value)}"
+
+
+def _named(found: re.Match[str], mark: Mark) -> str:
+    name, value = found["name"].lstrip("-"), found["value"]
+    promise = promise_of(name)
+    # In running text a name alone proves little: `token=invalid` is an error's words.
+    enough = 4 if "pass" in name.lower() or "pwd" in name.lower() else 8
+    if promise is not Promise.SURE or len(value) < enough or "<masked " in value:
+        return found[0]
+    return f"{found['lead']}{mark(value)}" if is_literal(value, promise) else found[0]
