@@ -197,16 +197,11 @@ def test_a_value_that_is_not_of_its_type_stays() -> None:
 
 
 def test_respected_fields_keep_their_live_value() -> None:
-    target: Object = {"apiVersion": "x.io/v1", "kind": "Y", "spec": {"a": 1, "b": 1, "c": 1}}
-    live: Object = {
-        "apiVersion": "x.io/v1",
-        "kind": "Y",
-        "spec": {"a": 2, "b": 2, "d": 2},
-        "status": {"x": 1},
-    }
-    normalizer = Normalizer.build(
-        [IgnoreDifference(group="x.io", kind="Y", json_pointers=("/spec/a", "/spec/c"))]
-    )
+    names: Object = {"apiVersion": "x.io/v1", "kind": "Y"}
+    target: Object = {**names, "spec": {"a": 1, "b": 1, "c": 1}}
+    live: Object = {**names, "spec": {"a": 2, "b": 2, "d": 2}, "status": {"x": 1}}
+    ignored = IgnoreDifference(group="x.io", kind="Y", json_pointers=("/spec/a", "/spec/c"))
+    normalizer = Normalizer.build([ignored])
     applied = respectful_target(
         target,
         live,
