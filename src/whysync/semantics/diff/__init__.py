@@ -12,9 +12,11 @@ values of Secrets as Argo CD shows them.
 from __future__ import annotations
 
 from whysync.semantics.diff.changes import ChangeKind, FieldChange, apply_changes
-from whysync.semantics.diff.compare import DiffOptions, diff
+from whysync.semantics.diff.compare import diff
+from whysync.semantics.diff.compare_options import DiffOptions
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.last_applied import LAST_APPLIED, last_applied
+from whysync.semantics.diff.masking import mask_secrets
 from whysync.semantics.diff.normalize import Normalizer, normalize
 from whysync.semantics.diff.remarshal import remarshal
 from whysync.semantics.diff.result import DiffResult
@@ -33,6 +35,7 @@ __all__ = [
     "diff",
     "ignores_mutation_webhooks",
     "last_applied",
+    "mask_secrets",
     "normalize",
     "remarshal",
     "strategy_for",

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from whysync.contracts.tree import Object
+from whysync.semantics.diff.compare_options import DiffOptions
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.last_applied import last_applied
 from whysync.semantics.diff.normalize import Normalizer, normalize
-from whysync.semantics.diff.remarshal import remarshal
+from whysync.semantics.diff.prepare import prepared
 from whysync.semantics.diff.result import DiffResult, Sides
-from whysync.semantics.diff.strategy import MANAGER, Strategy, asks_for_server_side_apply
+from whysync.semantics.diff.strategy import Strategy, asks_for_server_side_apply
 from whysync.semantics.diff.subset import nothing_to_do
 from whysync.semantics.diff.three_way import Outcome, filled, three_way, two_way
-
-if TYPE_CHECKING:
-    from whysync.semantics.diff.typed.schema import Schemas
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions:
-    """How to compare.
-
-    - `normalizer` brings ignore rules and known types; it gives back a new object, or the same one if it has
-      nothing to do, and never changes its argument.
-    - `schemas` are the types of custom resources, for structured merge and for leaving out webhooks' changes.
-    - `dry_run` answers what a server-side apply of the desired object would give.
-    """
-
-    strategy: Strategy = Strategy.LEGACY
-    normalizer: Normalizer | None = None
-    ignore_aggregated_roles: bool = False
-    manager: str = MANAGER
-    schemas: Schemas | None = None
-    dry_run: Callable[[Object], Object] | None = None
-    ignore_mutation_webhook: bool = True
-
 
 _USUAL: Final = DiffOptions()
 
@@ -66,15 +42,6 @@ def _diff(desired: Object | None, live: Object | None, options: DiffOptions) -> 
         way = "two-way" if applied is None else "three-way"
         return DiffResult(modified=False, way=way, look=lambda: _equal_sides(desired, live, options))
     return _legacy(applied, prepared(desired, options), prepared(live, options), options)
-
-
-def prepared(obj: Object, options: DiffOptions) -> Object:
-    """One side as it enters a comparison: canonical, evened out, without what rules ignore."""
-    return normalize(
-        remarshal(obj),
-        ignore_aggregated_roles=options.ignore_aggregated_roles,
-        normalizer=options.normalizer,
-    )
 
 
 def _is_plainly_equal(

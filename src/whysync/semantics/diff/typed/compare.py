@@ -1,0 +1,103 @@
+"""Which fields were removed, modified, added between two typed values. Mirrors `TypedValue.Compare`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.semantics.diff.typed.fieldset import FieldSet
+from whysync.semantics.diff.typed.schema import Atom, ListType, MapType
+from whysync.semantics.diff.typed.walk import TypeErrors, item_step
+
+
+class Comparison(NamedTuple):
+    """No field is in more than one of these."""
+
+    removed: FieldSet
+    modified: FieldSet
+    added: FieldSet
+
+
+def compare(left: Json, right: Json, atom: Atom) -> Comparison:
+    found = Comparison(FieldSet(), FieldSet(), FieldSet())
+    _compare(left, right, atom, (), found)
+    return found
+
+
+def _compare(
+    left: Json | Missing, right: Json | Missing, atom: Atom, path: tuple[str, ...], found: Comparison
+) -> None:
+    if not isinstance(left, Missing) and not isinstance(right, Missing) and left == right:
+        return
+    form = atom.form(left) if isinstance(right, Missing) else atom.form(right)
+    descends = False
+    if form == "map":
+        assert atom.map is not None
+        mine, theirs = _dict(left), _dict(right)
+        if not atom.map.atomic and (mine or theirs):
+            descends = True
+            _compare_maps(mine, theirs, atom.map, path, found)
+    elif form == "list":
+        assert atom.list is not None
+        old, new = _list(left), _list(right)
+        if atom.list.associative and (old or new):
+            descends = True
+            _compare_lists(old, new, atom.list, path, found)
+    if isinstance(left, Missing):
+        found.added.insert(path)
+    elif isinstance(right, Missing):
+        found.removed.insert(path)
+    elif not descends:
+        found.modified.insert(path)
+
+
+def _dict(value: Json | Missing) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json | Missing) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _compare_maps(
+    left: Object, right: Object, kind: MapType, path: tuple[str, ...], found: Comparison
+) -> None:
+    for key in [*left, *(key for key in right if key not in left)]:
+        inner = kind.at(key)
+        if inner is not None:
+            _compare(left.get(key, MISSING), right.get(key, MISSING), inner, (*path, f"f:{key}"), found)
+
+
+def _compare_lists(
+    left: list[Json], right: list[Json], kind: ListType, path: tuple[str, ...], found: Comparison
+) -> None:
+    """Items that stand there twice are compared as one."""
+    olds, news = _grouped(left, kind), _grouped(right, kind)
+    for step in [*olds, *(step for step in news if step not in olds)]:
+        before, after = olds.get(step, []), news.get(step, [])
+        here = (*path, step)
+        if len(before) <= 1 and len(after) <= 1:
+            mine: Json | Missing = before[0] if before else MISSING
+            theirs: Json | Missing = after[0] if after else MISSING
+            _compare(mine, theirs, kind.element, here, found)
+        elif len(before) >= 2 and len(after) >= 2:
+            if before != after:
+                found.modified.insert(here)
+        elif len(before) >= 2:
+            if after:
+                _compare(MISSING, after[0], kind.element, here, found)
+            found.removed.insert(here)
+        else:
+            if before:
+                _compare(before[0], MISSING, kind.element, here, found)
+            found.added.insert(here)
+
+
+def _grouped(items: list[Json], kind: ListType) -> dict[str, list[Json]]:
+    found: dict[str, list[Json]] = {}
+    for index, item in enumerate(items):
+        try:
+            found.setdefault(item_step(item, kind), []).append(item)
+        except ValueError as problem:
+            raise TypeErrors([f"element {index}: {problem}"]) from None
+    return found

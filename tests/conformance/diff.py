@@ -1,0 +1,139 @@
+"""Judges `diff.jsonl`: is a resource modified, and what would live look like?"""
+
+from __future__ import annotations
+
+import json
+
+from tests.conformance.checks import failed_checks, mismatch
+from whysync.contracts import pointer as pointers
+from whysync.contracts.tree import Json, Object, copy_object, fields, items, text
+from whysync.semantics.diff import (
+    DiffOptions,
+    DiffResult,
+    Normalizer,
+    Strategy,
+    diff,
+    last_applied,
+    mask_secrets,
+)
+from whysync.semantics.diff.normalize import normalize, normalize_secret
+from whysync.semantics.diff.remarshal import remarshal
+from whysync.semantics.diff.server_side import without_owned_ancestors
+from whysync.semantics.diff.three_way import strip_namespace
+from whysync.semantics.diff.typed import FieldSet, Schemas
+
+_STRATEGIES = {
+    "two-way": Strategy.LEGACY,
+    "three-way": Strategy.LEGACY,
+    "structured-merge": Strategy.STRUCTURED_MERGE,
+    "server-side": Strategy.SERVER_SIDE,
+}
+
+
+def check(record: Object) -> list[str]:
+    expect = fields(record.get("expect"))
+    match record.get("op"):
+        case "diff":
+            return _check_result(_compared(record), expect)
+        case "diff-array":
+            pairs = zip(items(record.get("desired")), items(record.get("live")), strict=True)
+            modified = any(diff(_object(one), _object(other)).modified for one, other in pairs)
+            return mismatch("modified", expect.get("modified"), modified)
+        case "state-diff":
+            return _check_result(_state_compared(record), expect)
+        case "mask-secret":
+            return _check_masks(record, expect)
+        case "normalize-secret":
+            return failed_checks(normalize_secret(fields(record.get("object"))), expect.get("result"))
+        case "remarshal":
+            canonical = normalize(remarshal(fields(record.get("object"))))
+            return failed_checks(canonical, expect.get("result"))
+        case "strip-namespace":
+            return failed_checks(strip_namespace(fields(record.get("object"))), expect.get("result"))
+        case "exclude-owned-ancestors":
+            return _check_ancestors(record, expect)
+        case op:
+            return [f"unknown op {op!r}"]
+
+
+def _object(value: Json) -> Object | None:
+    return value if isinstance(value, dict) else None
+
+
+def _check_result(result: DiffResult, expect: Object) -> list[str]:
+    failures = mismatch("modified", expect["modified"], result.modified) if "modified" in expect else []
+    failures += failed_checks(result.predicted_live, expect.get("predicted_live"))
+    return failures + failed_checks(result.normalized_live, expect.get("normalized_live"))
+
+
+def _compared(record: Object, normalizer: Normalizer | None = None) -> DiffResult:
+    options = fields(record.get("options"))
+    ignored = [text(pointer) for pointer in items(options.get("ignore_json_pointers"))]
+    answer = options.get("dry_run_result")
+    return diff(
+        _object(record.get("desired")),
+        _object(record.get("live")),
+        DiffOptions(
+            strategy=_STRATEGIES[text(record.get("strategy"))],
+            normalizer=normalizer or (_without(ignored) if ignored else None),
+            ignore_aggregated_roles=bool(options.get("ignore_aggregated_roles")),
+            manager=text(options.get("manager"), "argocd-controller"),
+            schemas=_schemas(options.get("schema")),
+            dry_run=(lambda _: fields(answer)) if isinstance(answer, dict) else None,
+            ignore_mutation_webhook=options.get("ignore_mutation_webhook") is not False,
+        ),
+    )
+
+
+def _schemas(schema: Json) -> Schemas:
+    schemas = Schemas()
+    if isinstance(schema, dict):
+        schemas.add_openapi(schema)
+    return schemas
+
+
+def _without(ignored: list[str]) -> Normalizer:
+    def remove(obj: Object) -> Object:
+        tree = copy_object(obj)
+        for pointer in ignored:
+            *parents, last = pointers.split(pointer)
+            holder = pointers.resolve(tree, pointers.join(parents))
+            fields(holder).pop(last, None)
+        return tree
+
+    return remove
+
+
+def _state_compared(record: Object) -> DiffResult:
+    raise NotImplementedError
+
+
+def _check_masks(record: Object, expect: Object) -> list[str]:
+    hidden = [text(key) for key in items(fields(record.get("options")).get("hide_annotations"))]
+    target, live = mask_secrets(
+        _object(record.get("desired")), _object(record.get("live")), hide_annotations=hidden
+    )
+    failures = failed_checks(target, expect.get("desired")) + failed_checks(live, expect.get("live"))
+    for side, name in ((target, "desired_last_applied"), (live, "live_last_applied")):
+        if name in expect:
+            applied = last_applied(side) if side is not None else None
+            failures += failed_checks(applied, expect[name])
+    return failures
+
+
+def _check_ancestors(record: Object, expect: Object) -> list[str]:
+    kept = without_owned_ancestors(_field_set(record.get("to_remove")), _field_set(record.get("owned")))
+    failures = [f"{path}: should stay" for path in items(expect.get("kept")) if not kept.has(_path(path))]
+    failures += [f"{path}: should go" for path in items(expect.get("dropped")) if kept.has(_path(path))]
+    if expect.get("exact"):
+        wanted = sorted(_path(path) for path in items(expect.get("kept")))
+        failures += mismatch("kept", json.dumps(wanted), json.dumps(sorted(kept.paths())))
+    return failures
+
+
+def _field_set(paths: Json) -> FieldSet:
+    return FieldSet.of(_path(path) for path in items(paths))
+
+
+def _path(path: Json) -> tuple[str, ...]:
+    return tuple(f"f:{text(step)}" for step in items(path))
