@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import msgspec
+
 from tests.conformance.checks import failed_checks, mismatch
 from whysync.contracts import pointer as pointers
+from whysync.contracts.application import IgnoreDifference
+from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, copy_object, fields, items, text
 from whysync.semantics.diff import (
     DiffOptions,
@@ -21,6 +25,7 @@ from whysync.semantics.diff.remarshal import remarshal
 from whysync.semantics.diff.server_side import without_owned_ancestors
 from whysync.semantics.diff.three_way import strip_namespace
 from whysync.semantics.diff.typed import FieldSet, Schemas
+from whysync.semantics.ignore.managers import schema_of
 
 _STRATEGIES = {
     "two-way": Strategy.LEGACY,
@@ -105,7 +110,13 @@ def _without(ignored: list[str]) -> Normalizer:
 
 
 def _state_compared(record: Object) -> DiffResult:
-    raise NotImplementedError
+    """With the rules of an Application. Trusted managers come first: what they changed leaves both sides."""
+    raw = items(fields(record.get("options")).get("ignore_differences"))
+    rules = ignore.Normalizer.build(msgspec.convert(raw, tuple[IgnoreDifference, ...]))
+    desired, live = fields(record.get("desired")), fields(record.get("live"))
+    managers = rules.trusted_managers(ref_of(desired))
+    live, desired = ignore.without_trusted_changes(live, desired, managers, schema=schema_of(desired))
+    return _compared({**record, "desired": desired, "live": live}, rules.normalize)
 
 
 def _check_masks(record: Object, expect: Object) -> list[str]:
