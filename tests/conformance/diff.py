@@ -11,6 +11,7 @@ from whysync.contracts import pointer as pointers
 from whysync.contracts.application import IgnoreDifference
 from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, copy_object, fields, items, text
+from whysync.semantics import ignore
 from whysync.semantics.diff import (
     DiffOptions,
     DiffResult,
