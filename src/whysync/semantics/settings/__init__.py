@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from whysync.semantics.settings.glob import glob_match
 from whysync.semantics.settings.overrides import (
     IgnoreRule,
     KnownTypeField,
@@ -25,7 +24,6 @@ __all__ = [
     "ResourceOverride",
     "Settings",
     "SettingsProblem",
-    "glob_match",
     "health_override",
     "known_type_fields",
     "overrides_from_json",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from whysync.contracts.tree import Json, Object, fields
-from whysync.semantics.settings.glob import glob_match
+from whysync.semantics.globs import glob_match
 from whysync.semantics.settings.reading import (
     Malformed,
     field,

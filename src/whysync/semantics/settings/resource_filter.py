@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from whysync.contracts.tree import Json
-from whysync.semantics.settings.glob import glob_match
+from whysync.semantics.globs import glob_match
 from whysync.semantics.settings.reading import mapping, sequence, texts_field
 
 

@@ -1,7 +1,6 @@
-"""The process in which users' Lua runs. It has nothing to lose, and is killed when it takes too long.
+"""What the child process does: run one script of a user in a fresh Lua, inside sandbox.lua.
 
-Started by path and alone: it imports the standard library and lupa, nothing of whysync. Questions come in on
-standard input, answers go out on standard output, each as four bytes of length and then JSON.
+Only the child imports this. Lua gets no Python object but plain tables, so there is nothing to reach through.
 """
 
 from __future__ import annotations
@@ -10,35 +9,28 @@ import contextlib
 import importlib
 import json
 import os
-import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, NoReturn, cast
 
 _LUA_BYTES = 96 << 20
-_PROCESS_BYTES = 512 << 20
-_SCRIPT_SECONDS = 1.0
 _PROCESSOR_SECONDS = 10
 _LONGEST_TEXT = 8192
 
 
-def main() -> None:
-    sys.path.insert(0, sys.argv[1])
-    questions, answers = _private_pipes()
-    engines = _engines(Path(__file__).with_name("sandbox.lua").read_bytes())
-    _give_up_rights()
-    while len(size := questions.read(4)) == 4:
-        _extend_processor_time()
-        try:
-            answer = _answer(json.loads(questions.read(int.from_bytes(size, "big"))), engines)
-        except MemoryError:
-            answer = {"kind": "error", "text": "not enough memory"}
-        except RecursionError:
-            answer = {"kind": "error", "text": "the object is nested too deeply for Lua"}
-        text = json.dumps(answer).encode()
-        answers.write(len(text).to_bytes(4, "big") + text)
-        answers.flush()
+def handle(request: bytes) -> bytes:
+    """A question and its answer, both JSON."""
+    engines = _engines()
+    _extend_processor_time()
+    try:
+        answer = _answer(json.loads(request), engines)
+    except MemoryError:
+        answer = {"kind": "error", "text": "not enough memory"}
+    except RecursionError:
+        answer = {"kind": "error", "text": "the object is nested too deeply for Lua"}
+    return json.dumps(answer).encode()
 
 
 class _Engine:
@@ -60,8 +52,13 @@ class _Engine:
         )
 
 
-def _engines(sandbox: bytes) -> list[_Engine]:
+@cache
+def _engines() -> list[_Engine]:
     """gopher-lua is Lua 5.1 with `goto`; of the engines at hand only LuaJIT, the second one, is that too."""
+    os.environ["TZ"] = "UTC"
+    if hasattr(time, "tzset"):
+        time.tzset()
+    sandbox = Path(__file__).with_name("sandbox.lua").read_bytes()
     engines = [_Engine("lua51", sandbox, {"max_memory": _LUA_BYTES})]
     with contextlib.suppress(ImportError):
         engines.append(_Engine("luajit21", sandbox, {}))
@@ -75,7 +72,8 @@ def _answer(question: dict[str, Any], engines: list[_Engine]) -> dict[str, Any]:
         runtime = engine.fresh()
         obj = runtime.table_from(_lua_value(question["object"]), recursive=True)
         run: Callable[..., Any] = runtime.compile(engine.sandbox)
-        answer = run(script, obj, question["openLibs"], question["now"], _SCRIPT_SECONDS, _LONGEST_TEXT)
+        limits = (question["seconds"], _LONGEST_TEXT)
+        answer = run(script, obj, question["openLibs"], question["now"], *limits)
     except engine.lua.LuaMemoryError:
         return {"kind": "error", "text": "not enough memory"}
     except engine.lua.LuaError as problem:
@@ -110,16 +108,6 @@ def _refuse(*_: object) -> NoReturn:
     raise AttributeError("scripts do not reach Python")
 
 
-def _private_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep both ends for ourselves: what else reads or writes finds nothing there."""
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(nowhere, stream)
-    os.close(nowhere)
-    return questions, answers
-
-
 def _extend_processor_time() -> None:
     """Should nobody be left to kill us: the kernel does, this many seconds of work from now."""
     with contextlib.suppress(ImportError, AttributeError, ValueError, OSError):
@@ -128,26 +116,3 @@ def _extend_processor_time() -> None:
         used = resource.getrusage(resource.RUSAGE_SELF)
         soft = int(used.ru_utime + used.ru_stime) + _PROCESSOR_SECONDS
         resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
-
-
-def _give_up_rights() -> None:
-    os.environ["TZ"] = "UTC"
-    if hasattr(time, "tzset"):
-        time.tzset()
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    limits = {
-        "RLIMIT_AS": _PROCESS_BYTES,
-        "RLIMIT_CORE": 0,
-        "RLIMIT_FSIZE": 0,
-        "RLIMIT_NPROC": 0,
-    }
-    for name, most in limits.items():
-        with contextlib.suppress(AttributeError, ValueError, OSError):
-            resource.setrlimit(getattr(resource, name), (most, most))
-
-
-if __name__ == "__main__":
-    main()
