@@ -31,7 +31,11 @@ from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.symptom import Symptom
 from whysync.diagnosis.symptoms import symptoms_of
 from whysync.diagnosis.world import World
+from whysync.semantics.health.assess import health_of
+from whysync.semantics.health.verdict import Verdict
+from whysync.semantics.ignore import BadRule, Normalizer
 from whysync.semantics.messages import Failure
+from whysync.semantics.settings import Overrides, Settings
 
 F = TypeVar("F", bound=Failure)
 
@@ -86,6 +90,31 @@ class Case:
     def settings(self, name: str) -> Manifest | None:
         """One of Argo CD's ConfigMaps, such as `argocd-cm`."""
         return next((s for s in self.world.snapshot.settings if s.ref.name == name), None)
+
+    @cached_property
+    def argocd(self) -> Settings:
+        """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
+        return self.world.argocd
+
+    @cached_property
+    def ignoring(self) -> Normalizer | None:
+        """All ignore rules that concern the app; `None` where one of them does not compile."""
+        return self._rules(self.argocd.overrides)
+
+    @cached_property
+    def own_ignoring(self) -> Normalizer | None:
+        """The Application's own ignore rules alone."""
+        return self._rules({}) if self.app.spec.ignore_differences else None
+
+    def _rules(self, overrides: Overrides) -> Normalizer | None:
+        try:
+            return Normalizer.build(self.app.spec.ignore_differences, overrides)
+        except BadRule:
+            return None
+
+    def health_of(self, manifest: Manifest) -> Verdict | None:
+        """How healthy Argo CD would call this object; `None` where it has no opinion."""
+        return health_of(manifest.body, self.argocd.overrides, now=self.now.timestamp())
 
     def has(self, fact: Fact) -> bool:
         snapshot = self.world.snapshot

@@ -1,17 +1,23 @@
-"""Where Git and the cluster differ, field by field, each with its writer."""
+"""Where Git and the cluster differ, field by field, each with its writer.
+
+What Argo CD says of a row is a fact; whysync compares for itself, as Argo CD does, with the same rules.
+Where that shows nothing although the row is OutOfSync (another version, another setting, a stale status),
+the cause is sought in the plain difference of the two objects.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import split, within
 from whysync.contracts.ref import Key, Ref
-from whysync.contracts.tree import Json, Missing
+from whysync.contracts.tree import MISSING, Json, Missing, Object
 from whysync.diagnosis.difference import Difference, differences
-from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.evidence import Evidence, shortened
+from whysync.semantics.diff import DiffError, DiffOptions, Strategy, diff, strategy_for
 from whysync.semantics.writers import Writer, writer_of
 
 if TYPE_CHECKING:
@@ -29,6 +35,8 @@ _SERVER_FIELDS = (
     "/metadata/uid",
     "/status",
 )
+# Maps whose entries have nothing to do with each other: each key is a difference of its own.
+_OPEN_MAPS = ("annotations", "labels", "data", "stringData")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +50,8 @@ class Drift:
     desired: Manifest
     live: Manifest
     symptom: str
+    # does Argo CD's own way of comparing show it, or only the plain difference?
+    shown: bool = True
 
     @property
     def only_live(self) -> bool:
@@ -58,24 +68,29 @@ class Drift:
 
     @property
     def last_key(self) -> str:
-        parts = split(self.pointer)
-        return parts[-1] if parts else ""
+        """The field's own name; for an element of a list, the list's."""
+        named = [part for part in pointers.split(self.pointer) if not part.isdecimal()]
+        return named[-1] if named else ""
 
     def cited(self) -> tuple[Evidence, ...]:
         """Both sides of the difference, as evidence."""
         wanted = "only the cluster has it" if self.only_live else "Git says this"
         found = "the cluster does not have it" if self.only_git else "the cluster says this"
-        return (
-            cite(self.desired, self.pointer, says=wanted),
-            cite(self.live, self.pointer, says=found),
+        return self._side(self.desired, self.wanted, wanted), self._side(self.live, self.found, found)
+
+    def _side(self, manifest: Manifest, value: Json | Missing, says: str) -> Evidence:
+        return Evidence(
+            source=manifest.role.value,
+            ref=manifest.ref,
+            pointer=self.pointer,
+            value=None if isinstance(value, Missing) else shortened(value),
+            says=says,
+            origin=manifest.origin,
         )
 
 
 def drifts_of(case: Case) -> tuple[Drift, ...]:
-    found: list[Drift] = []
-    for key, desired, live in _pairs(case):
-        found += _shown(key, desired, live)
-    return tuple(found)
+    return tuple(drift for key, desired, live in _pairs(case) for drift in _of_pair(case, key, desired, live))
 
 
 def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
@@ -88,13 +103,11 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
             yield row.key, desired, live
 
 
-def _shown(key: Key, desired: Manifest, live: Manifest) -> list[Drift]:
-    """What Git declares counts first; fields that only the cluster has count when nothing else differs."""
-    every = [d for d in differences(desired.body, live.body) if not _is_servers(d)]
-    declared = [d for d in every if not isinstance(d.wanted, Missing)]
-    in_lists = [d for d in every if isinstance(d.wanted, Missing) and _in_list(d.pointer)]
-    return [
-        Drift(
+def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
+    found = list(_as_argocd_shows(case, desired, live))
+    shown = bool(found)
+    for difference in _one_by_one(found or _plain(case, desired, live)):
+        yield Drift(
             ref=live.ref,
             pointer=difference.pointer,
             wanted=difference.wanted,
@@ -102,16 +115,74 @@ def _shown(key: Key, desired: Manifest, live: Manifest) -> list[Drift]:
             desired=desired,
             live=live,
             symptom=f"differs:{key}:{difference.pointer}",
+            shown=shown,
         )
-        for difference in sorted(declared + in_lists if declared else every)
+
+
+def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> Iterator[Difference]:
+    """A server-side diff needs the API server's answer, which a bundle seldom has: then three ways serve."""
+    settings = case.argocd
+    strategy = strategy_for(
+        case.application.annotations,
+        case.app.spec.sync_policy.sync_options,
+        server_side_diff=settings.server_side_diff,
+        target_annotations=desired.annotations,
+    )
+    normalizer = case.ignoring
+    options = DiffOptions(
+        strategy=Strategy.LEGACY if strategy is Strategy.SERVER_SIDE else strategy,
+        normalizer=normalizer.normalize if normalizer is not None else None,
+        ignore_aggregated_roles=settings.compare_options.ignore_aggregated_roles,
+    )
+    try:
+        result = diff(desired.body, live.body, options)
+    except DiffError:
+        return
+    for change in result.changes if result.modified else ():
+        yield Difference(change.pointer, change.desired, change.live)
+
+
+def _plain(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
+    """What Git declares counts first; fields that only the cluster has count when nothing else differs."""
+    every = [
+        difference
+        for difference in differences(_left(case, desired), _left(case, live))
+        if not _is_servers(difference)
     ]
+    declared = [d for d in every if not isinstance(d.wanted, Missing)]
+    in_lists = [d for d in every if isinstance(d.wanted, Missing) and _in_list(d.pointer)]
+    return sorted(declared + in_lists if declared else every, key=lambda d: d.pointer)
+
+
+def _left(case: Case, manifest: Manifest) -> Object:
+    """The object without what the Application's own rules ignore; argocd-cm's hide too much here."""
+    rules = case.own_ignoring
+    return rules.normalize(manifest.body) if rules is not None else manifest.body
+
+
+def _one_by_one(found: Iterable[Difference]) -> Iterator[Difference]:
+    """Annotations and labels that only one side has come as a whole map: each key has its own story."""
+    for difference in found:
+        wanted, live = difference.wanted, difference.found
+        open_map = pointers.split(difference.pointer)[-1:] and (
+            pointers.split(difference.pointer)[-1] in _OPEN_MAPS
+        )
+        if open_map and isinstance(wanted, Missing | dict | None) and isinstance(live, Missing | dict | None):
+            mine = wanted if isinstance(wanted, dict) else {}
+            theirs = live if isinstance(live, dict) else {}
+            if mine or theirs:
+                for name in sorted(mine.keys() | theirs.keys()):
+                    below = pointers.child(difference.pointer, name)
+                    yield Difference(below, mine.get(name, MISSING), theirs.get(name, MISSING))
+                continue
+        yield difference
 
 
 def _is_servers(difference: Difference) -> bool:
     return isinstance(difference.wanted, Missing) and any(
-        within(difference.pointer, server) for server in _SERVER_FIELDS
+        pointers.within(difference.pointer, server) for server in _SERVER_FIELDS
     )
 
 
 def _in_list(pointer: str) -> bool:
-    return any(part.isdecimal() for part in split(pointer))
+    return any(part.isdecimal() for part in pointers.split(pointer))

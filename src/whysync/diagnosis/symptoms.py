@@ -162,17 +162,14 @@ def is_gone(case: Case, row: ResourceRow) -> bool:
 
 
 def _health(case: Case) -> Iterator[Symptom]:
-    unhealthy = [
-        row
-        for row in case.app.status.resources
-        if row.health is not None and row.health.status not in _QUIET_HEALTH
-    ]
-    for row in unhealthy:
-        assert row.health is not None
+    """Since Argo CD 3 a row may come without its health: then it is judged here, as Argo CD would."""
+    unhealthy = [(row, *health_of_row(case, row)) for row in case.app.status.resources if not row.hook]
+    unhealthy = [(row, code, message) for row, code, message in unhealthy if code not in _QUIET_HEALTH]
+    for row, code, message in unhealthy:
         yield _symptom(
             f"unhealthy:{row.key}",
             SymptomKind.UNHEALTHY,
-            f"{row.ref} is {row.health.status}" + (f": {row.health.message}" if row.health.message else ""),
+            f"{row.ref} is {code}" + (f": {message}" if message else ""),
             ref=row.ref,
         )
     health = case.app.status.health
@@ -184,6 +181,17 @@ def _health(case: Case) -> Iterator[Symptom]:
             f"the app is {health.status}" + (f": {health.message}" if health.message else ""),
             because=because,
         )
+
+
+def health_of_row(case: Case, row: ResourceRow) -> tuple[str, str]:
+    """Code and message: Argo CD's own where it gives them."""
+    if row.health is not None:
+        return row.health.status, row.health.message
+    if case.app.status.health.status in ("", "Healthy"):
+        return "", ""
+    live = case.live_of(row.key)
+    verdict = case.health_of(live) if live is not None else None
+    return (verdict.code or "", verdict.message) if verdict is not None else ("", "")
 
 
 def _behind(case: Case) -> Iterator[Symptom]:

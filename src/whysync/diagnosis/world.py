@@ -14,6 +14,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key
 from whysync.contracts.snapshot import Gap, Log, Snapshot
 from whysync.contracts.tree import fields, items, text
+from whysync.semantics.settings import Settings
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -46,6 +47,12 @@ class World:
                     Gap(what=f"a part of Application {name}", why=problem, how_to_get="kubectl get -o yaml")
                 )
         return (*self.snapshot.gaps, *unread)
+
+    @cached_property
+    def argocd(self) -> Settings:
+        """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
+        by_name = {manifest.ref.name: manifest.body for manifest in self.snapshot.settings}
+        return Settings.from_config_maps(by_name.get("argocd-cm"), by_name.get("argocd-cmd-params-cm"))
 
     @cached_property
     def live_by_key(self) -> dict[Key, list[Manifest]]:
