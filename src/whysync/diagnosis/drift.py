@@ -103,6 +103,11 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
             yield row.key, desired, live
 
 
+def is_shown(case: Case, desired: Manifest, live: Manifest) -> bool:
+    """Would Argo CD, by whysync's reckoning, call this pair OutOfSync?"""
+    return any(True for _ in _as_argocd_shows(case, desired, live))
+
+
 def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
     found = list(_as_argocd_shows(case, desired, live))
     shown = bool(found)

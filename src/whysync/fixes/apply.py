@@ -7,7 +7,9 @@ import dataclasses
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.tree import copy_object, dig, fields, items
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.world import World
 from whysync.fixes.edit import edited
@@ -45,6 +47,16 @@ def applied(fix: Fix, case: Case) -> Case:
 def _remade(case: Case, world: World) -> Case:
     for manifest, app in world.decoded:
         if app.qualified_name == case.app.qualified_name:
-            return Case(world, manifest, app)
-    app, _ = decode(case.application.body, Application)
-    return Case(world, case.application, app or case.app)
+            return _compared_anew(Case(world, manifest, app))
+    return case
+
+
+def _compared_anew(case: Case) -> Case:
+    """Argo CD would look again: rows that differ no more are Synced."""
+    body = copy_object(case.application.body)
+    for raw, row in zip(items(dig(body, "status", "resources")), case.app.status.resources, strict=False):
+        desired, live = case.desired_of(row.key), case.live_of(row.key)
+        if row.status == "OutOfSync" and desired and live and not is_shown(case, desired, live):
+            fields(raw)["status"] = "Synced"
+    app, _ = decode(body, Application)
+    return Case(case.world, case.application.with_body(body), app or case.app)
