@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
+from whysync.contracts import yaml
 from whysync.contracts.tree import Json, Object, fields, items, text
 
 ARGO = "argoproj.io/v1alpha1"
@@ -89,10 +88,9 @@ def managed_states(body: Object) -> Iterator[tuple[str, Object]]:
             if written in ("", "null"):
                 continue
             try:
-                value: Json = msgspec.json.decode(written)
-            except (msgspec.DecodeError, RecursionError):
-                value = None
-            yield state, fields(value)
+                yield state, fields(yaml.load(written))
+            except yaml.Invalid:
+                yield state, {}
 
 
 def without_states(body: Object) -> Object:

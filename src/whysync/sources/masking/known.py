@@ -12,7 +12,7 @@ from urllib.parse import quote
 SHORTEST: Final = 8
 _WINDOW: Final = 1 << 16
 _SEPARATORS = re.compile(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
-_PLAIN = re.compile(r"[A-Za-z]+|[0-9]+|[A-Za-z0-9_-]{1,3}")
+_PLAIN = re.compile(r"[A-Za-z]+|[0-9]+")
 _NUMBERS = re.compile(r"[0-9.,:+TZ/ _-]+")
 
 

@@ -17,7 +17,7 @@ from whysync.contracts.tree import Json, Object, fields, text
 from whysync.sources.masking import shapes
 from whysync.sources.masking.known import Known
 from whysync.sources.masking.marks import Marks, from_base64, is_mark
-from whysync.sources.masking.names import Promise, is_literal, promise_of
+from whysync.sources.masking.names import Promise, is_literal, is_password, promise_of
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
@@ -39,6 +39,7 @@ _PUBLIC_KEYS: Final = frozenset(
     ]
 )
 _MOST_REMEMBERED: Final = 500_000
+_LONG: Final = 4_096
 _MOST_NESTED_TEXTS: Final = 3
 
 
@@ -69,13 +70,20 @@ class Masker:
         self._known.add(value, mark)
         return mark
 
+    def mark_secret(self, value: str) -> str:
+        """The mark of a Secret's `stringData` value."""
+        mark = self.mark(value)
+        if mark is not value:
+            self._look_inside(value)
+        return mark
+
     def mark_base64(self, value: str) -> str:
         """The mark of a Secret's `data` value: the same as that of its plain bytes."""
         if not value or is_mark(value):
             return value
         data = from_base64(value)
         if data is None:
-            return self.mark(value)
+            return self.mark_secret(value)
         if not data:
             return ""
         mark = self._marks.mark(data)
@@ -90,13 +98,16 @@ class Masker:
 
     def _look_inside(self, plain: str) -> None:
         """Credentials inside a secret file (a docker config, a kubeconfig, a DSN) may turn up alone."""
-        self.masked_text(plain)
-        if plain[:1] == "{":
-            try:
-                inner: Json = msgspec.json.decode(plain)
-            except (msgspec.DecodeError, RecursionError):
-                return
-            self.mask_tree(inner)
+        shapes.masked_lines(plain, self.mark)
+        if plain[:1] != "{":
+            return
+        try:
+            inner = yaml.load(plain)
+        except yaml.Invalid:
+            return
+        self.mask_tree(inner)
+        for entry in fields(fields(inner).get("auths")).values():
+            self.mark(text(fields(entry).get("auth")))
 
     # The first pass: by place and shape
 
@@ -109,7 +120,7 @@ class Masker:
         found = self._texts.get(value)
         if found is None:
             found = shapes.masked(value, self.mark)
-            if len(self._texts) < _MOST_REMEMBERED:
+            if len(self._texts) < _MOST_REMEMBERED and len(value) < _LONG:
                 self._texts[value] = found
         return found
 
@@ -118,8 +129,6 @@ class Masker:
         self._mask_annotations(body, is_secret=body.get("kind") == "Secret")
         if body.get("kind") == "ConfigMap":
             self._mask_config_map(body)
-        elif body.get("kind") == "Application":
-            self._mask_helm(fields(body.get("spec")))
         return cast("Object", self.mask_tree(body))
 
     def mask_tree(self, value: Json) -> Json:
@@ -142,13 +151,15 @@ class Masker:
         for key, value in body.items():
             kind = type(value)
             if kind is dict:
+                if key == "helm":
+                    self._mask_helm(cast("Object", value))
                 self._mask_dict(cast("Object", value))
             elif kind is list:
                 if key != "managedFields":
                     self._mask_list(cast("list[Json]", value), promise_of(key))
             elif value is not None and kind is not bool:
                 promise = promise_of(key)
-                if promise is not Promise.NONE:
+                if promise is not Promise.NONE and (kind is str or is_password(key)):
                     value = body[key] = self._by_name(value, promise)
                 if type(value) is str and texts.get(value) is not value:
                     body[key] = self.masked_text(value)
@@ -173,12 +184,11 @@ class Masker:
             return value
         if isinstance(value, str):
             return self.mark(value) if is_literal(value, promise) else value
-        # A bare number is seldom a secret: `tokens: 5`. Only a sure name makes it one, as `password: 1234`.
-        return self.mark(str(value)) if promise is Promise.SURE and value >= 1000 else value
+        return self.mark(str(value))
 
     def _mask_secret(self, body: Object) -> None:
         public = _PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
-        for place, mark in (("data", self.mark_base64), ("stringData", self.mark)):
+        for place, mark in (("data", self.mark_base64), ("stringData", self.mark_secret)):
             values = body.get(place)
             if values is None:
                 continue
@@ -241,12 +251,11 @@ class Masker:
                 elif place == "data" and "\n" in value:
                     values[key] = self._mask_file(value, whole_if_broken=False)
 
-    def _mask_helm(self, spec: Object) -> None:
-        sources = spec.get("sources")
-        for source in [spec.get("source"), *(sources if isinstance(sources, list) else [])]:
-            helm = fields(fields(source).get("helm"))
-            if isinstance(helm.get("values"), str):
-                helm["values"] = self._mask_file(text(helm["values"]), whole_if_broken=True)
+    def _mask_helm(self, helm: Object) -> None:
+        """`helm.values` of a source, wherever an Application repeats it: spec, operation, history."""
+        values = helm.get("values")
+        if isinstance(values, str) and not is_mark(values):
+            helm["values"] = self._mask_file(values, whole_if_broken=True)
 
     def _mask_file(self, written: str, *, whole_if_broken: bool) -> str:
         if not shapes.is_suspect(written):
@@ -296,7 +305,7 @@ class Masker:
         found = self._values.get(value)
         if found is None:
             found = self._known.masked(value)
-            if len(self._values) < _MOST_REMEMBERED:
+            if len(self._values) < _MOST_REMEMBERED and len(value) < _LONG:
                 self._values[value] = found
         return found
 

@@ -30,8 +30,6 @@ _SURE_WORDS: Final = frozenset(
         "accesskey",
         "privatekey",
         "apitoken",
-        "credential",
-        "credentials",
         "passwords",
         "tokens",
         "auth_token",
@@ -83,10 +81,10 @@ _SURE_PAIRS: Final = {
     ),
     "data": frozenset(("key",)),  # a kubeconfig's keyData
 }
-_MAYBE_WORDS: Final = frozenset(("secret", "secrets", "authorization"))
+_MAYBE_WORDS: Final = frozenset(("secret", "secrets", "authorization", "credential", "credentials"))
 _MAYBE_PAIRS: Final = {"key": frozenset(("secret",))}
 # What may follow without changing what the name is about: PASSWORD_1, TOKEN_BASE64.
-_TRAILING: Final = frozenset(["base64", "b64", "64", "value", "plain", "old", "new", "previous", "current"])
+_TRAILING: Final = frozenset(["base", "b", "value", "plain", "old", "new", "previous", "current"])
 
 # A name with one of these tells something about a secret, not the secret: `checksum/secret`.
 _ABOUT: Final = frozenset(("checksum", "hash", "digest", "sha", "fingerprint", "version", "public"))
@@ -119,6 +117,12 @@ _REFERENCE = re.compile(
 )
 _NAMELIKE = re.compile(r"[A-Za-z][A-Za-z_./-]*|[a-z]([-a-z0-9.]*[a-z0-9])?")
 _NO_VALUE: Final = frozenset(("", "true", "false", "null", "none", "nil", "~"))
+
+
+def is_password(name: str) -> bool:
+    """A password may be short, or a number; other secrets are long."""
+    lower = name.lower()
+    return "pass" in lower or "pwd" in lower
 
 
 def is_literal(value: str, promise: Promise) -> bool:

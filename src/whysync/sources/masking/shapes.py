@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from whysync.sources.masking.marks import is_mark
-from whysync.sources.masking.names import Promise, is_literal, promise_of
+from whysync.sources.masking.names import Promise, is_literal, is_password, promise_of
 
 Mark = Callable[[str], str]
 
@@ -44,16 +44,23 @@ _QUERY = re.compile(
     r"|client_secret|sig|signature|X-Amz-(?:Signature|Security-Token|Credential))=)(?P<value>[^\s&;#\"'<>]+)",
     re.IGNORECASE,
 )
-# name=value and --name=value; "name": "value", also inside JSON that is itself a string.
+# name=value and --name=value; --name value.
 _ASSIGNED = re.compile(
-    r"(?P<lead>(?<![A-Za-z0-9_.-])(?P<name>-{0,2}[A-Za-z][A-Za-z0-9_.-]{1,60})[\"']?=(?!=)[\"']?)(?P<value>[^\s\"'&;,<>]+)"
+    r"(?P<lead>(?<![A-Za-z0-9_.-])(?P<name>-{0,2}[A-Za-z][A-Za-z0-9_.-]{1,60})[\"']?=(?!=)[\"']?)"
+    r"(?P<value>[^\s\"'&;,<>]+)"
 )
-_FLAG = re.compile(r"(?P<lead>(?:^|\s)--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60})\s{1,4})(?P<value>[^\s\"'-]\S*)")
-_MEMBER = re.compile(
-    r"(?P<lead>(?P<quote>\\{0,3}[\"'])(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60})(?P=quote)\s{0,4}:\s{0,4}(?P=quote))"
-    r"(?P<value>(?:(?!(?P=quote)).)+)",
+_FLAG = re.compile(
+    r"(?P<lead>(?:^|\s)--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60})\s{1,4})(?P<value>(?![a-z]+\b)[^\s\"'-]\S*)"
+)
+# "name": "value", also inside JSON that is itself a string, where each quote has a backslash.
+_NAME = r"(?P<name>[A-Za-z0-9_.-]{0,50}(?i:pass|pwd|token|secret|key|data)[A-Za-z0-9_.-]{0,20})"
+_MEMBER = re.compile(rf"(?P<lead>\"{_NAME}\"\s{{0,4}}:\s{{0,4}}\")(?P<value>(?:[^\"\\]|\\.)+)", re.DOTALL)
+_QUOTED_MEMBER = re.compile(
+    rf"(?P<lead>\\\"{_NAME}\\\"\s{{0,4}}:\s{{0,4}}\\\")"
+    r"(?P<value>(?:[^\"\\]|\\\\(?:\\\"|.))+)",
     re.DOTALL,
 )
+_PYTHON_MEMBER = re.compile(rf"(?P<lead>'{_NAME}'\s{{0,4}}:\s{{0,4}}')(?P<value>(?:[^'\\]|\\.)+)", re.DOTALL)
 # A line of a configuration file: `password: x`, `password = x`.
 _LINE = re.compile(
     r"^(?P<lead>[ \t]*(?:- |export )?[\"']?"
@@ -71,7 +78,7 @@ def masked(text: str, mark: Mark) -> str:
     for pattern in (_URL_PASSWORD, _URL_TOKEN, _BEARER, _BASIC, _QUERY):
         text = pattern.sub(lambda found: _value(found, mark), text)
     text = _TOKEN.sub(lambda found: mark(found[0]), text)
-    for pattern in (_ASSIGNED, _MEMBER, _FLAG):
+    for pattern in (_ASSIGNED, _FLAG, _MEMBER, _QUOTED_MEMBER, _PYTHON_MEMBER):
         text = pattern.sub(lambda found: _named(found, mark), text)
     return text
 
@@ -81,7 +88,7 @@ def masked_lines(text: str, mark: Mark) -> str:
     text = masked(text, mark)
     if not _SUSPECT.search(text):
         return text
-    return _LINE.sub(lambda found: _named(found, mark), text)
+    return _LINE.sub(lambda found: _named(found, mark, shortest=1), text)
 
 
 def is_suspect(text: str) -> bool:
@@ -93,11 +100,11 @@ def _value(found: re.Match[str], mark: Mark) -> str:
     return found[0] if is_mark(value) else f"{found['lead']}{mark(value)}"
 
 
-def _named(found: re.Match[str], mark: Mark) -> str:
+def _named(found: re.Match[str], mark: Mark, *, shortest: int = 0) -> str:
     name, value = found["name"].lstrip("-"), found["value"]
     promise = promise_of(name)
     # In running text a name alone proves little: `token=invalid` is an error's words.
-    enough = 4 if "pass" in name.lower() or "pwd" in name.lower() else 8
-    if promise is not Promise.SURE or len(value) < enough or "<masked " in value:
+    shortest = shortest or (4 if is_password(name) else 8)
+    if promise is not Promise.SURE or len(value) < shortest or "<masked " in value:
         return found[0]
     return f"{found['lead']}{mark(value)}" if is_literal(value, promise) else found[0]
