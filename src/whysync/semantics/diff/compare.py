@@ -9,7 +9,7 @@ from whysync.semantics.diff.compare_options import DiffOptions
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.last_applied import last_applied
 from whysync.semantics.diff.normalize import Normalizer, normalize
-from whysync.semantics.diff.prepare import prepared
+from whysync.semantics.diff.prepare import prepared, prepared_and_fits
 from whysync.semantics.diff.result import DiffResult, Sides
 from whysync.semantics.diff.strategy import Strategy, asks_for_server_side_apply
 from whysync.semantics.diff.subset import nothing_to_do
@@ -41,7 +41,7 @@ def _diff(desired: Object | None, live: Object | None, options: DiffOptions) -> 
     if _is_plainly_equal(applied, desired, live, options.normalizer):
         way = "two-way" if applied is None else "three-way"
         return DiffResult(modified=False, way=way, look=lambda: _equal_sides(desired, live, options))
-    return _legacy(applied, prepared(desired, options), prepared(live, options), options)
+    return _legacy(applied, prepared_and_fits(desired, options), prepared_and_fits(live, options), options)
 
 
 def _is_plainly_equal(
@@ -66,7 +66,10 @@ def _equal_sides(desired: Object, live: Object, options: DiffOptions) -> Sides:
     return Sides(tree, tree, outcome.kind)
 
 
-def _legacy(applied: Object | None, desired: Object, live: Object, options: DiffOptions) -> DiffResult:
+def _legacy(
+    applied: Object | None, config: tuple[Object, bool], found: tuple[Object, bool], options: DiffOptions
+) -> DiffResult:
+    (desired, desired_fits), (live, live_fits) = config, found
     way, outcome = "two-way", None
     if applied is not None:
         applied = normalize(
@@ -78,9 +81,14 @@ def _legacy(applied: Object | None, desired: Object, live: Object, options: Diff
     if outcome is None:
         outcome, way = two_way(desired, live), "two-way"
     if outcome.predicted is outcome.live:
-        found = outcome
-        return DiffResult(modified=False, way=way, look=lambda: _filled_once(found))
-    sides = Sides(filled(outcome.live, outcome.kind), filled(outcome.predicted, outcome.kind), outcome.kind)
+        same = outcome
+        return DiffResult(modified=False, way=way, look=lambda: _filled_once(same))
+    kind = outcome.kind
+    sides = Sides(
+        filled(outcome.live, kind, fits=live_fits),
+        filled(outcome.predicted, kind, fits=live_fits and desired_fits),
+        kind,
+    )
     return DiffResult(modified=sides.live != sides.predicted, way=way, look=lambda: sides)
 
 

@@ -33,13 +33,18 @@ _OMITTED: Final = _Omitted()
 
 def remarshal(obj: Object) -> Object:
     """The canonical object; the same one (not a copy) when there is nothing to change."""
+    return remarshalled(obj)[0]
+
+
+def remarshalled(obj: Object) -> tuple[Object, bool]:
+    """The canonical object, and whether it fits the type of its kind."""
     kind = scheme_type(obj)
     if kind is None:
-        return obj
+        return obj, False
     try:
-        return _of_struct(obj, kind.struct, strict=True)
+        return _of_struct(obj, kind.struct, strict=True), True
     except NotOfType:
-        return obj
+        return obj, False
 
 
 def scheme_type(obj: Object) -> Type | None:
@@ -75,9 +80,15 @@ def _of_struct(value: Json, struct: Struct, *, strict: bool) -> Object:
                 changed = dict(value) if changed is None else changed
                 del changed[key]
             continue
-        if item.__class__ is str and item and field.type.kind == "string":
+        kind = field.kind
+        if item and kind == "string" and item.__class__ is str:
             continue
-        new = _of_field(item, field, strict=strict)
+        if kind == "struct" and item is not None:
+            new = _of_struct(item, field.type.struct, strict=strict)
+        elif item and kind == "list":
+            new = _of_list(item, field.type.of, strict=strict)
+        else:
+            new = _of_field(item, field, strict=strict)
         if new is item:
             continue
         if changed is None:
@@ -196,8 +207,12 @@ def _of_list(value: Json, element: Type, *, strict: bool) -> Json:
     if not isinstance(value, list):
         raise NotOfType
     changed: list[Json] | None = None
+    struct = element.struct if element.kind == "struct" else None
     for index, item in enumerate(value):
-        new = zero(element) if item is None else _of(item, element, strict=strict)
+        if struct is not None and item is not None:
+            new: Json = _of_struct(item, struct, strict=strict)
+        else:
+            new = zero(element) if item is None else _of(item, element, strict=strict)
         if new is not item:
             if changed is None:
                 changed = list(value)

@@ -74,8 +74,8 @@ def _field_within(key: str, value: object, live: Object, kind: Type | None) -> b
         field = kind.struct.fields.get(key) if kind is not None and kind.kind == "struct" else None
         if kind is not None and kind.kind == "struct" and field is None:
             return value == found
-        if field is not None and field.retain_keys:
-            return value == found
+        if field is not None and field.retain_keys and value.keys() != found.keys():  # type: ignore[attr-defined]
+            return False
         return _map_within(value, found, field.type if field is not None else None)  # type: ignore[arg-type]
     if value.__class__ is list:
         return value == found or (found.__class__ is list and _list_within(key, value, found, kind))  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def _list_within(key: str, desired: list[object], live: list[object], kind: Type
     if kind is None or kind.kind != "struct" or len(desired) != len(live):
         return False
     field = kind.struct.fields.get(key)
-    if field is None or not field.merges or not field.merge_key or field.retain_keys:
+    if field is None or not field.merges or not field.merge_key:
         return False
     merge_key, element = field.merge_key, field.type.of
     seen: set[object] = set()
@@ -96,6 +96,8 @@ def _list_within(key: str, desired: list[object], live: list[object], kind: Type
             return False
         name = item.get(merge_key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         if name is None or isinstance(name, (dict, list)) or name in seen:
+            return False
+        if field.retain_keys and item.keys() != found.keys():
             return False
         seen.add(name)  # pyright: ignore[reportUnknownArgumentType]
         if not _map_within(item, found, element):  # pyright: ignore[reportUnknownArgumentType]

@@ -68,9 +68,12 @@ def _compare(last_applied: Object, desired: Object, live: Object) -> Outcome:
     return Outcome(live, live if predicted == live else predicted, kind)
 
 
-def filled(obj: Object, kind: Type | None) -> Object:
-    """An object of a comparison with the defaults of its kind, unless Go could not read it."""
-    return with_defaults(obj, kind) if kind is not None and is_decodable(obj, kind) else obj
+def filled(obj: Object, kind: Type | None, *, fits: bool = False) -> Object:
+    """An object of a comparison with the defaults of its kind, unless Go could not read it.
+
+    `fits` says that it can, where that is known already: finding out costs as much as all the rest.
+    """
+    return with_defaults(obj, kind) if kind is not None and (fits or is_decodable(obj, kind)) else obj
 
 
 def _with_trimmed_claims(last_applied: Object, live: Object) -> Object:

@@ -82,14 +82,15 @@ class Field:
     """
 
     __slots__ = (
-        "atomic", "default", "is_set", "list_keys", "merge_key", "merges", "name", "omit_empty", "omit_zero",
-        "replaces", "retain_keys", "type",
+        "atomic", "default", "is_set", "kind", "list_keys", "merge_key", "merges", "name", "omit_empty",
+        "omit_zero", "replaces", "retain_keys", "type",
     )  # fmt: skip
 
     def __init__(self, name: str, line: str, package: str) -> None:
         kind, *marks = line.split("|")
         self.name = name
         self.type = _parse(kind, package)
+        self.kind = self.type.kind
         self.omit_empty = "o" in marks
         self.omit_zero = "z" in marks
         self.merges = self.replaces = self.retain_keys = False

@@ -110,5 +110,5 @@ def _has_value(field: Field) -> bool:
 
 
 def _matters(name: str) -> bool:
-    """Metadata has no defaults, and is met everywhere."""
-    return not name.startswith("meta/") and _plan(name) is not None
+    """Metadata and custom resource definitions have none, and are met everywhere or contain themselves."""
+    return name.partition("/")[0] in INSTALLED and _plan(name) is not None

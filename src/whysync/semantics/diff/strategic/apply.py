@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from whysync.contracts.tree import Json, Object
+from whysync.semantics.diff.go_text import go_text
 from whysync.semantics.diff.strategic.meta import (
     DELETE_FROM,
     ELEMENT_ORDER,
@@ -65,7 +66,7 @@ def _whole_map(order: Json, patch: Object) -> Object:
         return {key: value for key, value in patch.items() if key != PATCH}
     if order == "delete":
         return {}
-    raise BadPatch(f"unknown patch type: {order} in map: {patch}")
+    raise BadPatch(f"unknown patch type: {go_text(order)} in map: {go_text(patch)}")
 
 
 def _merge_field(merged: Object, key: str, value: Json, schema: Type, mode: _Mode) -> None:
@@ -95,7 +96,7 @@ def _retain_keys(merged: Object, rest: Object, mode: _Mode) -> None:
     if mode.patches:
         if merged.setdefault(RETAIN_KEYS, keep) != keep:
             raise BadPatch(
-                f"{merged[RETAIN_KEYS]} and {keep} are not deep equal: "
+                f"{go_text(merged[RETAIN_KEYS])} and {go_text(keep)} are not deep equal: "
                 "this may happen when calculating the 3-way diff patch"
             )
         return
@@ -153,7 +154,10 @@ def _check_order(items: list[Json], order: list[Json], field: Field) -> None:
         if at < len(plain) and written(same(plain[at])) == name:
             at += 1
     if at < len(plain):
-        raise BadPatch(f"The order in patch list:\n{items}\n doesn't match $setElementOrder list:\n{order}\n")
+        raise BadPatch(
+            f"The order in patch list:\n{go_text(items)}\n"
+            f" doesn't match $setElementOrder list:\n{go_text(order)}\n"
+        )
 
 
 def _ordered(items: list[Json], order: list[Json], server: list[Json], field: Field) -> list[Json]:
@@ -189,7 +193,7 @@ def _merge_lists(old: list[Json], new: list[Json], field: Field, element: Type, 
             else:
                 merged = [one for one in merged if key_of(one, key) != gone]
         else:
-            raise BadPatch(f"unknown patch type: {order} in map: {item}")
+            raise BadPatch(f"unknown patch type: {go_text(order)} in map: {go_text(item)}")
     for item in plain:
         assert isinstance(item, dict)
         at = next((i for i, one in enumerate(merged) if key_of(one, key) == key_of(item, key)), None)

@@ -7,6 +7,7 @@ from typing import Final
 
 from whysync.contracts.tree import Json, Object
 from whysync.semantics.diff.errors import DiffError
+from whysync.semantics.diff.go_text import go_text
 from whysync.semantics.schemas import Field, Type
 
 PATCH: Final = "$patch"
@@ -53,23 +54,21 @@ def holds_maps(*lists: Sequence[Json]) -> bool:
     if list in seen:
         raise BadPatch("lists of lists are not supported")
     if len(seen) > 1 and (dict in seen or seen - {int, float}):
-        raise BadPatch(f"list element types are not identical: {lists}")
+        raise BadPatch(f"list element types are not identical: {go_text([list(one) for one in lists])}")
     return dict in seen
 
 
 def key_of(item: Json, merge_key: str) -> Json:
     if not isinstance(item, dict):
-        raise BadPatch(f"expected a map, but got: {item!r}")
+        raise BadPatch(f"expected a map, but got: {go_text(item)}")
     if merge_key not in item:
-        raise BadPatch(f"map: {item} does not contain declared merge key: {merge_key}")
+        raise BadPatch(f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
     return item[merge_key]
 
 
 def written(value: Json) -> str:
     """A scalar as Go's `%v` prints it: keys are compared as texts."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "<nil>" if value is None else str(value)
+    return value if isinstance(value, str) else go_text(value)
 
 
 def identity(merge_key: str) -> Callable[[Json], Json]:

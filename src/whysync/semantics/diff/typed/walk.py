@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from whysync.contracts.tree import MISSING, Json, Missing, Object
 from whysync.semantics.diff.errors import DiffError
+from whysync.semantics.diff.go_text import go_text
 from whysync.semantics.diff.typed.fieldset import FieldSet, key_step, told, value_step
 from whysync.semantics.diff.typed.schema import Atom, ListType, MapType
 
@@ -35,24 +36,25 @@ def _problems(value: Json, atom: Atom, path: str) -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             yield from _map_problems(value, atom.map, path)
         elif value is not None:
-            yield path, f"expected map, got &{{{_printed(value)}}}"
+            yield path, f"expected map, got &{{{go_text(value)}}}"
     elif form == "list":
         assert atom.list is not None
         if isinstance(value, list):
             yield from _list_problems(value, atom.list, path)
         elif value is not None:
-            yield path, f"expected list, got &{{{_printed(value)}}}"
+            yield path, f"expected list, got &{{{go_text(value)}}}"
     elif value is not None and (problem := scalar_problem(value, atom.scalar)):
         yield path, problem
 
 
 def _map_problems(value: Object, kind: MapType, path: str) -> Iterator[tuple[str, str]]:
-    for key, item in value.items():
+    """Upstream stops at the first undeclared field it happens to meet; here that is the first by name."""
+    for key in sorted(value):
         inner = kind.at(key)
         if inner is None:
             yield f"{path}.{key}", "field not declared in schema"
             return
-        yield from _problems(item, inner, f"{path}.{key}")
+        yield from _problems(value[key], inner, f"{path}.{key}")
 
 
 def _list_problems(value: list[Json], kind: ListType, path: str) -> Iterator[tuple[str, str]]:
@@ -76,11 +78,11 @@ def scalar_problem(value: Json, scalar: str) -> str:
     if scalar == "numeric" and not is_number:
         return f"expected numeric (int or float), got {_go_type(value)}"
     if scalar == "string" and not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{_printed(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{go_text(value)}}}"
     if scalar == "boolean" and not isinstance(value, bool):
-        return f"expected boolean, got &{{{_printed(value)}}}"
+        return f"expected boolean, got &{{{go_text(value)}}}"
     if scalar == "untyped" and isinstance(value, (dict, list)):
-        return f"expected any scalar, got &{{{_printed(value)}}}"
+        return f"expected any scalar, got &{{{go_text(value)}}}"
     return ""
 
 
@@ -92,16 +94,6 @@ def _go_type(value: Json) -> str:
     if isinstance(value, dict):
         return "map[string]interface {}"
     return "[]interface {}" if isinstance(value, list) else "int64"
-
-
-def _printed(value: Json) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return "map[" + " ".join(f"{key}:{_printed(item)}" for key, item in sorted(value.items())) + "]"
-    if isinstance(value, list):
-        return "[" + " ".join(_printed(item) for item in value) + "]"
-    return "<nil>" if value is None else str(value)
 
 
 def item_step(item: Json, kind: ListType) -> str:
