@@ -38,6 +38,7 @@ class LayerKind(StrEnum):
     LOAD_KIND = "load-kind"
     DIFF = "diff"
     APP_HEALTH = "app-health"
+    OPERATION = "operation"
     SYNC_ATTEMPT = "sync-attempt"
     OBJECTS_FAILED_TO_APPLY = "objects-failed-to-apply"
     TASKS_UNSUCCESSFUL = "tasks-unsuccessful"
@@ -62,7 +63,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""  # RPC: Unknown, Unavailable, …
     index: int | None = None  # SOURCE_N_OF_M
     total: int | None = None
-    revision: str = ""  # SYNC_ATTEMPT
+    revision: str = ""  # SYNC_ATTEMPT, OPERATION
     attempt: int | None = None  # RETRIED: how often; RETRYING: which attempt comes next
     at: str = ""  # RETRYING
     command: str = ""  # COMMAND_FAILED
@@ -82,6 +83,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"Unable to (?:load data|get app details|save changes): ",
         r"user tried to get application which they do not have access to: ",
     ),
+    LayerKind.OPERATION: (r"(?:Partial )?[Ss]ync operation to (?P<synced>\S{0,200}) ?failed: ",),
     LayerKind.COMPARISON_ERROR: (r"ComparisonError: ",),
     LayerKind.INVALID_SPEC_ERROR: (
         r"InvalidSpecError: ",
@@ -288,6 +290,8 @@ def _wrapper(text: str) -> tuple[Layer | None, str]:
             layer = Layer(kind=kind, text=words, index=int(match["index"]), total=int(match["total"]))
         case LayerKind.SYNC_ATTEMPT:
             layer = Layer(kind=kind, text=words, revision=match["revision"].strip("[]"))
+        case LayerKind.OPERATION:
+            layer = Layer(kind=kind, text=words, revision=match["synced"])
         case LayerKind.CLUSTER:
             server = match["server"] or match["server2"] or match["server3"] or ""
             layer = Layer(kind=kind, text=words, server=server)

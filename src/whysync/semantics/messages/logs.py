@@ -129,4 +129,4 @@ def _subject(pattern: str, text: str) -> str:
     match = _regex(pattern).search(text) if pattern else None
     if match is None:
         return ""
-    return next((value for value in match.groupdict().values() if value), "").strip(".:'\"")
+    return next((value for value in match.groupdict().values() if value), "").rstrip(".:'\"")

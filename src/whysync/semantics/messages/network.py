@@ -69,10 +69,8 @@ def distrust_of(text: str) -> Distrust:
         or "unable to get local" in text
     ):
         return Distrust.UNKNOWN_AUTHORITY
-    if "not yet valid" in text:
-        return Distrust.NOT_YET_VALID
-    if "expired" in text:
-        return Distrust.EXPIRED
+    if "expired" in text or "not yet valid" in text:  # Go says both in one breath, and then which it is
+        return Distrust.NOT_YET_VALID if "is before" in text or "expired" not in text else Distrust.EXPIRED
     if "is valid for" in text or "not valid for" in text or "IP SANs" in text or "Common Name" in text:
         return Distrust.WRONG_HOST
     if "does not match target host" in text or "no alternative certificate subject name" in text:

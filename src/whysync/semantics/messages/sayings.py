@@ -81,10 +81,10 @@ SAYINGS: tuple[Saying, ...] = (
         30,
         _any(
             "no such host|could not translate host name|name or service not known|nxdomain|bad address",
-            "temporary failure in name resolution|enotfound|eai_again|unknownhostexception",
+            "temporary failure in name resolution| enotfound|eai_again|unknownhostexception",
             "could not resolve host|nodename nor servname|failed to resolve",
         ),
-        rf"(?:lookup|host name|host:?|enotfound|eai_again|unknownhostexception:?|resolve|address) {_Q}"
+        rf"\b(?:lookup|host name|host:?|enotfound|eai_again|unknownhostexception:?|resolve|address) {_Q}"
         r"(?P<subject>[\w.-]{2,253})",
     ),
     Saying(
@@ -95,7 +95,7 @@ SAYINGS: tuple[Saying, ...] = (
             "can't connect to mysql server|connection to server at|no route to host|network is unreachable",
             "connection reset by peer|econnreset|failed to connect to",
         ),
-        rf"(?:dial tcp|econnrefused|connect to server:?|server at|host|connecting to|connect to|on) {_Q}"
+        rf"\b(?:dial tcp|econnrefused|connect to server:?|server at|host|connecting to|connect to|on) {_Q}"
         r"(?P<subject>[\w.\[\]-]{2,253}(?::\d{1,5})?)",
     ),
     Saying(
@@ -125,7 +125,7 @@ SAYINGS: tuple[Saying, ...] = (
             "unbound variable|parameter not set|missing environment|is required but was not|required key",
             "missing required configuration|keyerror:",
         ),
-        rf"(?P<before>\b[A-Z][A-Z0-9]*_?[A-Z0-9_]{{2,80}}){_Q} (?:env|is|must|was)\b"
+        rf"(?P<before>\b[A-Z][A-Z0-9]*_?[A-Z0-9_]{{2,80}}){_Q} (?:env|environment|is|must|was)\b"
         rf"|(?:variables?|env var|env|keyerror|required key|key)[:\s]+{_Q}(?P<subject>[A-Za-z][\w.]{{2,80}})"
         r"|(?P<shell>\w{2,80}): (?:unbound variable|parameter not set)",
     ),
@@ -161,7 +161,7 @@ SAYINGS: tuple[Saying, ...] = (
             "no such file or directory|enoent|filenotfounderror|filenotfoundexception|file not found",
             "cannot find module|can't open file|could not find file",
         ),
-        rf"(?:open|stat|lstat|module|file|directory:) {_Q}(?P<subject>[\w./@-]{{2,253}})",
+        rf"\b(?:open|stat|lstat|module|file|directory:) {_Q}(?P<subject>[\w./@-]{{2,253}})",
     ),
     Saying(
         LogReason.PERMISSION_DENIED,
@@ -170,7 +170,7 @@ SAYINGS: tuple[Saying, ...] = (
             "permission denied|permissionerror|eacces|accessdenied|access denied|operation not permitted",
             "eperm:|must be owner of|insufficient privileges",
         ),
-        r"(?:open|mkdir|stat|write|path|for|permission denied:|permissionerror:|of table|table|schema) "
+        r"\b(?:open|mkdir|stat|write|path|for|permission denied:|permissionerror:|of table|table|schema) "
         rf"{_Q}(?P<subject>[\w./-]{{2,253}})",
     ),
     Saying(
@@ -210,7 +210,7 @@ SAYINGS: tuple[Saying, ...] = (
             "invalid value for|unrecognized arguments|flag provided but not defined|config error",
             "invalid config|missing required|invalid argument",
         ),
-        rf"(?:flag:?|option:?|for|arguments:|defined:|required) {_Q}(?P<subject>[\w./-]{{2,100}})",
+        rf"\b(?:flag:?|option:?|for|arguments:|defined:|required) {_Q}(?P<subject>[\w./-]{{2,100}})",
     ),
     Saying(
         LogReason.TIMEOUT,
@@ -219,7 +219,7 @@ SAYINGS: tuple[Saying, ...] = (
             "i/o timeout|timed out|etimedout|context deadline exceeded|timeout exceeded|timeoutexception",
             "timeout while|timeout waiting|timeouterror",
         ),
-        rf"(?:dial tcp|connect to|connecting to|host|server at|connection to|etimedout) {_Q}"
+        rf"\b(?:dial tcp|connect to|connecting to|host|server at|connection to|etimedout) {_Q}"
         r"(?P<subject>[\w.:-]{2,253})",
     ),
     Saying(

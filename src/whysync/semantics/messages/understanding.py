@@ -59,7 +59,7 @@ class Message:
     @property
     def revision(self) -> str | None:
         """The commit that the sync was for."""
-        layer = self.layer(LayerKind.SYNC_ATTEMPT)
+        layer = self.layer(LayerKind.SYNC_ATTEMPT) or self.layer(LayerKind.OPERATION)
         return (layer.revision or None) if layer else None
 
     def layer(self, kind: LayerKind) -> Layer | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.semantics.messages.pattern import Pattern
+from whysync.semantics.messages.pattern import Table
 from whysync.semantics.messages.tables import (
     admission,
     apply,
@@ -18,7 +18,7 @@ from whysync.semantics.messages.tables import (
     schema,
 )
 
-ALL: tuple[Pattern, ...] = (
+ALL = Table(
     *diffs.FIRST,
     *admission.FIRST,
     *argocd.FIRST,
@@ -35,6 +35,7 @@ ALL: tuple[Pattern, ...] = (
     *pods.TABLE,
     *cluster.TABLE[7:],
     *apply.TABLE,
+    *argocd.LAST,
     *helm.LAST,
     *manifests.LAST,
     *diffs.TABLE,

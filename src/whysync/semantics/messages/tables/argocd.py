@@ -170,7 +170,6 @@ FIRST: tuple[Pattern, ...] = (
         r"lookup argocd-repo-server.*|argocd-repo-server\S{0,200}:\d{2,5}: .*",
         repo_server_down,
     ),
-    Pattern("is shutting down", r"the client connection is closing|server is shutting down.*", unavailable),
     # Projects.
     Pattern(
         "referencing project",
@@ -418,11 +417,14 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "resource.customizations",
-        r"(?P<key>resource\.customizations[\w.]{0,200}).{0,100}(?:invalid|error|unmarshal|"
+        r"(?P<key>resource\.customizations(?:\.[\w.]{0,100})?)[ :\"'].{0,60}(?:invalid|error|unmarshal|"
         r"unsupported|does not have).*",
         fill(SettingsMalformed, whole="detail"),
     ),
 )
+
+
+LAST: tuple[Pattern, ...] = (Pattern("", r"^.+", unavailable),)
 
 
 def _revision(context: Context) -> str:

@@ -113,7 +113,7 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern(
         "is not managed",
-        r"namespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>\w{1,63}) \""
+        r"[Nn]amespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>\w{1,63}) \""
         r"(?P<name>[^\"]{1,253})\" is not managed",
         not_managed,
     ),

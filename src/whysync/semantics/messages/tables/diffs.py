@@ -53,7 +53,7 @@ def problem_of(detail: str) -> DiffProblem:
         return DiffProblem.OMITS_KEY
     if "parseableType" in detail or "no corresponding type" in detail:
         return DiffProblem.NO_SCHEMA
-    if compiled(r"expected \w+, got|error decoding from json|schema error").search(detail[:4000]):
+    if compiled(r"expected .{1,60}, got|error decoding from json|schema error").search(detail[:4000]):
         return DiffProblem.TYPE
     return DiffProblem.OTHER
 

@@ -240,7 +240,9 @@ TABLE: tuple[Pattern, ...] = (
         "error resolving helm value files", r"error resolving helm value files: (?P<detail>.*)", values_file
     ),
     Pattern(
-        "no such file or directory", r"open (?P<file>\S{1,300}?): no such file or directory", values_file
+        "no such file or directory",
+        r"open (?P<file>(?:<path to cached source>)?\S{1,300}?): no such file or directory",
+        values_file,
     ),
     Pattern(
         "not found in",

@@ -49,7 +49,7 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
         text
     )
     command = next((layer.command for layer in context.layers if layer.command.startswith("kustomize")), "")
-    path = compiled(r"kustomize build (\S{1,300})").search(command)
+    path = compiled(r"kustomize build ((?:<path to cached source>)?\S{1,300})").search(command)
     return KustomizeBuild(
         text=context.text,
         path=path[1] if path else "",
@@ -179,6 +179,11 @@ TABLE: tuple[Pattern, ...] = (
         plugin,
     ),
     Pattern("plugin", r"could ?n[o']t find (?:any )?plugin supporting the given repository.*", plugin),
+    Pattern(
+        "plugin not supported. plugin name",
+        r"plugin not supported\. plugin name (?P<plugin>[\w.-]{1,200})",
+        plugin,
+    ),
     Pattern(
         "onfig management plugin",
         r"[Cc]onfig management plugin with name '?(?P<plugin>[\w.-]{1,200}).{0,20}not supported.*",
