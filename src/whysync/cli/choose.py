@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
+import re
 import sys
 from collections.abc import Sequence
 
@@ -64,35 +65,42 @@ def _any(value: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(value.lower(), pattern.lower()) for pattern in patterns)
 
 
+_KEY = r"[\w./-]+"
+_ONE_OF = rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)"
+_EQUAL = rf"({_KEY})\s*(==?|!=)\s*([\w.-]*)"
+_THERE = rf"(!?)\s*({_KEY})"
+
+
 def _labels(selector: str) -> tuple[_Test, ...]:
-    tests: list[_Test] = []
-    for part in selector.split(","):
-        part = part.strip()
-        if "!=" in part:
-            key, _, value = part.partition("!=")
-            tests.append(_Test(key.strip(), value.strip(), negated=True))
-        elif "=" in part:
-            key, _, value = part.replace("==", "=").partition("=")
-            tests.append(_Test(key.strip(), value.strip()))
-        elif part.startswith("!"):
-            tests.append(_Test(part[1:].strip(), None, negated=True))
-        elif part:
-            tests.append(_Test(part, None))
-        else:
-            raise UsageError(
-                what=f"the selector {selector!r} has an empty part",
-                why="it is a list such as team=web,tier!=test,!legacy",
-                next="mend -l",
-            )
-    return tuple(tests)
+    """As kubectl reads them; a label that is absent passes `!=` and `notin`."""
+    return tuple(_test(part.strip(), selector) for part in re.split(r",(?![^()]*\))", selector))
+
+
+def _test(part: str, selector: str) -> _Test:
+    if found := re.fullmatch(_ONE_OF, part):
+        values = frozenset(value.strip() for value in found[3].split(","))
+        return _Test(found[1], values, negated=found[2] == "notin")
+    if found := re.fullmatch(_EQUAL, part):
+        return _Test(found[1], frozenset({found[3]}), negated=found[2] == "!=")
+    if found := re.fullmatch(_THERE, part):
+        return _Test(found[2], None, negated=bool(found[1]))
+    raise UsageError(
+        what=f"{part!r} in the selector {selector!r} cannot be read"
+        if part
+        else f"{selector!r} has an empty part",
+        why="a selector is a list such as team=web,tier!=test,env in (prod,stage),!legacy",
+        next="mend -l",
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Test:
+    """`values` is `None` where it only matters whether the label is there."""
+
     key: str
-    value: str | None
+    values: frozenset[str] | None
     negated: bool = False
 
     def __call__(self, labels: dict[str, str]) -> bool:
-        holds = self.key in labels if self.value is None else labels.get(self.key) == self.value
+        holds = self.key in labels if self.values is None else labels.get(self.key) in self.values
         return holds is not self.negated

@@ -37,6 +37,21 @@ whysync APP is short for whysync diagnose APP. Docs: docs/ in the project, whysy
 """
 
 
+class _Append(argparse.Action):
+    """One more value; the first on the line replaces the default, which may be the environment's."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        del parser, option_string
+        known = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, [values] if known is self.default else [*known, values])
+
+
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (argparse exits here; we raise)
         raise UsageError(what=message, next=f"{self.prog} --help shows what it takes")
@@ -79,7 +94,7 @@ def _common(verb: argparse.ArgumentParser) -> None:
 def _facts(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--bundle",
-        action="append",
+        action=_Append,
         metavar="PATH",
         default=[],
         help="a bundle: folder, .tar.gz, .zip, YAML file, or - for standard input (repeatable)",
@@ -90,7 +105,7 @@ def _facts(verb: argparse.ArgumentParser) -> None:
 def _choosing(verb: argparse.ArgumentParser) -> None:
     for column in FILTERS:
         verb.add_argument(
-            f"--{column}", metavar="VALUE", action="append", help=f"only apps with this {column}"
+            f"--{column}", metavar="VALUE", action=_Append, help=f"only apps with this {column}"
         )
     verb.add_argument(
         "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
