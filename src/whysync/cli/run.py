@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.parser import parser
 from whysync.errors import Unreadable, WhysyncError
-from whysync.reports.screen import Screen
+from whysync.reports.screen import Screen, plain
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -37,11 +37,11 @@ def run(arguments: Sequence[str]) -> int:
 
 def _complain(error: WhysyncError) -> None:
     screen = _screen(sys.stderr.isatty() and "NO_COLOR" not in os.environ)
-    sys.stderr.write(f"{screen.paint('whysync:', 'bold', 'red')} {error.what}\n")
+    sys.stderr.write(f"{screen.paint('whysync:', 'bold', 'red')} {plain(error.what)}\n")
     if error.why:
-        sys.stderr.write(f"  why    {error.why}\n")
+        sys.stderr.write(f"  why    {plain(error.why)}\n")
     if error.next:
-        sys.stderr.write(f"  next   {error.next}\n")
+        sys.stderr.write(f"  next   {plain(error.next)}\n")
 
 
 def _screen(color: bool) -> Screen:

@@ -125,7 +125,7 @@ def as_markdown(report: Report) -> str:
 
 
 def names(report: Report) -> str:
-    return "".join(f"{app.case.app.qualified_name}\n" for app in report.apps)
+    return "".join(f"{plain(app.case.app.qualified_name)}\n" for app in report.apps)
 
 
 def as_object(report: Report) -> Object:

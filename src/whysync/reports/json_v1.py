@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from whysync.contracts.ref import Ref
@@ -14,6 +16,7 @@ from whysync.diagnosis.symptom import Symptom
 from whysync.fixes.text import patch_text
 
 VERSION = 1
+_OBEYED = "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -251,14 +254,18 @@ def as_json(value: msgspec.Struct) -> str:
 
 
 def indented(value: object) -> str:
-    """With line ends: made to be read, and to be compared line by line."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    """With line ends: made to be read, and to be compared line by line.
+
+    JSON lets DEL, C1 controls and marks that turn text around stand as they are; a terminal obeys them.
+    """
+    made = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    return re.sub(_OBEYED, lambda found: f"\\u{ord(found[0]):04x}", made) + "\n"
 
 
 def as_yaml(value: msgspec.Struct) -> str:
     from whysync.contracts.yaml import dump
 
-    tree: Object = msgspec.to_builtins(value)
+    tree: Object = msgspec.json.decode(msgspec.json.encode(value))
     return dump(tree)
 
 

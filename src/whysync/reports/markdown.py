@@ -20,7 +20,7 @@ def render(report: Report) -> str:
 def _app(report: AppReport) -> Iterator[str]:
     yield f"# {_text(report.case.app.name)}: {_answer(report)}"
     yield ""
-    yield f"**{state_of(report)}**"
+    yield f"**{_text(state_of(report))}**"
     yield ""
     for finding in report.findings:
         yield from _finding(finding, report)
@@ -50,7 +50,9 @@ def _finding(finding: Finding, report: AppReport) -> Iterator[str]:
     yield f"## {_text(finding.verdict)}"
     yield ""
     yield f"- cause: `{finding.cause}` (rule `{finding.rule}`), confidence {finding.confidence.value}"
-    yield f"- about: {_text(str(finding.about))}" + (f", field `{finding.field}`" if finding.field else "")
+    yield f"- about: {_text(str(finding.about))}" + (
+        f", field `{_code(finding.field)}`" if finding.field else ""
+    )
     if finding.root:
         yield f"- root: {_text(finding.root)}"
     if finding.writer is not None:

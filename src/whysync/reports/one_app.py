@@ -21,7 +21,7 @@ def render(cases: Sequence[Case], screen: Screen, *, form: str, show_operation: 
         case "yaml":
             return "---\n".join(dump(case.application.body) for case in cases)
         case "name":
-            return "".join(f"{case.app.qualified_name}\n" for case in cases)
+            return "".join(f"{plain(case.app.qualified_name)}\n" for case in cases)
         case _:
             wide = form == "wide" or show_operation
             return "\n".join(line for case in cases for line in _app(case, screen, operation=wide)) + "\n"
@@ -80,8 +80,8 @@ def _operation(case: Case) -> Iterator[str]:
     result = state.sync_result
     yield f"{'Operation:':<{_LABEL}}Sync"
     if result is not None:
-        yield f"{'Sync Revision:':<{_LABEL}}{result.revision or ', '.join(result.revisions)}"
-    yield f"{'Phase:':<{_LABEL}}{state.phase}"
+        yield f"{'Sync Revision:':<{_LABEL}}{plain(result.revision or ', '.join(result.revisions))}"
+    yield f"{'Phase:':<{_LABEL}}{plain(state.phase)}"
     who = plain(by.username) or ("automated sync" if by.automated else "unknown")
     yield f"{'Started by:':<{_LABEL}}{who}"
     yield f"{'Start:':<{_LABEL}}{ago(case.age(state.started_at))}"

@@ -57,7 +57,7 @@ def state_of(report: AppReport) -> str:
     elif operation is not None and operation.phase in ("Running", "Terminating"):
         doing = "retrying" if operation.finished_at else operation.phase.lower()
         parts.append(f"sync {doing} since {ago(report.case.age(operation.started_at))}".removesuffix(" ago"))
-    return " · ".join(parts)
+    return plain(" · ".join(parts))
 
 
 def _headline(report: AppReport, screen: Screen) -> Iterator[str]:
@@ -82,14 +82,21 @@ def _headline(report: AppReport, screen: Screen) -> Iterator[str]:
 
 
 def _answer(report: AppReport) -> str:
-    side = SIDE_WORDS[report.side]
     if report.first is not None:
-        waiting = report.first.severity.weight == 0
-        word = "waiting" if waiting and report.side is Side.APPLY else side
-        return f"{word}: {one_line(report.first.verdict)}"
+        return f"{_word(report)}: {one_line(report.first.verdict)}"
     if report.unexplained:
-        return f"{side}: nothing that whysync knows explains it"
+        return f"{_word(report)}: nothing that whysync knows explains it"
     return "nothing is wrong"
+
+
+def _word(report: AppReport) -> str:
+    """The side in words; a sync that still runs has not failed."""
+    operation = report.case.operation
+    runs = operation is not None and operation.phase in ("Running", "Terminating")
+    waiting = report.first is not None and report.first.severity.weight == 0
+    if report.side is Side.APPLY and (waiting or (runs and report.first is None)):
+        return "waiting"
+    return SIDE_WORDS[report.side]
 
 
 def _finding(
@@ -97,7 +104,7 @@ def _finding(
 ) -> Iterator[str]:
     title = plain(str(finding.about))
     if finding.field:
-        title += f"   {finding.field}"
+        title += f"   {plain(finding.field)}"
     values = _values(finding, screen)
     line = f"  {screen.paint(title, 'cyan')}"
     if values and len(title) + len(values) + 6 <= screen.width:
@@ -143,7 +150,7 @@ def _telling(finding: Finding) -> tuple[Evidence, ...]:
 def _seen(evidence: Evidence) -> str:
     value = "" if evidence.value is None else f": {_brief(evidence.value, 300)}"
     where = f"{evidence.source} {evidence.ref}" if evidence.source != "application" else "Application"
-    return f"{evidence.says} ({plain(where)} {evidence.pointer}{value})"
+    return plain(f"{evidence.says} ({where} {evidence.pointer}{value})")
 
 
 def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:

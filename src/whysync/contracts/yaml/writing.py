@@ -14,9 +14,11 @@ from whysync.contracts.yaml.scalars import HINTS, plain
 _SAFE = re.compile(r"[A-Za-z0-9_/.$(\\+~][A-Za-z0-9_/.$()\\+~@%^*=;<>|!?&'\"{}\[\],:# -]*")
 _RISKY = re.compile(r": |:\Z| #|[ ]\Z")
 _FLOW = re.compile(r"[\[\]{},]")
+# What libyaml does not take raw, and marks that turn text around: a reader of the page must not be fooled.
+_RAW_NEVER = r"\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff"
 # What a literal block can hold; a tab, or a line that starts with blanks, asks for quotes.
-_BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]*")
-_ESCAPES: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+_BLOCK = re.compile(rf"[^\x00-\x09\x0b-\x1f{_RAW_NEVER}]*")
+_ESCAPES: Final = re.compile(rf"[{_RAW_NEVER}]")
 
 
 def dump(value: Json) -> str:
