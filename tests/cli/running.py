@@ -1,0 +1,62 @@
+"""Runs the command line: in this process, or as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
+
+import pytest
+
+from tests.situations import ROOT
+from whysync.cli.main import main
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+class Whysync:
+    """`whysync("diagnose", "--bundle", path).code`."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, *arguments: str, stdin: bytes | None = None, **environ: str) -> Ran:
+        with self._monkeypatch.context() as patch:
+            for name, value in environ.items():
+                patch.setenv(name, value)
+            if stdin is not None:
+                patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(stdin)))
+            try:
+                code = main(list(arguments))
+            except SystemExit as exit:  # --help ends there
+                code = exit.code if isinstance(exit.code, int) else 0
+        out, err = self._capsys.readouterr()
+        return Ran(code, out, err)
+
+
+def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None) -> Ran:
+    """A process of its own, with a small environment."""
+    done = subprocess.run(
+        [sys.executable, "-m", "whysync.cli.main", *arguments],
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env=small_environment(environ),
+        check=False,
+        timeout=60,
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def small_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {**kept, "PYTHONIOENCODING": "utf-8", **(more or {})}

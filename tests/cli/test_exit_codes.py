@@ -1,0 +1,118 @@
+"""Exit codes are public API: 2 unreadable, 1 found, 3 could not look, 0 nothing wrong, in this order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.situations import ROOT, application, bundle, row
+from whysync.contracts.tree import Object
+
+AUTOSCALER = str(ROOT / "examples/autoscaler-loop")
+
+FINE = application()
+BROKEN_POD = application(health="Degraded", status={"resources": []})
+SYNCING = application(
+    sync="OutOfSync",
+    health="Progressing",
+    status={
+        "operationState": {"phase": "Running", "startedAt": "2026-03-02T03:09:30Z", "message": "waiting"},
+        "resources": [row("ConfigMap", "settings", "OutOfSync")],
+    },
+)
+GAP: Object = {
+    "apiVersion": "whysync.dev/v1",
+    "kind": "Bundle",
+    "gaps": [{"what": "pod logs", "why": "forbidden", "howToGet": "ask for pods/log"}],
+}
+NEVER_COMPARED: Object = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "Application",
+    "metadata": {"name": "new", "namespace": "argocd"},
+}
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "list"])
+def test_nothing_wrong_is_0(whysync: Whysync, tmp_path: Path, verb: str) -> None:
+    assert whysync(verb, "--bundle", bundle(tmp_path, FINE)).code == 0
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "list"])
+def test_a_finding_is_1(whysync: Whysync, verb: str) -> None:
+    assert whysync(verb, "--bundle", AUTOSCALER).code == 1
+
+
+@pytest.mark.parametrize("verb", ["diagnose", "list"])
+def test_a_symptom_that_nothing_explains_is_1_whatever_fail_on_says(
+    whysync: Whysync, tmp_path: Path, verb: str
+) -> None:
+    ran = whysync(verb, "--bundle", bundle(tmp_path, BROKEN_POD), "--fail-on", "critical")
+    assert ran.code == 1
+
+
+def test_fail_on_lets_smaller_findings_pass(whysync: Whysync) -> None:
+    assert whysync("diagnose", "--bundle", AUTOSCALER, "--fail-on", "critical").code == 0
+    assert whysync("diagnose", "--bundle", AUTOSCALER, "--fail-on", "info").code == 1
+
+
+def test_evidence_that_is_missing_is_3(whysync: Whysync, tmp_path: Path) -> None:
+    ran = whysync("diagnose", "--bundle", bundle(tmp_path, FINE, GAP))
+    assert ran.code == 3
+    assert "pod logs: forbidden" in ran.out
+
+
+def test_an_app_that_was_never_compared_is_3(whysync: Whysync, tmp_path: Path) -> None:
+    ran = whysync("diagnose", "--bundle", bundle(tmp_path, NEVER_COMPARED))
+    assert ran.code == 3
+    assert "never compared" in ran.out
+
+
+def test_findings_count_before_gaps(whysync: Whysync, tmp_path: Path) -> None:
+    assert whysync("diagnose", "--bundle", bundle(tmp_path, BROKEN_POD, GAP)).code == 1
+
+
+def test_exit_zero_is_0_for_findings_and_gaps_but_not_for_errors(whysync: Whysync, tmp_path: Path) -> None:
+    assert whysync("diagnose", "--bundle", AUTOSCALER, "--exit-zero").code == 0
+    assert whysync("list", "--bundle", bundle(tmp_path, FINE, GAP), "--exit-zero").code == 0
+    assert whysync("diagnose", "--bundle", str(tmp_path / "nowhere"), "--exit-zero").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["diagnose"], "nothing says where the facts come from"),
+        (["list", "--bundle", "/nowhere/at/all"], "there is no /nowhere/at/all"),
+        (["diagnose", "--bundle", AUTOSCALER, "--fail-on", "loud"], "invalid choice: 'loud'"),
+        (["diagnose", "--bundle", AUTOSCALER, "--nonsense"], "unrecognized arguments: --nonsense"),
+        (["list", "--bundle", AUTOSCALER, "-o", "sculpture"], "invalid choice: 'sculpture'"),
+        (["list", "--bundle", AUTOSCALER, "-l", "a=b,,c"], "has an empty part"),
+        (["list", "--bundle", AUTOSCALER, "-l", "a is b"], "cannot be read"),
+        (["get", "--bundle", AUTOSCALER], "required: APP"),
+        (["explain", "no-such-cause"], "there is no rule or cause 'no-such-cause'"),
+        (["completion", "tcsh"], "invalid choice: 'tcsh'"),
+    ],
+)
+def test_bad_usage_is_2_and_says_what_to_do_next(whysync: Whysync, arguments: list[str], says: str) -> None:
+    ran = whysync(*arguments)
+    assert ran.code == 2
+    assert says in ran.err
+    assert "  next   " in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def test_nothing_at_all_shows_the_help_and_is_2(whysync: Whysync) -> None:
+    ran = whysync()
+    assert ran.code == 2
+    assert "exit codes of verbs that judge" in ran.out
+    assert whysync("help").code == 0
+    assert whysync("--help").code == 0
+    assert "usage: whysync list" in whysync("help", "list").out
+
+
+def test_a_sync_that_goes_on_is_not_called_failed(whysync: Whysync, tmp_path: Path) -> None:
+    ran = whysync("diagnose", "--bundle", bundle(tmp_path, SYNCING))
+    assert "sync failed" not in ran.out
+    assert "sync running since" in ran.out
