@@ -6,7 +6,7 @@ import json
 from typing import cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conformance.yaml_scalars import check
@@ -179,18 +179,21 @@ def test_load_raises_with_the_place() -> None:
     assert caught.value.line >= 2
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_gives_values_or_a_problem(text: str) -> None:
     for found in documents(text):
         assert isinstance(found, (Document, Broken))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_give_values_or_a_problem(data: bytes) -> None:
     for found in documents(data):
         assert isinstance(found, (Document, Broken))
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab:-&*<!{}[],#|>'\" \n01.~?\\/", max_size=60))
 def test_any_structure_gives_values_or_a_problem(text: str) -> None:
     for found in documents(text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whysync.contracts.tree import Json
@@ -27,6 +27,7 @@ VALUES: st.SearchStrategy[Json] = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES)
 @example({"a": "x\n\n", "b": ["- x", "x: y", "#", ""], "<<": {}, "=": "=", "": [[], [[1, {"k": []}]]]})
 @example({"a": {"b": " lead\nline", "c": "tab\there\n", "e": "\u2028\x85\x00"}})
@@ -128,6 +129,7 @@ def test_position(pointer: str, document: int, line: int | None) -> None:
     assert position(TEXT.replace("\n", "\r\n").encode(), pointer, document=document) == line
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_position_never_fails(value: Json) -> None:
     text = dump({"v": value, "w": {"x": 1}})

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whysync.contracts.manifest import Manifest
@@ -385,7 +385,7 @@ def test_truncated_archives(tmp_path: Path) -> None:
         read_bundle([tmp_path / "b.tar.gz"])
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None)
 @given(
     st.one_of(st.binary(max_size=300), st.text(alphabet="{}[]:-\n akindv1\"'/", max_size=80).map(str.encode))
 )
