@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 from tests.conformance.runner import Result, run
@@ -17,6 +18,8 @@ def main() -> int:
     directory: Path = arguments.directory
     if not directory.is_dir():
         parser.error(f"{directory} is not a directory")
+    if isinstance(sys.stdout, TextIOWrapper):  # vectors hold texts that not every terminal can write
+        sys.stdout.reconfigure(errors="backslashreplace")
     agreed = True
     found = False
     for result in run(directory):
