@@ -1,0 +1,75 @@
+"""Two spellings of one repository: `git@host:org/repo.git` and `ssh://git@host/org/repo`.
+
+Mirrors `git.NormalizeGitURL`, Argo CD 3.6, with the parts of Go's `net/url` that matter. What Go cannot
+parse becomes empty and equals nothing: a pattern with braces in its host never matches, and in a path
+braces are escaped, so that they are no alternatives any more.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+_SSH = re.compile(r"(ssh://)?[^/:]*?@[^@]+")
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(.*)", re.DOTALL)
+_HOST = re.compile(r"""[a-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]*""")
+_PORT = re.compile(r":[0-9]*")
+_BAD_ESCAPE = re.compile(r"%(?![0-9a-f]{2})")
+_PATH_AS_WRITTEN = re.compile(r"[a-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*")
+_USER = re.compile(r"[a-z0-9\-._:~!$&'()*+,;=%@]*")
+
+
+def normalize_git_url(url: str) -> str:
+    """One text for all spellings of a URL; empty for what is none."""
+    url = url.strip().lower()
+    if _SSH.fullmatch(url) and not url.startswith("ssh://"):
+        url = f"ssh://{url.replace(':', '/', 1)}"
+    return _parsed(url.removesuffix(".git")).removeprefix("ssh://")
+
+
+def _parsed(url: str) -> str:
+    """The URL as Go prints it after parsing; empty: it does not parse."""
+    if any(ord(char) < 0x20 or ord(char) == 0x7F for char in url):
+        return ""
+    rest, has_fragment, fragment = url.partition("#")
+    scheme = ""
+    if found := _SCHEME.fullmatch(rest):
+        scheme, rest = f"{found[1]}:", found[2]
+    elif rest.startswith(":"):
+        return ""
+    rest, has_query, query = rest.partition("?")
+    if scheme and not rest.startswith("/"):
+        written = scheme + rest
+    elif not scheme and ":" in rest.partition("/")[0]:
+        return ""
+    else:
+        authority = ""
+        if rest.startswith("//"):
+            host, slash, path = rest[2:].partition("/")
+            if not _is_authority(host):
+                return ""
+            authority, rest = f"//{host}", slash + path
+        path = _path(rest)
+        if path is None:
+            return ""
+        written = f"{scheme}{authority}{path}"
+    return written + has_query + query + (f"#{fragment}" if has_fragment and fragment else "")
+
+
+def _is_authority(authority: str) -> bool:
+    user, at, host = authority.rpartition("@")
+    if at and not _USER.fullmatch(user):
+        return False
+    if host.startswith("["):
+        closing = host.rfind("]")
+        return closing >= 0 and (_PORT.fullmatch(host[closing + 1 :]) is not None or closing == len(host) - 1)
+    if ":" in host and not _PORT.fullmatch(host[host.rindex(":") :]):
+        return False
+    return _HOST.fullmatch(host) is not None
+
+
+def _path(path: str) -> str | None:
+    """As written where every character may stand there; else escaped anew."""
+    if _BAD_ESCAPE.search(path):
+        return None
+    return path if _PATH_AS_WRITTEN.fullmatch(path) else quote(unquote(path), safe="$&+,/:;=@~")
