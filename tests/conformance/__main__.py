@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from io import TextIOWrapper
 from pathlib import Path
 
 from tests.conformance.runner import Result, run
@@ -18,16 +17,13 @@ def main() -> int:
     directory: Path = arguments.directory
     if not directory.is_dir():
         parser.error(f"{directory} is not a directory")
-    if isinstance(sys.stdout, TextIOWrapper):  # vectors hold texts that not every terminal can write
-        sys.stdout.reconfigure(errors="backslashreplace")
     agreed = True
     found = False
     for result in run(directory):
         found = True
-        sys.stdout.write(f"{result}\n")
+        _write(f"{result}\n")
         if arguments.verbose:
-            sys.stdout.write(_failures(result))
-        sys.stdout.flush()
+            _write(_failures(result))
         agreed = agreed and not result.unknown
     if not found:
         parser.error(f"{directory} has no *.jsonl")
@@ -40,6 +36,13 @@ def _failures(result: Result) -> str:
         lines.append(f"  {failure.record}" + (f" (known: {failure.known})" if failure.known else ""))
         lines.extend(f"    {mismatch}" for mismatch in failure.mismatches)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _write(text: str) -> None:
+    """Vectors hold texts that not every terminal can write."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, errors="backslashreplace").decode(encoding))
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
