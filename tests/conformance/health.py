@@ -15,6 +15,8 @@ from whysync.semantics.health.verdict import Verdict
 
 
 def check_status(record: Object) -> list[str]:
+    if not text(record.get("status")):
+        return ["the record claims no status"]
     verdict = _verdict(record)
     code = None if verdict is None else verdict.code
     return mismatch("status", record.get("status"), None if code is None else str(code))
