@@ -70,6 +70,7 @@ def parser(environ: Mapping[str, str] | None = None) -> Parser:
         prog="whysync",
         description="Why is this Argo CD app OutOfSync, Degraded or failed? The cause, its writer, the fix.",
         epilog=_EPILOG,
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("-V", "--version", action="store_true", help="show the version and exit")
@@ -79,6 +80,7 @@ def parser(environ: Mapping[str, str] | None = None) -> Parser:
             name,
             help=help,
             description=help[0].upper() + help[1:] + ".",
+            allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         build(verb)
@@ -153,6 +155,30 @@ def _get(verb: argparse.ArgumentParser) -> None:
     _facts(verb)
 
 
+def _health(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="YAML or JSON of any objects, Lists too; a folder or an archive; - is standard input",
+    )
+    verb.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "wide", "json", "yaml", "name"),
+        default="text",
+        help="how to show it; wide says which check judged, name lists only what fails",
+    )
+    verb.add_argument("--settings", metavar="FILE", help="an argocd-cm with health checks of your own")
+    verb.add_argument(
+        "--fail-on",
+        choices=("degraded", "progressing", "suspended"),
+        default="degraded",
+        help="exit 1 on Degraded, Missing and Unknown; on Progressing too; on Suspended too",
+    )
+    _common(verb)
+
+
 def _explain(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("name", metavar="RULE|CAUSE", nargs="?", help="none lists them all")
     _common(verb)
@@ -168,6 +194,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("diagnose", "say why apps are not Synced and Healthy, and what fixes it", _diagnose),
     ("list", "list apps as argocd does, with the cause of each", _list),
     ("get", "show one app as argocd app get does", _get),
+    ("health", "say how healthy Argo CD would call each object of some files", _health),
     ("explain", "the page of a rule or a cause", _explain),
     ("completion", "print a completion script for a shell", _completion),
 )
@@ -179,6 +206,8 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
         name = next((flag for flag in action.option_strings if flag.startswith("--")), None)
         if name is None or name == "--help":
             continue
+        if name == "--fail-on" and verb.prog.endswith(" health"):
+            continue  # the variable speaks of findings
         value = env.get("WHYSYNC_" + name[2:].replace("-", "_").upper())
         if not value:
             continue

@@ -144,6 +144,12 @@ def _get(options: argparse.Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
+def _health(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.health import health
+
+    return health(options, screen)
+
+
 def _explain(options: argparse.Namespace, _: Screen) -> int:
     from whysync import app
 
@@ -165,6 +171,7 @@ _VERBS = {
     "diagnose": _diagnose,
     "list": _list,
     "get": _get,
+    "health": _health,
     "explain": _explain,
     "completion": _completion,
 }

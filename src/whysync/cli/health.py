@@ -1,0 +1,98 @@
+"""`whysync health FILE…`: how healthy Argo CD would call each object of some files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from whysync.cli.exits import Exit
+from whysync.contracts.application import HealthCode
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Object
+from whysync.engine.judging import judged
+from whysync.errors import NotFound, Unreadable, UsageError
+from whysync.reports.health_view import HealthReport, JudgedObject, render, worst_first
+from whysync.reports.screen import Screen
+from whysync.semantics.settings import Settings
+from whysync.sources.bundle import read_bundle
+
+_BAD: Final = frozenset({HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN})
+FAIL_ON: Final = {
+    "degraded": _BAD,
+    "progressing": _BAD | {HealthCode.PROGRESSING},
+    "suspended": _BAD | {HealthCode.PROGRESSING, HealthCode.SUSPENDED},
+}
+
+
+def health(options: argparse.Namespace, screen: Screen) -> int:
+    snapshot = _read(options.files)
+    overrides = _settings(options.settings, snapshot).overrides
+    now = _seconds(snapshot.collected_at)
+    objects = worst_first(
+        [
+            JudgedObject(ref=one.ref, origin=one.origin, judged=judged(one.body, overrides, now=now))
+            for one in _objects(snapshot)
+        ]
+    )
+    if not objects:
+        raise NotFound(
+            what="there is no object to judge",
+            why="the input holds settings or events only",
+            next="give objects as kubectl get … -o yaml writes them",
+        )
+    report = HealthReport(objects=objects, failing=FAIL_ON[options.fail_on], unread=snapshot.gaps)
+    sys.stdout.write(render(report, screen, form=options.output))
+    if report.failed:
+        return Exit.FOUND
+    return Exit.ERROR if report.unread else Exit.OK
+
+
+def _read(files: Sequence[str]) -> Snapshot:
+    if not files and sys.stdin.isatty():
+        raise UsageError(
+            what="no file was named, and standard input is the terminal",
+            next="name files, or pipe: kubectl get all -o yaml | whysync health",
+        )
+    return read_bundle(files or ["-"], stdin=sys.stdin.buffer)
+
+
+def _objects(snapshot: Snapshot) -> Iterator[Manifest]:
+    """Everything but events and Argo CD's own settings: nobody asks how healthy these are."""
+    yield from snapshot.live
+    yield from snapshot.applications
+    yield from snapshot.projects
+    for manifests in snapshot.desired.values():
+        yield from manifests
+
+
+def _settings(given: str | None, snapshot: Snapshot) -> Settings:
+    """From `--settings`, else from an argocd-cm among the objects, else Argo CD's defaults."""
+    source = read_bundle([given]) if given else snapshot
+    config_map = _named("argocd-cm", source)
+    if given and config_map is None:
+        raise NotFound(
+            what=f"{given} has no argocd-cm",
+            why="no ConfigMap of that name is in it",
+            next="kubectl -n argocd get configmap argocd-cm -o yaml",
+        )
+    settings = Settings.from_config_maps(config_map, None)
+    problem = settings.comparison_problem
+    if problem is not None:
+        raise Unreadable(
+            what=f"argocd-cm cannot be used: {problem.key}",
+            why=problem.message,
+            next="mend it; until then Argo CD shows every app as Unknown",
+        )
+    return settings
+
+
+def _named(name: str, snapshot: Snapshot) -> Object | None:
+    return next((one.body for one in snapshot.settings if one.ref.name == name), None)
+
+
+def _seconds(instant: datetime | None) -> float | None:
+    return None if instant is None else instant.timestamp()

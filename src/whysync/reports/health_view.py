@@ -1,0 +1,154 @@
+"""`health`: the status and the reason of each object, and who judged it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.contracts.application import HealthCode
+from whysync.contracts.ref import Ref
+from whysync.contracts.snapshot import Gap
+from whysync.contracts.tree import Object
+from whysync.engine.judging import Judged
+from whysync.reports.json_v1 import indented
+from whysync.reports.screen import Screen, one_line, plain, table
+
+_RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
+_COLORS: Final = {
+    HealthCode.HEALTHY: "green",
+    HealthCode.SUSPENDED: "cyan",
+    HealthCode.PROGRESSING: "yellow",
+    HealthCode.MISSING: "red",
+    HealthCode.DEGRADED: "red",
+    HealthCode.UNKNOWN: "red",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedObject:
+    ref: Ref
+    origin: str
+    judged: Judged
+
+    @property
+    def code(self) -> HealthCode | None:
+        return self.judged.verdict.code if self.judged.verdict else None
+
+    @property
+    def message(self) -> str:
+        return self.judged.verdict.message if self.judged.verdict else ""
+
+    @property
+    def word(self) -> str:
+        return str(self.code) if self.code else "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthReport:
+    objects: tuple[JudgedObject, ...]
+    failing: frozenset[HealthCode]
+    """The codes that make the answer a bad one."""
+    unread: tuple[Gap, ...] = ()
+
+    @property
+    def failed(self) -> tuple[JudgedObject, ...]:
+        return tuple(one for one in self.objects if one.code in self.failing)
+
+
+def worst_first(objects: Sequence[JudgedObject]) -> tuple[JudgedObject, ...]:
+    def key(one: JudgedObject) -> tuple[int, str, str, str, str]:
+        rank = -_RANK[one.code] if one.code else 1
+        return rank, one.ref.kind, one.ref.namespace, one.ref.name, one.ref.group
+
+    return tuple(sorted(objects, key=key))
+
+
+def render(report: HealthReport, screen: Screen, *, form: str) -> str:
+    match form:
+        case "json":
+            return indented(as_object(report))
+        case "yaml":
+            from whysync.contracts.yaml import dump
+
+            return dump(as_object(report))
+        case "name":
+            return "".join(f"{_kubectl_name(one.ref)}\n" for one in report.failed)
+        case _:
+            return _text(report, screen, wide=form == "wide")
+
+
+def as_object(report: HealthReport) -> Object:
+    return {
+        "version": 1,
+        "failed": len(report.failed),
+        "objects": [_object(one) for one in report.objects],
+        "unread": [{"what": gap.what, "why": gap.why} for gap in report.unread],
+    }
+
+
+def _object(one: JudgedObject) -> Object:
+    ref = one.ref
+    return {
+        "group": ref.group,
+        "version": ref.version,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+        "health": None if one.code is None else {"status": str(one.code), "message": one.message},
+        "judgedBy": str(one.judged.by),
+        "origin": one.origin,
+    }
+
+
+def _text(report: HealthReport, screen: Screen, *, wide: bool) -> str:
+    lines = [_answer(report, screen), ""]
+    judge = ("JUDGED BY",) if wide else ()
+    rows: list[tuple[str, ...]] = [("KIND", "NAMESPACE/NAME", "HEALTH", *judge, "MESSAGE")]
+    for one in report.objects:
+        by = (str(one.judged.by),) if wide else ()
+        kind = f"{one.ref.kind}.{one.ref.group}" if wide and one.ref.group else one.ref.kind
+        place = one.ref.place or "(no name)"
+        rows.append((plain(kind), plain(place), one.word, *by, one_line(one.message, 2_000) or "-"))
+    lines += _colored(table(rows, screen, most=None if wide else max(screen.width, 60)), report, screen)
+    for gap in report.unread:
+        lines += ["", *screen.wrap(f"not read: {one_line(gap.what)}: {one_line(gap.why)}", indent=0)]
+    return "\n".join(lines) + "\n"
+
+
+def _answer(report: HealthReport, screen: Screen) -> str:
+    counts = Counter(one.word for one in report.objects)
+    words = [f"{counts[str(code)]} {code}" for code in reversed(HealthCode) if counts[str(code)]]
+    if counts["-"]:
+        words.append(f"{counts['-']} without a health check")
+    told = ", ".join(words)
+    total = len(report.objects)
+    failed = len(report.failed)
+    if not failed:
+        mark = screen.paint(screen.mark("good"), "green")
+        return f"{mark} {_objects(total)}: {told}"
+    first = report.failed[0]
+    mark = screen.paint(screen.mark("bad"), "red")
+    more = "" if failed == 1 else f" and {failed - 1} more"
+    return f"{mark} {one_line(str(first.ref))} is {first.word}{more}; {_objects(total)}: {told}"
+
+
+def _objects(count: int) -> str:
+    return f"{count} object{'' if count == 1 else 's'}"
+
+
+def _colored(lines: list[str], report: HealthReport, screen: Screen) -> list[str]:
+    """The line of an object in the colour of its health; the first line is the heading."""
+    if not screen.color:
+        return lines
+    painted = lines[:1]
+    for line, one in zip(lines[1:], report.objects, strict=True):
+        color = _COLORS[one.code] if one.code in report.failing and one.code else None
+        painted.append(screen.paint(line, color) if color else line)
+    return painted
+
+
+def _kubectl_name(ref: Ref) -> str:
+    kind = f"{ref.kind.lower()}.{ref.group}" if ref.group else ref.kind.lower()
+    return plain(f"{kind}/{ref.place}")
