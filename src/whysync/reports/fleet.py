@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -75,6 +75,12 @@ def since(report: AppReport) -> datetime | None:
     return min((instant for instant in known if instant), default=None)
 
 
+def _age(report: AppReport) -> timedelta:
+    """The youngest trouble sorts first; where nothing began, or nothing tells when, last."""
+    begun = since(report) if report.findings or report.unexplained else None
+    return report.case.now - begun if begun else timedelta.max
+
+
 def _policy(report: AppReport) -> str:
     automated = report.case.app.spec.sync_policy.automated
     if automated is None or automated.enabled is False:
@@ -133,4 +139,6 @@ def as_object(report: Report) -> Object:
 
 
 def sort_key(column: str) -> Callable[[AppReport], tuple[object, ...]]:
+    if column == "since":
+        return lambda app: (_age(app), app.case.app.name)
     return lambda app: (getattr(row_of(app), column), app.case.app.name)
