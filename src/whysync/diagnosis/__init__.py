@@ -4,7 +4,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
 from whysync.diagnosis.finding import Confidence, Finding, Severity
-from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
+from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.diagnosis.mechanism import Mechanism
 from whysync.diagnosis.reported import Reported
 from whysync.diagnosis.rule import Fact, Rule, rule
@@ -15,6 +15,7 @@ __all__ = [
     "Case",
     "Confidence",
     "Drift",
+    "Edit",
     "Evidence",
     "Fact",
     "Finding",

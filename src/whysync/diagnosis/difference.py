@@ -33,7 +33,7 @@ def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Differ
             continue
         if isinstance(wanted, dict) and isinstance(found, dict):
             pairs = list(_of_maps(wanted, found, at))
-        elif isinstance(wanted, list) and isinstance(found, list):
+        elif isinstance(wanted, list) and isinstance(found, list) and wanted and found:
             pairs = list(_of_lists(wanted, found, at))
         else:
             yield Difference(at, wanted, found)

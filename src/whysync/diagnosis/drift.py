@@ -184,8 +184,10 @@ def _one_by_one(found: Iterable[Difference]) -> Iterator[Difference]:
 
 
 def _is_servers(difference: Difference) -> bool:
-    return isinstance(difference.wanted, Missing) and any(
-        pointers.within(difference.pointer, server) for server in _SERVER_FIELDS
+    """Only the cluster has it, and it is the server's own or an empty shell (of ignored fields, perhaps)."""
+    return isinstance(difference.wanted, Missing) and (
+        difference.found in (None, {}, [])
+        or any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
     )
 
 

@@ -17,8 +17,11 @@ from whysync.diagnosis.meaning import same_but
 from whysync.diagnosis.shape import (
     is_builtin,
     is_ca_bundle,
+    is_filled_in_by_controller,
+    is_flipped_by_its_webhook,
     is_injected,
     is_known_default,
+    is_late_initialised,
     looks_defaulted,
     looks_generated,
 )
@@ -84,7 +87,8 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.LAST_APPLIED
     if drift.last_key == "replicas" and case.autoscaler_of(drift.ref) is not None:
         return Mechanism.AUTOSCALED
-    return Mechanism.SAME_VALUE if same_but(drift.wanted, drift.found) else None
+    same = not drift.only_live and same_but(drift.wanted, drift.found)
+    return Mechanism.SAME_VALUE if same else None
 
 
 def _is_server_set(parts: tuple[str, ...]) -> bool:
@@ -145,6 +149,8 @@ def _suggested(case: Case, drift: Drift) -> Mechanism:
         isinstance(drift.found, dict) and "kubectl.kubernetes.io/restartedAt" in drift.found
     ):
         return Mechanism.BY_HAND
+    if is_filled_in_by_controller(drift) or is_late_initialised(drift) or is_flipped_by_its_webhook(drift):
+        return Mechanism.BY_CONTROLLER
     if is_ca_bundle(drift):
         return Mechanism.GENERATED if _rendered_certificate(drift) else Mechanism.BY_CONTROLLER
     if is_injected(drift):

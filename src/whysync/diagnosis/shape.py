@@ -58,12 +58,36 @@ def is_injected(drift: Drift) -> bool:
     parts = split(drift.pointer)
     if drift.last_key == "image" and isinstance(drift.wanted, str) and isinstance(drift.found, str):
         return bool(_DIGEST.search(drift.found)) and not _DIGEST.search(drift.wanted)
+    if drift.only_live and drift.ref.kind.endswith("WebhookConfiguration") and parts[-1].isdecimal():
+        return True  # selectors that a platform's own admission adds to every webhook
     if not drift.only_live or drift.ref.kind not in _WORKLOADS:
         return False
     added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in (
         "containers", "initContainers", "volumes", "volumeMounts", "env", "tolerations", "imagePullSecrets",
     )  # fmt: skip
     return added or (len(parts) >= 2 and parts[-2] in ("annotations", "labels") and "inject" in parts[-1])
+
+
+def is_filled_in_by_controller(drift: Drift) -> bool:
+    """Content that only the cluster has, where a controller of Kubernetes or an operator puts it."""
+    parts = split(drift.pointer)
+    if not drift.only_live and drift.wanted not in (None, "", [], {}):
+        return False
+    if drift.ref.kind == "ServiceAccount":
+        return parts[0] in ("secrets", "imagePullSecrets")
+    if drift.ref.kind in ("Secret", "ConfigMap"):
+        return parts[0] in ("data", "binaryData") and not drift.desired.at(f"/{parts[0]}")
+    return drift.last_key == "replicas"
+
+
+def is_late_initialised(drift: Drift) -> bool:
+    """Git leaves a field of a custom resource empty, and its operator writes what it found or chose."""
+    return not is_builtin(drift.ref) and drift.wanted == "" and bool(drift.found)
+
+
+def is_flipped_by_its_webhook(drift: Drift) -> bool:
+    """Programs that serve a webhook switch its failure policy, and fill in its CA, once they are ready."""
+    return drift.ref.kind.endswith("WebhookConfiguration") and drift.last_key == "failurePolicy"
 
 
 def is_known_default(drift: Drift) -> bool:
@@ -80,7 +104,13 @@ def is_known_default(drift: Drift) -> bool:
 
 def looks_defaulted(drift: Drift) -> bool:
     """Only the cluster has it, and its value is one that a schema would fill in: a word, a number, a flag."""
-    return drift.only_live and _is_plain(drift.found) and not _under_metadata(drift.pointer)
+    return (
+        drift.only_live
+        and _is_plain(drift.found)
+        and not split(drift.pointer)[-1].isdecimal()
+        and not _under_metadata(drift.pointer)
+        and drift.ref.kind not in ("Secret", "ConfigMap")
+    )
 
 
 def _is_plain(value: object) -> bool:

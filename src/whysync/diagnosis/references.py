@@ -1,0 +1,93 @@
+"""What a Pod needs before it can start: the Secrets, ConfigMaps, claims and accounts that its spec names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import Json, dig, fields, items, text
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_TEMPLATES = {
+    "Pod": "",
+    "CronJob": "/spec/jobTemplate/spec/template",
+}
+_WORKLOADS = (
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "Job",
+    "ReplicationController",
+    "Rollout",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """`pointer` leads to the name, inside the referrer."""
+
+    kind: str
+    name: str
+    pointer: str
+
+
+def references_of(manifest: Manifest) -> Iterator[Reference]:
+    """The objects without which its Pods do not start; what is marked `optional` is left out."""
+    template = _template_of(manifest)
+    if template is None:
+        return
+    spec, base = fields(manifest.at(f"{template}/spec")), f"{template}/spec"
+    account = text(spec.get("serviceAccountName"))
+    if account and account != "default":
+        yield Reference(kind="ServiceAccount", name=account, pointer=f"{base}/serviceAccountName")
+    for index, volume in enumerate(items(spec.get("volumes"))):
+        yield from _volume(fields(volume), f"{base}/volumes/{index}")
+    for group in ("initContainers", "containers"):
+        for index, container in enumerate(items(spec.get(group))):
+            yield from _container(fields(container), f"{base}/{group}/{index}")
+
+
+def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
+    """It is not live, though others of its kind in that namespace are: so the listing is no gap."""
+    known = [
+        key for key in case.world.live_by_key if key.kind == reference.kind and key.namespace == namespace
+    ]
+    return bool(known) and all(key.name != reference.name for key in known)
+
+
+def _template_of(manifest: Manifest) -> str | None:
+    if manifest.ref.kind in _WORKLOADS:
+        return "/spec/template"
+    return _TEMPLATES.get(manifest.ref.kind)
+
+
+def _volume(volume: dict[str, Json], base: str) -> Iterator[Reference]:
+    for kind, source, name in (
+        ("Secret", "secret", "secretName"),
+        ("ConfigMap", "configMap", "name"),
+        ("PersistentVolumeClaim", "persistentVolumeClaim", "claimName"),
+    ):
+        named = text(dig(volume, source, name))
+        if named and dig(volume, source, "optional") is not True:
+            yield Reference(kind=kind, name=named, pointer=f"{base}/{source}/{name}")
+
+
+def _container(container: dict[str, Json], base: str) -> Iterator[Reference]:
+    for index, entry in enumerate(items(container.get("envFrom"))):
+        yield from _named(entry, ("secretRef", "configMapRef"), f"{base}/envFrom/{index}")
+    for index, entry in enumerate(items(container.get("env"))):
+        value = dig(entry, "valueFrom")
+        if isinstance(value, dict):
+            yield from _named(value, ("secretKeyRef", "configMapKeyRef"), f"{base}/env/{index}/valueFrom")
+
+
+def _named(entry: Json, sources: tuple[str, str], base: str) -> Iterator[Reference]:
+    for kind, source in zip(("Secret", "ConfigMap"), sources, strict=True):
+        named = text(dig(entry, source, "name"))
+        if named and dig(entry, source, "optional") is not True:
+            yield Reference(kind=kind, name=named, pointer=f"{base}/{source}/name")

@@ -1,0 +1,100 @@
+"""Why a wait will not end by itself: read off the objects that are waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import fields, items, text
+from whysync.diagnosis.awaited import Wait, minutes, result_of
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.semantics.messages import Awaited
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    """`words` complete "it waits for X: …"; `certain` when the objects prove it, not the clock."""
+
+    words: str
+    evidence: tuple[Evidence, ...] = ()
+    certain: bool = True
+
+
+def why_stalled(case: Case, wait: Wait) -> Stall | None:
+    """`None` while it may still end well."""
+    live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
+    row = case.rows.get(wait.ref.key)
+    if wait.what is Awaited.HOOK:
+        found = _ended(live) or _gone(case, wait, live, declared)
+        if found is not None:
+            return found
+    found = _cannot_start(case, wait)
+    if found is not None:
+        return found
+    if row is not None and row.health is not None and row.health.status in ("Degraded", "Suspended"):
+        return Stall(
+            words=f"it is {row.health.status}" + (f": {row.health.message}" if row.health.message else "")
+        )
+    if wait.is_long:
+        return Stall(words=f"it has not got there in {minutes(wait.age)}", certain=False)
+    return None
+
+
+def _ended(live: Manifest | None) -> Stall | None:
+    """The Job is complete, and the operation has not noticed."""
+    if live is None:
+        return None
+    for index, condition in enumerate(items(live.status.get("conditions"))):
+        kind, status = text(fields(condition).get("type")), text(fields(condition).get("status"))
+        if kind in ("Complete", "Failed") and status == "True":
+            evidence = (cite(live, f"/status/conditions/{index}", says="it has ended"),)
+            return Stall(words="it has ended, and Argo CD has not noticed", evidence=evidence)
+    return None
+
+
+def _gone(case: Case, wait: Wait, live: Manifest | None, declared: Manifest | None) -> Stall | None:
+    """A Job with a short life after its end can be deleted before Argo CD has read how it ended."""
+    known = live or declared
+    ttl = known.at("/spec/ttlSecondsAfterFinished") if known is not None else None
+    if known is not None and isinstance(ttl, int):
+        evidence = (
+            cite(known, "/spec/ttlSecondsAfterFinished", says="Kubernetes deletes it so soon after its end"),
+        )
+        if live is None:
+            return Stall(
+                words=f"it is gone: deleted {ttl} s after its end, before Argo CD looked", evidence=evidence
+            )
+        if ttl < 60 and wait.is_long:
+            return Stall(
+                words=f"Kubernetes deletes it {ttl} s after its end, before Argo CD looks", evidence=evidence
+            )
+    others = any(key.kind == wait.ref.kind and key != wait.ref.key for key in case.world.live_by_key)
+    if live is None and others and result_of(case, wait.ref) is not None:
+        return Stall(words="it is not in the cluster any more")
+    return None
+
+
+def _cannot_start(case: Case, wait: Wait) -> Stall | None:
+    for story in case.pods_of(wait.ref):
+        for container in story.failing:
+            if container.waiting:
+                pointer = f"{container.pointer}/state/waiting"
+                said = f": {container.waiting_message}" if container.waiting_message else ""
+                evidence = (cite(story.pod, pointer, says="its Pod cannot start"),)
+                return Stall(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
+        for index, condition in enumerate(items(story.pod.status.get("conditions"))):
+            if text(fields(condition).get("reason")) == "Unschedulable":
+                evidence = (
+                    cite(story.pod, f"/status/conditions/{index}/message", says="no node takes its Pod"),
+                )
+                return Stall(words="its Pod cannot be scheduled", evidence=evidence)
+    for manifest, event in case.events_about(wait.ref):
+        if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):
+            return Stall(words=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),))
+    return None

@@ -1,0 +1,53 @@
+"""A mutating webhook changes the object as it comes in.
+
+## What happens
+An admission webhook rewrites objects on their way into the cluster: it adds a sidecar, labels,
+tolerations, selectors, or replaces an image's tag by its digest. Git never had that. Every sync sends Git's
+version, the webhook changes it again, and the difference stays.
+
+## How whysync knows
+The writer is known as admission software; or only the cluster has a container, a volume or a selector of
+the kind that is injected; or an image differs only by the digest that stands in for its tag.
+
+## Fix
+Let the API server compare, webhooks included: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or ignore
+exactly what the webhook writes. Or keep the webhook away from this object, where it offers an exception.
+
+## When it is something else
+A value that a controller writes later, on its own, is owned by that controller. A default of the API server
+or of a CRD needs no webhook.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
+from whysync.diagnosis.ignoring import ignore_field
+from whysync.semantics.writers import phrase
+
+COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
+
+
+@rule(cause="webhook-injected", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def changed_by_admission_webhook(case: Case) -> Iterator[Finding]:
+    for drift in case.drifts_by(Mechanism.INJECTED):
+        writer = drift.writer
+        who = phrase(writer) if writer else "an admission webhook"
+        did = "adds" if drift.only_live else "rewrites"
+        yield Finding(
+            about=drift.ref,
+            field=drift.pointer,
+            writer=writer,
+            explains=(drift.symptom,),
+            confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
+            verdict=f"{who} {did} {drift.last_key} of {drift.ref} as it comes into the cluster",
+            evidence=drift.cited(),
+            fixes=(
+                ignore_field(case, drift.ref, drift.pointer),
+                Fix.application(
+                    case.application.ref,
+                    Set(pointer=COMPARE_OPTIONS, value="ServerSideDiff=true,IncludeMutationWebhook=true"),
+                    title="Let the API server compare, with its webhooks",
+                    risk="more work for the API server; what admission refuses becomes a ComparisonError",
+                ),
+            ),
+        )
