@@ -8,7 +8,7 @@ from pathlib import Path
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.world import World
 from whysync.fixes.text import patch_text
@@ -39,8 +39,16 @@ def load_case(folder: Path) -> Case:
 
 
 def patches(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
-    """Commands, policies and new objects cannot be tried on a Case; a recreation changes nothing in it."""
-    return tuple(fix for fix in fixes if fix.edits and fix.kind is not FixKind.COMMAND and not fix.destroys)
+    """What can be tried on a Case alone.
+
+    Commands, policies and new objects cannot; a recreation changes nothing in it; and what a server-side
+    diff would say, only an API server knows.
+    """
+    return tuple(fix for fix in fixes if fix.edits and not fix.destroys and not _asks_the_server(fix))
+
+
+def _asks_the_server(fix: Fix) -> bool:
+    return any("compare-options" in edit.pointer for edit in fix.edits)
 
 
 def rendered(rule: Rule, findings: tuple[Finding, ...], case: Case) -> str:
