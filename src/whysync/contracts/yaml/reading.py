@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
 import msgspec
@@ -180,17 +181,15 @@ def _json_decoder() -> msgspec.json.Decoder[object]:
 
 
 def _depth_beyond(value: Json, limit: int) -> bool:
+    """Level by level: what recursed to measure the depth would fail at what it looks for."""
     level: list[Json] = [value]
     for _ in range(limit + 1):
-        below: list[Json] = []
-        for node in level:
-            if isinstance(node, dict):
-                below += [child for child in node.values() if isinstance(child, (dict, list))]
-            elif isinstance(node, list):
-                below += [child for child in node if isinstance(child, (dict, list))]
-        if not below:
+        below = chain.from_iterable(
+            node.values() if isinstance(node, dict) else cast("list[Json]", node) for node in level
+        )
+        level = [child for child in below if child and (type(child) is dict or type(child) is list)]
+        if not level:
             return False
-        level = below
     return True
 
 

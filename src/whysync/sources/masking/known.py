@@ -76,9 +76,9 @@ class Known:
 
     def masked(self, text: str) -> str:
         length = len(text)
-        if length < SHORTEST:
-            return text
         starts = self._starts
+        if length < SHORTEST or not starts:
+            return text
         if length <= _WINDOW and starts.keys().isdisjoint(
             [text[at : at + SHORTEST] for at in range(length - SHORTEST + 1)]
         ):

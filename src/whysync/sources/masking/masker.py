@@ -38,8 +38,6 @@ _PUBLIC_KEYS: Final = frozenset(
         "depth",
     ]
 )
-_MOST_REMEMBERED: Final = 500_000
-_LONG: Final = 4_096
 _MOST_NESTED_TEXTS: Final = 3
 
 
@@ -49,7 +47,8 @@ class Masker:
         self._known = Known()
         self._sensitive: set[str] = set()
         self._texts: dict[str, str] = {}
-        self._values: dict[str, str] = {}
+        self._keys: set[str] = set()
+        self._hidden: dict[str, str] = {}
         self._nested = 0
 
     # Files as bytes, before they are parsed
@@ -119,9 +118,9 @@ class Masker:
         """A message, a log: without the secrets that their shape gives away."""
         found = self._texts.get(value)
         if found is None:
-            found = shapes.masked(value, self.mark)
-            if len(self._texts) < _MOST_REMEMBERED and len(value) < _LONG:
-                self._texts[value] = found
+            found = self._texts[value] = shapes.masked(value, self.mark)
+            # What the second pass looks for must be what the trees hold now.
+            self._texts.setdefault(found, found)
         return found
 
     def mask_object(self, body: Object) -> Object:
@@ -148,6 +147,7 @@ class Masker:
         if type(name) is str and "value" in body:
             body["value"] = self._by_name(body["value"], promise_of(name))
         texts = self._texts
+        self._keys.update(body)
         for key, value in body.items():
             kind = type(value)
             if kind is dict:
@@ -155,7 +155,9 @@ class Masker:
                     self._mask_helm(cast("Object", value))
                 self._mask_dict(cast("Object", value))
             elif kind is list:
-                if key != "managedFields":
+                if key == "managedFields":
+                    self._note_fields(value)
+                else:
                     self._mask_list(cast("list[Json]", value), promise_of(key))
             elif value is not None and kind is not bool:
                 promise = promise_of(key)
@@ -163,6 +165,19 @@ class Masker:
                     value = body[key] = self._by_name(value, promise)
                 if type(value) is str and texts.get(value) is not value:
                     body[key] = self.masked_text(value)
+
+    def _note_fields(self, value: Json) -> None:
+        """Managed fields hold names of fields and nothing else, but half of all there is to look at."""
+        if isinstance(value, dict):
+            self._keys.update(value)
+            for item in value.values():
+                if item:
+                    self._note_fields(item)
+        elif isinstance(value, list):
+            for item in value:
+                self._note_fields(item)
+        elif isinstance(value, str):
+            self._keys.add(value)
 
     def _mask_list(self, values: list[Json], promise: Promise) -> None:
         flag = Promise.NONE
@@ -279,35 +294,38 @@ class Masker:
     # The second pass: by value
 
     def finish_first_pass(self, names: Iterable[str]) -> bool:
-        """Nothing more will be learned; `names` are public. Is a second pass needed?"""
+        """Nothing more will be learned; `names` are public. Does any secret stand anywhere else?
+
+        Every text of a fleet is looked at once, however often it is repeated: mostly that is all.
+        """
         self._known.forget_names(names)
-        return bool(self._known)
+        if self._known:
+            for value in self._keys.union(self._texts.values()):
+                found = self._known.masked(value)
+                if found is not value:
+                    self._hidden[value] = found
+        self._texts = {}
+        return bool(self._hidden)
 
     def hide_known(self, value: Json) -> Json:
         """The tree without any secret that was seen in the first pass; keys of maps are looked at too."""
-        if type(value) is str:
-            return self.hidden_text(value)
+        hidden = self._hidden
+        if isinstance(value, str):
+            return hidden.get(value, value)
         if isinstance(value, dict):
-            renamed: list[str] = []
             for key, item in value.items():
-                if self.hidden_text(key) != key:
-                    renamed.append(key)
-                if item is not None and type(item) is not bool:
+                if item and type(item) is not bool:
                     value[key] = self.hide_known(item)
-            for key in renamed:
-                value[self.hidden_text(key)] = value.pop(key)
+            for key in hidden.keys() & value.keys():
+                value[hidden[key]] = value.pop(key)
         elif isinstance(value, list):
             for at, item in enumerate(value):
                 value[at] = self.hide_known(item)
         return value
 
     def hidden_text(self, value: str) -> str:
-        found = self._values.get(value)
-        if found is None:
-            found = self._known.masked(value)
-            if len(self._values) < _MOST_REMEMBERED and len(value) < _LONG:
-                self._values[value] = found
-        return found
+        """A text that is no part of a tree."""
+        return self._known.masked(value)
 
 
 def _as_text(value: Json) -> str:

@@ -24,27 +24,23 @@ def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
         masker.mask_object(one.body)
     for extra in snapshot.facts:
         masker.mask_object(extra.body)
+    # As one text: a private key has many lines.
     logs = [masker.masked_text("\n".join(log.lines)) for log in snapshot.logs]
     heads = [replace(head, repo=masker.masked_text(head.repo)) for head in snapshot.heads]
     gaps = [_gap(gap, masker) for gap in snapshot.gaps]
     unknown = [masker.masked_text(name) for name in snapshot.unknown]
     if masker.finish_first_pass(_public_names(snapshot, manifests)):
-        for one in manifests:
+        for one in (*manifests, *snapshot.facts):
             masker.hide_known(one.body)
-            one.origin = masker.hidden_text(one.origin)
-        for extra in snapshot.facts:
-            masker.hide_known(extra.body)
-        logs = [masker.hidden_text(log) for log in logs]
-        heads = [_head(head, masker) for head in heads]
-        gaps = [_hidden_gap(gap, masker) for gap in gaps]
-        unknown = [masker.hidden_text(name) for name in unknown]
+    for one in manifests:
+        one.origin = masker.hidden_text(one.origin)
     return replace(
         snapshot,
         logs=tuple(_log(log, lines, masker) for log, lines in zip(snapshot.logs, logs, strict=True)),
         facts=tuple(_extra(extra, masker) for extra in snapshot.facts),
-        heads=tuple(heads),
-        gaps=tuple(gaps),
-        unknown=tuple(unknown),
+        heads=tuple(_head(head, masker) for head in heads),
+        gaps=tuple(_hidden_gap(gap, masker) for gap in gaps),
+        unknown=tuple(masker.hidden_text(name) for name in unknown),
     )
 
 
@@ -90,8 +86,10 @@ def _of_application(body: Object) -> Iterator[str]:
 
 
 def _log(log: Log, lines: str, masker: Masker) -> Log:
+    if not log.lines:
+        return log
     return replace(
-        log, lines=tuple(lines.split("\n")) if log.lines else (), origin=masker.hidden_text(log.origin)
+        log, lines=tuple(masker.hidden_text(lines).split("\n")), origin=masker.hidden_text(log.origin)
     )
 
 
