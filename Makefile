@@ -41,7 +41,7 @@ check: $(VENV)/.dev ## format, lint, types, layers, generated docs fresh
 	@$(BIN)/ruff check .
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python tools/docs.py --check
+	@$(BIN)/python -m tools.docs --check
 
 fix: $(VENV)/.dev ## format, and mend what the linter can mend
 	@$(BIN)/ruff check --fix .
@@ -51,7 +51,7 @@ accept: $(VENV)/.dev ## write the goldens anew; read them line by line afterward
 	@$(BIN)/python -m pytest -n 2 tests --accept
 
 docs: $(VENV)/.dev ## write the generated docs anew
-	@$(BIN)/python tools/docs.py
+	@$(BIN)/python -m tools.docs
 
 new-rule: $(VENV)/.run ## write a rule, a first case and a near miss: make new-rule NAME=drift/what_is_wrong CAUSE=manual-edit
 	@$(BIN)/python tools/new_rule.py $(NAME) --cause $(CAUSE)

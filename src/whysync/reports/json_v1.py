@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Object
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
@@ -44,7 +44,7 @@ class EvidenceV1(_Value, frozen=True):
     source: str
     ref: RefV1
     pointer: str
-    value: Json
+    value: object  # any JSON; msgspec's schemas know no recursive type
     says: str
 
 
@@ -276,4 +276,4 @@ def schema() -> Object:
 
 
 def _plain_json(_: type) -> Object:
-    return {}
+    return {"description": "any JSON value"}
