@@ -1,0 +1,244 @@
+"""Which facts and which apps: verbs, names, bundles, selectors, columns, environment."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.situations import EXAMPLES, ROOT, application, bundle, documents
+
+DOCS = str(ROOT / "examples/push-not-seen")
+BILLING = ROOT / "examples/settings-missing.yaml"
+ALL = [word for path in EXAMPLES for word in ("--bundle", str(path))]
+
+
+def test_an_app_alone_means_diagnose(whysync: Whysync) -> None:
+    assert whysync("docs", "--bundle", DOCS) == whysync("diagnose", "docs", "--bundle", DOCS)
+    assert whysync("--bundle", DOCS) == whysync("diagnose", "--bundle", DOCS)
+
+
+def test_a_verb_wins_over_an_app_of_that_name(whysync: Whysync, tmp_path: Path) -> None:
+    path = bundle(tmp_path, application("list"), application("other"))
+    assert whysync("list", "--bundle", path, "-o", "name").out == "argocd/list\nargocd/other\n"
+    assert whysync("diagnose", "list", "--bundle", path, "-o", "name").out == "argocd/list\n"
+
+
+def test_an_app_by_its_namespace(whysync: Whysync, tmp_path: Path) -> None:
+    path = bundle(tmp_path, application("web", namespace="one"), application("web", namespace="two"))
+    assert whysync("two/web", "--bundle", path, "-o", "name").out == "two/web\n"
+    assert whysync("web", "--bundle", path, "-o", "name").out == "one/web\ntwo/web\n"
+    assert "APP-NAMESPACE" in whysync("list", "--bundle", path).out
+    once = whysync("web", "one/web", "web", "--bundle", path, "-o", "name").out
+    assert once == "one/web\ntwo/web\n"
+
+
+def test_an_unknown_app_gets_a_suggestion(whysync: Whysync, tmp_path: Path) -> None:
+    path = bundle(tmp_path, application("checkout"), application("billing"))
+    near = whysync("chekout", "--bundle", path)
+    assert near.code == 2
+    assert "did you mean argocd/checkout?" in near.err
+    far = whysync("zzz", "--bundle", path)
+    assert "2 are there, none with a name like that" in far.err
+
+
+def test_several_bundles_are_one_fleet(whysync: Whysync) -> None:
+    names = whysync("list", *ALL, "-o", "name").out.split()
+    assert names == [
+        "argocd/billing",
+        "argocd/checkout",
+        "argocd/docs",
+        "argocd/my-api-service",
+        "argocd/shop",
+    ]
+    assert (
+        whysync("list", *reversed([f"--bundle={path}" for path in EXAMPLES]), "-o", "name").out.split()
+        == names
+    )
+
+
+def test_a_bundle_from_standard_input(whysync: Whysync) -> None:
+    piped = whysync("diagnose", "--bundle", "-", stdin=BILLING.read_bytes())
+    assert piped == whysync("diagnose", "--bundle", str(BILLING))
+
+
+def test_an_archive_says_the_same_as_its_folder(whysync: Whysync, tmp_path: Path) -> None:
+    packed = tmp_path / "docs.tar.gz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(DOCS, arcname="docs")
+    assert whysync("diagnose", "--bundle", str(packed)) == whysync("diagnose", "--bundle", DOCS)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "nothing that whysync can read"),
+        (b"just words", "nothing that whysync can read"),
+        (b"a: [", "nothing that whysync can read"),
+        (b"\x1f\x8b not a gzip after all", "broken archive"),
+        (b"PK\x03\x04 not a zip after all", "broken archive"),
+        (b"\x00\xff\xfe binary", "nothing that whysync can read"),
+        (b"[" * 100_000, "nothing that whysync can read"),
+        (b'{"a":' * 100_000, "nothing that whysync can read"),
+        (documents({"apiVersion": "v1", "kind": "ConfigMap"}).encode(), "no Application among the facts"),
+    ],
+    ids=["empty", "words", "yaml", "gzip", "zip", "binary", "deep-list", "deep-map", "no-app"],
+)
+def test_nonsense_is_a_clear_error(whysync: Whysync, tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "bundle.yaml"
+    path.write_bytes(content)
+    ran = whysync("diagnose", "--bundle", str(path))
+    assert ran.code == 2
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_empty_folder_is_a_clear_error(whysync: Whysync, tmp_path: Path) -> None:
+    ran = whysync("diagnose", "--bundle", str(tmp_path))
+    assert ran.code == 2
+    assert "it is empty" in ran.err
+
+
+def names(whysync: Whysync, *arguments: str) -> list[str]:
+    return [name.rpartition("/")[2] for name in whysync("list", "-o", "name", *arguments).out.split()]
+
+
+@pytest.mark.parametrize(
+    ("flags", "wanted"),
+    [
+        (["--project", "prod"], ["billing", "checkout", "my-api-service", "shop"]),
+        (["--project", "PROD", "--sync", "outofsync"], ["my-api-service", "shop"]),
+        (["--health", "Degraded"], ["billing"]),
+        (["--health", "Degraded", "--health", "Unknown"], ["billing"]),
+        (["--destination", "p*"], ["my-api-service", "shop"]),
+        (["--cluster", "*kubernetes.default*"], ["billing", "checkout", "docs", "my-api-service", "shop"]),
+        (["--policy", "auto*"], ["docs", "my-api-service"]),
+        (["--cause", "repo-auth"], ["checkout"]),
+        (["--condition", "comparisonerror"], ["checkout"]),
+        (["--namespace", "argocd", "--cause", "crash*"], ["billing"]),
+        (["--project", "nobody"], []),
+    ],
+)
+def test_filters_by_any_column(whysync: Whysync, flags: list[str], wanted: list[str]) -> None:
+    assert names(whysync, *ALL, *flags) == wanted
+
+
+def test_filters_hold_for_diagnose_too(whysync: Whysync) -> None:
+    ran = whysync("diagnose", *ALL, "--cause", "repo-auth", "-o", "name")
+    assert ran.out == "argocd/checkout\n"
+    assert whysync("diagnose", *ALL, "--project", "nobody").code == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        ("name", ["billing", "checkout", "docs", "my-api-service", "shop"]),
+        ("project", ["docs", "billing", "checkout", "my-api-service", "shop"]),
+        ("sync", ["my-api-service", "shop", "billing", "docs", "checkout"]),
+        ("destination", ["billing", "checkout", "docs", "my-api-service", "shop"]),
+        ("health", ["billing", "checkout", "docs", "my-api-service", "shop"]),
+    ],
+)
+def test_sorts_by_any_column(whysync: Whysync, column: str, wanted: list[str]) -> None:
+    assert names(whysync, *ALL, "--sort", column) == wanted
+    assert names(whysync, *ALL, "--sort", column, "--reverse") == wanted[::-1]
+
+
+def test_since_sorts_by_time_not_by_letters(whysync: Whysync, tmp_path: Path) -> None:
+    """9 minutes come before 50 minutes, and an hour after both."""
+
+    def ailing(name: str, begun: str) -> str:
+        app = application(
+            name, health="Degraded", status={"health": {"status": "Degraded", "lastTransitionTime": begun}}
+        )
+        return bundle(tmp_path, app, name=f"{name}.yaml")
+
+    paths = [
+        ailing("nine-minutes", "2026-03-02T03:01:00Z"),
+        ailing("fifty-minutes", "2026-03-02T02:20:00Z"),
+        ailing("three-hours", "2026-03-02T00:10:00Z"),
+    ]
+    bundles = [word for path in paths for word in ("--bundle", path)]
+    assert names(whysync, *bundles, "--sort", "since") == ["nine-minutes", "fifty-minutes", "three-hours"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "wanted"),
+    [
+        ("team=web", ["a"]),
+        ("team==web", ["a"]),
+        ("team!=web", ["b", "c"]),
+        ("team", ["a", "b"]),
+        ("!team", ["c"]),
+        ("team in (web, data)", ["a", "b"]),
+        ("team notin (web),tier=gold", ["c"]),
+        ("tier=gold,team=web", []),
+        ("argo/x.y-z=1", ["b"]),
+        ("team=", []),
+    ],
+)
+def test_selector_as_kubectl_reads_it(
+    whysync: Whysync, tmp_path: Path, selector: str, wanted: list[str]
+) -> None:
+    path = bundle(
+        tmp_path,
+        application("a", labels={"team": "web"}),
+        application("b", labels={"team": "data", "argo/x.y-z": "1"}),
+        application("c", labels={"tier": "gold"}),
+    )
+    assert names(whysync, "--bundle", path, "-l", selector) == wanted
+
+
+def test_flags_come_from_the_environment_and_the_line_wins(whysync: Whysync) -> None:
+    assert whysync("list", WHYSYNC_BUNDLE=DOCS, WHYSYNC_OUTPUT="name").out == "argocd/docs\n"
+    other = whysync("list", "--bundle", str(BILLING), WHYSYNC_BUNDLE=DOCS, WHYSYNC_OUTPUT="name")
+    assert other.out == "argocd/billing\n"
+    assert whysync("list", *ALL, "-o", "name", WHYSYNC_PROJECT="default").out == "argocd/docs\n"
+    both = whysync(
+        "list", *ALL, "-o", "name", "--project", "prod", "--health", "degraded", WHYSYNC_PROJECT="default"
+    )
+    assert both.out == "argocd/billing\n"
+    assert whysync("diagnose", "--bundle", DOCS, WHYSYNC_EXIT_ZERO="1").code == 0
+    assert whysync("diagnose", "--bundle", DOCS, WHYSYNC_EXIT_ZERO="false").code == 1
+    assert whysync("diagnose", "--bundle", DOCS, WHYSYNC_FAIL_ON="critical").code == 0
+    assert whysync("diagnose", "--bundle", DOCS, "--fail-on", "info", WHYSYNC_FAIL_ON="critical").code == 1
+
+
+def test_a_bad_value_in_the_environment_is_named(whysync: Whysync) -> None:
+    ran = whysync("list", "--bundle", DOCS, WHYSYNC_SORT="colour")
+    assert ran.code == 2
+    assert "WHYSYNC_SORT is 'colour'" in ran.err
+
+
+def test_flags_are_not_guessed_from_their_beginning(whysync: Whysync) -> None:
+    """`--clust` may mean two flags in the next version."""
+    assert whysync("list", "--bundle", DOCS, "--clust", "x").code == 2
+
+
+def test_get_shows_one_app(whysync: Whysync) -> None:
+    shown = whysync("get", "shop", *ALL, "--show-operation").out
+    for fact in (
+        "Name:               argocd/shop",
+        "Sync Policy:        Manual",
+        "Phase:              Failed",
+    ):
+        assert fact in shown
+    job = next(line for line in shown.splitlines() if "shop-migrate" in line)
+    assert "PreSync" in job
+    assert "backoff limit" in job
+
+
+def test_a_list_of_nothing(whysync: Whysync) -> None:
+    ran = whysync("list", *ALL, "--project", "nobody")
+    assert ran.code == 0
+    assert "0 of 0 need you" in ran.out
+
+
+def test_standard_input_that_is_an_archive(whysync: Whysync) -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        archive.add(DOCS, arcname=".")
+    assert "docs" in whysync("diagnose", "--bundle", "-", stdin=buffer.getvalue()).out
