@@ -80,7 +80,7 @@ _URL = r"[^\s\"']{1,300}"
 _FRONT: dict[LayerKind, tuple[str, ...]] = {
     LayerKind.LOG: (
         r"(?:FATA|ERRO|WARN|INFO)\[\d{4}\] ",
-        r"Unable to (?:load data|get app details|save changes): ",
+        r"Unable to (?:load data|get app details|save changes|create application): ",
         r"user tried to get application which they do not have access to: ",
     ),
     LayerKind.OPERATION: (r"(?:Partial )?[Ss]ync operation to (?P<synced>\S{0,200}) ?failed: ",),
@@ -133,6 +133,8 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"[Ff]ailed to initialize git repo: ",
         r"failed to list refs: ",
         r"failed to update submodules: ",
+        r"error pulling OCI chart: ",
+        r"failed to pull OCI chart: ",
         r"error fetching chart: ",
         r"failed to fetch chart: ",
         r"failed to get index: ",
@@ -142,7 +144,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     ),
     LayerKind.HELM_DEPENDENCIES: (
         r"error building helm chart dependencies: ",
-        r"failed to build helm dependencies: ",
+        r"failed to build (?:helm )?dependencies: ",
     ),
     LayerKind.HELM_TEMPLATE: (
         r"failed to execute helm template command: ",
@@ -192,7 +194,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     ),
     LayerKind.SYNC_FAIL_HOOKS: (r"one or more SyncFail hooks failed(?:, reason: |\.?$)",),
     LayerKind.DELETION: (
-        r"Unable to delete application resources: ",
+        r"[Uu]nable to delete application resources: ",
         r"error executing (?:pre|post)-delete hooks: ",
         r"[Ff]ailed to delete(?: resource)?: ",
         r"Failed to (?:get live resource|remove hook finalizer): ",
@@ -202,6 +204,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     LayerKind.KUBECTL: (
         r"(?:error: )?error when (?:patching|replacing|creating|updating|deleting) \"[^\"]{0,300}\": ",
         r"error when updating: ",
+        r"error validating data: failed to check CRD: (?:failed to list CRDs: )?",
         r"(?:error: )?error validating \"[^\"]{0,300}\": (?=error validating data)",
         r"Error from server \((?P<status>\w{1,40})\): (?:error when \w{1,20} \"[^\"]{0,300}\": )?",
         r"kubectl failed exit status \d+: ",

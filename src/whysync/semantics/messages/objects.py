@@ -8,9 +8,10 @@ from whysync.semantics.messages.failures import NOTHING, Named
 from whysync.semantics.messages.pattern import compiled, said
 
 RESOURCE = (
-    r'(?P<resource>[a-z][a-z0-9]{1,62})(?:\.(?P<group>[a-z0-9][a-z0-9.-]{0,200}))? "(?P<name>[^"]{0,253})"'
+    r"(?<![\w.-])(?P<resource>[a-z][a-z0-9]{1,62})(?:\.(?P<group>[a-z0-9][a-z0-9.-]{0,200}))?"
+    r' "(?P<name>[^"]{0,253})"'
 )
-_KIND = r'(?P<kind>[A-Za-z]\w{1,62})(?:\.(?P<group>[a-z0-9][a-z0-9.-]{0,200}))? "(?P<name>[^"]{0,253})"'
+_KIND = r'\b(?P<kind>[A-Za-z]\w{1,62})(?:\.(?P<group>[a-z0-9][a-z0-9.-]{0,200}))? "(?P<name>[^"]{0,253})"'
 
 
 def resource_in(match: re.Match[str]) -> Named:

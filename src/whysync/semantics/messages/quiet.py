@@ -14,6 +14,7 @@ _QUIET = (
     r".{0,2000}| reconciled.{0,300})?",
     r"(?:\w{1,63}/)?[\w.:-]{1,253} (?:created|updated)",
     r"pruned(?: \(dry run\))?",
+    r"statefulset rolling update complete \d{1,6} pods at revision.{0,200}",
     r"(?:Updated (?:sync|health) status: .{0,300})",
     r"(?:\w[\w@.-]{0,100} )?[Ii]nitiated (?:automated |partial )?(?:sync|rollback|refresh).{0,300}",
     r"(?:Partial )?[Ss]ync operation to \S{0,200} ?succeeded",

@@ -12,6 +12,7 @@ from whysync.semantics.messages.failures import (
     DiffSchemaError,
     Failure,
     GenerationTimeout,
+    RepoServerDown,
     Unknown,
 )
 from whysync.semantics.messages.layers import Layer, LayerKind, peel_back, peel_front
@@ -118,6 +119,8 @@ def _failures(rest: str, layers: tuple[Layer, ...]) -> tuple[Failure, ...]:
     command = next((layer for layer in reversed(layers) if layer.kind is LayerKind.COMMAND_FAILED), None)
     if command and command.timeout and not command.command.startswith("kubectl"):
         return (GenerationTimeout(text=command.text, command=command.command, after=command.timeout),)
+    if command and "signal: killed" in command.text and not command.command.startswith("kubectl"):
+        return (RepoServerDown(text=command.text),)  # the kernel killed the tool: memory of repo-server
     if not rest or says_nothing_is_wrong(rest):
         return ()
     found = first_answer(ALL, Context(text=rest, layers=layers, read=_inner))

@@ -56,6 +56,12 @@ class RevisionNotFound(Failure, frozen=True, kw_only=True):
     ambiguous: bool = False
 
 
+class RepoCopyBroken(Failure, frozen=True, kw_only=True):
+    """The copy of the repository that `repo-server` keeps is locked or damaged."""
+
+    detail: str = ""
+
+
 class PathNotFound(Failure, frozen=True, kw_only=True):
     path: str = ""
     detail: str = ""

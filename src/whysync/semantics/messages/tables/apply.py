@@ -324,3 +324,5 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern(" not found", RESOURCE + r" not found", not_found),
 )
+
+LAST: tuple[Pattern, ...] = (Pattern("", r"^.+", deletion),)

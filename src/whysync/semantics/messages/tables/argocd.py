@@ -121,6 +121,13 @@ def unavailable(match: re.Match[str], context: Context) -> Failure | None:
     return RepoServerDown(text=context.text, host=dialled(context.text)[0], reason=reason_of(context.text))
 
 
+def hidden_app(match: re.Match[str], context: Context) -> Failure | None:
+    """A bare refusal, which Argo CD also gives for an app that does not exist."""
+    del match
+    refused = any(layer.code == "PermissionDenied" for layer in context.layers)
+    return ArgocdDenied(text=context.text) if refused else None
+
+
 def shared(match: re.Match[str], context: Context) -> Failure:
     place, _, name = said(match, "name").rpartition("/")
     return SharedResource(
@@ -144,8 +151,8 @@ def autosync(match: re.Match[str], context: Context) -> Failure:
 
 FIRST: tuple[Pattern, ...] = (
     Pattern(
-        "no space left on device",
-        r"(?:(?:write|open|mkdir|create) (?P<path>\S{1,300}?): )?no space left on device",
+        "o space left on device",
+        r"(?:(?:write|open|mkdir|create) (?P<path>/\S{1,300}?): )?[Nn]o space left on device",
         fill(ArgocdDiskFull),
     ),
     Pattern("NOAUTH", r"NOAUTH Authentication required\.?", cache_down),
@@ -177,13 +184,8 @@ FIRST: tuple[Pattern, ...] = (
         fill(ProjectMissing),
     ),
     Pattern(
-        "appprojects.argoproj.io",
-        r"appprojects?\.argoproj\.io \"(?P<project>[^\"]{1,253})\" not found",
-        fill(ProjectMissing),
-    ),
-    Pattern(
-        "AppProject.argoproj.io",
-        r"AppProject\.argoproj\.io \"(?P<project>[^\"]{1,253})\" not found",
+        'argoproj.io "',
+        r"[Aa]pp[Pp]rojects?\.argoproj\.io \"(?P<project>[^\"]{1,253})\" not found",
         fill(ProjectMissing),
     ),
     Pattern(
@@ -265,11 +267,7 @@ FIRST: tuple[Pattern, ...] = (
         r"(?P<subject>[^,]{0,300}))?",
         fill(ArgocdDenied),
     ),
-    Pattern(
-        "PermissionDenied",
-        r"code = PermissionDenied desc = permission denied$",
-        fill(ArgocdDenied, whole="text"),
-    ),
+    Pattern("permission denied", r"^permission denied$", hidden_app),
     # Health checks in Lua.
     Pattern("<string>:", r"<string>:\d+: (?P<detail>.{1,300}?)(?:\s+stack traceback|$)", health_script),
     Pattern("a non-table object", r"attempt to index a non-table object.*", health_script),
@@ -415,6 +413,7 @@ FIRST: tuple[Pattern, ...] = (
         r"[Ff]ailed to load resource overrides: (?P<detail>.*)",
         lambda m, c: SettingsMalformed(text=c.text, key="resource.customizations", detail=said(m, "detail")),
     ),
+    Pattern("is missing", r"^(?P<key>server\.secretkey) is missing", fill(SettingsMalformed, whole="detail")),
     Pattern(
         "resource.customizations",
         r"(?P<key>resource\.customizations(?:\.[\w.]{0,100})?)[ :\"'].{0,60}(?:invalid|error|unmarshal|"

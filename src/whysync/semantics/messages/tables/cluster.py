@@ -147,6 +147,8 @@ TABLE: tuple[Pattern, ...] = (
         r"the server was unable to return a response in the time allotted.*",
         api_server,
     ),
+    Pattern("oo many requests", r"[Tt]oo many requests", api_server),
+    Pattern("within requested timeout", r"request did not complete within requested timeout", api_server),
     Pattern("client rate limiter", r"client rate limiter Wait returned an error.*", api_server),
     Pattern(
         "has prevented the request from succeeding",

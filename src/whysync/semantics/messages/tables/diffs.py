@@ -61,9 +61,13 @@ def problem_of(detail: str) -> DiffProblem:
 def dry_run_rejected(match: re.Match[str], context: Context) -> Failure:
     detail = said(match, "detail")
     inner = context.read(detail)
+    typed = inner if isinstance(inner, DiffSchemaError) else None
     return DiffSchemaError(
         text=context.text,
-        problem=problem_of(detail) if "typed" in detail else DiffProblem.REJECTED,
+        side=typed.side if typed else DiffSide.UNTOLD,
+        problem=typed.problem if typed else DiffProblem.REJECTED,
+        fields=typed.fields if typed else (),
+        pointers=typed.pointers if typed else (),
         resource=Named(kind=said(match, "kind"), name=said(match, "name")),
         inner=None if inner is None or isinstance(inner, (Unknown, DiffSchemaError)) else inner,
         detail=detail,
@@ -130,6 +134,7 @@ FIRST: tuple[Pattern, ...] = (
         r"unable to retrieve the complete list of server APIs: (?P<gv>[\w./-]{1,253})?.*",
         openapi,
     ),
+    Pattern("failed to download openapi", r"failed to download openapi.*", openapi),
     Pattern("openapi resources", r"error getting openapi resources.*", openapi),
     Pattern("open api schema", r"failed to load open ?[aA][pP][iI] ?[sS]chema.*", openapi),
     Pattern("openAPISchema", r"failed to load openAPISchema.*", openapi),

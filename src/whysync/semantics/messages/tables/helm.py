@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 
 from whysync.semantics.messages.failures import (
+    AuthMethod,
     Failure,
     HelmDependency,
     HelmRender,
     InvalidYaml,
+    Network,
+    RepoAuthFailed,
+    RepoUnreachable,
     RevisionNotFound,
 )
 from whysync.semantics.messages.layers import LayerKind
-from whysync.semantics.messages.network import url_in
+from whysync.semantics.messages.network import host_of, reason_of, url_in
 from whysync.semantics.messages.pattern import Context, Pattern, compiled, number, said
 
 
@@ -44,7 +48,7 @@ def template_error(match: re.Match[str], context: Context) -> Failure:
     expression = said(last, "expr")
     called = compiled(r"error calling (\w{1,60}):").search(context.text[last.start() : last.end() + 200])
     values = compiled(r"\$?\.Values(?:\.[\w-]{1,100}|\.\.\.){0,20}").search(expression) or compiled(
-        r"\.[A-Za-z_][\w.-]{0,200}"
+        r"(?<![\w\"])\.[A-Za-z_][\w.-]{0,200}"
     ).search(expression)
     where = compiled(
         r"execution error at \((?P<template>[^:()]{1,300}):(?P<line>\d{1,7}):(?P<column>\d{1,7})\): "
@@ -148,6 +152,16 @@ def chart_version(match: re.Match[str], context: Context) -> Failure:
     )
 
 
+def chart_repository(match: re.Match[str], context: Context) -> Failure:
+    if of_dependencies(context):
+        return dependency(match, context)
+    url = said(match, "repo")
+    reason = Network.NOT_FOUND if "404" in match[0] else reason_of(match[0])
+    return RepoUnreachable(
+        text=context.text, host=host_of(url), url=url, reason=reason, detail=match[0].strip()
+    )
+
+
 def any_dependency(match: re.Match[str], context: Context) -> Failure | None:
     return (
         HelmDependency(text=context.text, repo=url_in(context.text), detail=match[0].strip())
@@ -157,9 +171,13 @@ def any_dependency(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def any_helm(match: re.Match[str], context: Context) -> Failure | None:
-    """`helm template` failed, and with words that are not in this table."""
-    if not of_helm(context) or not context.text:
+    """Helm failed, and with words that are not in this table."""
+    if not of_helm(context):
         return None
+    if context.command.startswith("helm registry login"):
+        return RepoAuthFailed(
+            text=context.text, url=url_in(context.text), method=AuthMethod.HTTPS, detail=match[0]
+        )
     return HelmRender(text=context.text, detail=_first_line(match[0].strip()).removeprefix("Error: "))
 
 
@@ -292,7 +310,13 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "is not a valid chart repository",
         r"looks like \"(?P<repo>[^\"]{1,300})\" is not a valid chart repository.*",
-        lambda m, c: dependency(m, c) if of_dependencies(c) else None,
+        chart_repository,
+    ),
+    Pattern(
+        "not found",
+        r"(?:^|Error: )(?P<chart>[\w.-]{1,253}(?::\d{1,5})?/[\w./-]{1,253}):"
+        r"(?P<version>[\w.+-]{1,128})(?:: | \.\.\. )not found",
+        chart_version,
     ),
     Pattern(
         "could not download",

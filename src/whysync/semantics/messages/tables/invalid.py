@@ -183,7 +183,9 @@ TABLE: tuple[Pattern, ...] = (
 
 def _named_immutable(rest: str, context: Context) -> Failure:
     """`<path> is immutable`, `field is immutable`, as webhooks and CEL rules word it."""
-    match = compiled(rf"(?:field )?[`'\"]?(?P<path>\.?{_PATH})[`'\"]? (?:field )?is immutable").search(rest)
+    match = compiled(rf"(?P<path>{_PATH}): (?:field|value) is immutable").search(rest) or compiled(
+        rf"(?:field )?[`'\"]?(?P<path>\.?{_PATH})[`'\"]? (?:field )?is immutable"
+    ).search(rest)
     path = (match["path"].lstrip(".") if match else "").removesuffix(":")
     path = "" if path.lower() in ("field", "value", "it", "which", "object", "this") else path
     return ImmutableField(

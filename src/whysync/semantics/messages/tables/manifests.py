@@ -18,6 +18,7 @@ from whysync.semantics.messages.failures import (
 from whysync.semantics.messages.layers import LayerKind
 from whysync.semantics.messages.network import url_in
 from whysync.semantics.messages.pattern import Context, Pattern, compiled, number, quoted, said
+from whysync.semantics.messages.tables.git import from_source
 
 
 def of_kustomize(context: Context) -> bool:
@@ -48,11 +49,9 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
     twice = compiled(r"may not add resource with an already registered id: (?P<id>[^\s'\"]{1,300})").search(
         text
     )
-    command = next((layer.command for layer in context.layers if layer.command.startswith("kustomize")), "")
-    path = compiled(r"kustomize build ((?:<path to cached source>)?\S{1,300})").search(command)
     return KustomizeBuild(
         text=context.text,
-        path=path[1] if path else "",
+        path=_built(context),
         missing_file=""
         if remote and not files
         else (asked[-1] if asked and files and not remote else (files[-1] if files else "")),
@@ -61,6 +60,13 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
         remote=remote,
         detail=text.removeprefix("Error: ").strip(),
     )
+
+
+def _built(context: Context) -> str:
+    """The directory that `kustomize build` was given; repo-server hides where it keeps the repository."""
+    command = next((layer.command for layer in context.layers if layer.command.startswith("kustomize")), "")
+    path = compiled(r"kustomize build ((?:<path to cached source>)?\S{1,300})").search(command)
+    return path[1] if path else ""
 
 
 def plugin(match: re.Match[str], context: Context) -> Failure:
@@ -133,6 +139,12 @@ def symlink(match: re.Match[str], context: Context) -> Failure:
     return PathNotFound(
         text=context.text, path=said(match, "file") or (names[0] if names else ""), detail=match[0].strip()
     )
+
+
+def no_file(match: re.Match[str], context: Context) -> Failure | None:
+    if not from_source(context) or of_kustomize(context) or context.within(LayerKind.PLUGIN):
+        return None
+    return PathNotFound(text=context.text, path=said(match, "file"), detail=match[0].strip())
 
 
 KUSTOMIZE: tuple[Pattern, ...] = (
@@ -248,6 +260,11 @@ TABLE: tuple[Pattern, ...] = (
         spec,
     ),
     Pattern("Destination server missing", r"Destination server missing from app spec.*", spec),
+    Pattern(
+        "no such file or directory",
+        r"(?:lstat|stat|open) (?P<file>\S{1,300}?): no such file or directory",
+        no_file,
+    ),
     Pattern("deadline exceeded", r"context deadline exceeded", rpc_timeout),
     Pattern("DeadlineExceeded", r"DeadlineExceeded", rpc_timeout),
 )
@@ -259,13 +276,20 @@ def any_kustomize(match: re.Match[str], context: Context) -> Failure | None:
         return None
     return KustomizeBuild(
         text=context.text,
-        path=context.command.removeprefix("kustomize build ").partition(" ")[0],
+        path=_built(context),
         remote=url_in(context.text),
         detail=context.text.removeprefix("Error: "),
     )
 
 
+def any_hydration(match: re.Match[str], context: Context) -> Failure | None:
+    if not context.within(LayerKind.HYDRATOR):
+        return None
+    return HydratorFailed(text=context.text, detail=match[0].strip())
+
+
 LAST: tuple[Pattern, ...] = (
+    Pattern("", r"^.+", any_hydration),
     Pattern("", r"^.+", any_kustomize),
     Pattern("", r"^.+", any_plugin),
 )

@@ -43,6 +43,12 @@ _KINDS = {
     "priorityclass.scheduling.k8s.io": "PriorityClass",
     "priorityclasses.scheduling.k8s.io": "PriorityClass",
     "runtimeclass.node.k8s.io": "RuntimeClass",
+    "issuer.cert-manager.io": "Issuer",
+    "clusterissuer.cert-manager.io": "ClusterIssuer",
+    "secretstore.external-secrets.io": "SecretStore",
+    "clustersecretstore.external-secrets.io": "ClusterSecretStore",
+    "ingressclasses.networking.k8s.io": "IngressClass",
+    "secretproviderclass.secrets-store.csi.x-k8s.io": "SecretProviderClass",
     "service": "Service",
     "services": "Service",
 }
@@ -100,9 +106,13 @@ def unschedulable(match: re.Match[str], context: Context) -> Failure:
 
 
 def missing(match: re.Match[str], context: Context) -> Failure | None:
-    kind = _KINDS.get(said(match, "kind").lower())
-    if kind is None:
+    """Of all that is `not found` in a text, the first whose kind others depend on."""
+    found = next(
+        (one for one in match.re.finditer(context.text[:4000]) if said(one, "kind").lower() in _KINDS), None
+    )
+    if found is None:
         return None
+    match, kind = found, _KINDS[said(found, "kind").lower()]
     namespace, name = said(match, "namespace"), said(match, "name")
     if "/" in name:
         namespace, _, name = name.partition("/")
@@ -239,6 +249,9 @@ FIRST: tuple[Pattern, ...] = (
         fill(RolloutUnfinished),
     ),
     Pattern(
+        "pods to be ready", r"Waiting for \d{1,6} pods to be ready", fill(RolloutUnfinished, whole="detail")
+    ),
+    Pattern(
         "failed with exit code",
         r'[Cc]ontainer "?(?P<container>[\w.-]{1,253})"? (?:for pod \S{1,300} )?'
         r"failed with exit code (?P<code>\d{1,5})",
@@ -290,7 +303,7 @@ FIRST: tuple[Pattern, ...] = (
 TABLE: tuple[Pattern, ...] = (
     Pattern(
         " not found",
-        r"(?P<kind>(?:[a-z]+\.)+k8s\.io|[a-z]{6,40}) \"(?P<name>[^\"]{1,253})\" not found",
+        r"(?<![\w.-])(?P<kind>[A-Za-z]{4,60}(?:\.[a-z0-9.-]{1,200})?) \"(?P<name>[^\"]{1,253})\" not found",
         missing,
     ),
     Pattern("no such secret", r"no such (?P<kind>secret|configmap):? (?P<name>\S{1,253})", missing),
