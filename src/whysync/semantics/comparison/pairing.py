@@ -1,0 +1,77 @@
+"""Which live object belongs to which target. Mirrors gitops-engine `Reconcile`, Argo CD 3.6.
+
+The version does not count. A target of unknown scope is looked for in its namespace and without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.tree import Object, dig, text
+from whysync.semantics.hooks import is_hook, is_ignored
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Either side may be missing: no live object yet, or none in Git any more."""
+
+    target: Object | None
+    live: Object | None
+
+    @property
+    def obj(self) -> Object:
+        found = self.live if self.live is not None else self.target
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    pairs: tuple[Pair, ...]
+    hooks: tuple[Object, ...]
+
+
+def pair(
+    targets: Iterable[Object],
+    lives: Mapping[Key, Object],
+    *,
+    namespace: str,
+    is_namespaced: Callable[[Ref], bool | None],
+) -> Pairing:
+    """Targets in their order, then what is left of the live objects by key; `is_namespaced` may not know."""
+    plain, hooks = split_hooks(targets)
+    remaining = without_twins(plain, lives)
+    pairs: list[Pair] = []
+    for target in plain:
+        ref = ref_of(target)
+        scope = is_namespaced(ref)
+        places = [ref.namespace or namespace] if scope is not False else []
+        if not scope:
+            places.append("")
+        keys = [Key(ref.group, ref.kind, place, ref.name) for place in places]
+        found = next((key for key in keys if key in remaining), None)
+        pairs.append(Pair(target, remaining.pop(found) if found is not None else None))
+    pairs += [Pair(None, remaining[key]) for key in sorted(remaining)]
+    return Pairing(tuple(pairs), hooks)
+
+
+def split_hooks(targets: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
+    """Plain objects and hooks; hooks of unknown type are in neither."""
+    kept = [target for target in targets if not is_ignored(target)]
+    plain = tuple(target for target in kept if not is_hook(target))
+    return plain, tuple(target for target in kept if is_hook(target))
+
+
+def without_twins(targets: Iterable[Object], lives: Mapping[Key, Object]) -> dict[Key, Object]:
+    """One object seen through two API groups counts once, under the group that Git uses, if any."""
+    wanted = {ref_of(target).key for target in targets}
+    by_uid: dict[str, list[Key]] = {}
+    for key, live in lives.items():
+        by_uid.setdefault(text(dig(live, "metadata", "uid")), []).append(key)
+    dropped: set[Key] = set()
+    for keys in by_uid.values():
+        extra = [key for key in sorted(keys) if ref_of(lives[key]).key not in wanted]
+        dropped.update(extra[: len(keys) - 1])
+    return {key: live for key, live in lives.items() if key not in dropped}

@@ -1,0 +1,51 @@
+"""Options in annotations: `argocd.argoproj.io/sync-options: Prune=false, Delete=confirm`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whysync.contracts.tree import Object, dig
+
+HOOK: Final = "argocd.argoproj.io/hook"
+HOOK_DELETE_POLICY: Final = "argocd.argoproj.io/hook-delete-policy"
+SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
+COMPARE_OPTIONS: Final = "argocd.argoproj.io/compare-options"
+HELM_HOOK: Final = "helm.sh/hook"
+HELM_HOOK_DELETE_POLICY: Final = "helm.sh/hook-delete-policy"
+HELM_HOOK_WEIGHT: Final = "helm.sh/hook-weight"
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+
+
+def annotations_of(obj: Object) -> dict[str, str]:
+    """As Go reads them: one value that is no string, and there are no annotations at all."""
+    found = dig(obj, "metadata", "annotations")
+    if not isinstance(found, dict):
+        return {}
+    texts = {key: value for key, value in found.items() if isinstance(value, str)}
+    return texts if len(texts) == len(found) else {}
+
+
+def options(obj: Object, key: str) -> tuple[str, ...]:
+    """The comma-separated values of an annotation, trimmed, each once."""
+    parts = (part.strip() for part in annotations_of(obj).get(key, "").split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def has_option(obj: Object, key: str, option: str) -> bool:
+    """Exact, in upper and lower case too: `prune=false` is not `Prune=false`."""
+    return option in options(obj, key)
+
+
+def option_value(obj: Object, key: str, name: str) -> str | None:
+    """The first value of `name=value`; a bare `name` has none."""
+    prefix = f"{name}="
+    return next((one.removeprefix(prefix) for one in options(obj, key) if one.startswith(prefix)), None)
+
+
+def number(obj: Object, key: str) -> int | None:
+    """Mirrors Go's `Atoi`: no spaces, no fractions."""
+    value = annotations_of(obj).get(key, "")
+    return int(value) if _NUMBER.fullmatch(value) else None
