@@ -16,6 +16,24 @@ _HELM_PHASES = {
     "post-install": "PostSync",
     "post-upgrade": "PostSync",
 }
+_KINDS = (
+    "Namespace",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "ReplicaSet",
+    "Deployment",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+)
 _PHASES = ("PreSync", "Sync", "PostSync", "SyncFail")
 
 
@@ -75,6 +93,19 @@ def wave_of(manifest: Manifest) -> int:
 def comes_before(one: Manifest, other: Manifest) -> bool:
     """Is `one` surely applied, and healthy, before `other`? The same phase and wave is not an order."""
     return _moment(one) < _moment(other)
+
+
+def applied_before(one: Manifest, other: Manifest) -> bool:
+    """Is `one` at least sent to the API server before `other`? Within one wave, by the order of kinds."""
+    if _moment(one) != _moment(other):
+        return _moment(one) < _moment(other)
+    return _kind_order(one) < _kind_order(other)
+
+
+def _kind_order(manifest: Manifest) -> int:
+    """Mirrors `kindOrder` of gitops-engine for what Pods need; whatever is not listed comes last."""
+    kind = manifest.ref.kind
+    return _KINDS.index(kind) if kind in _KINDS else len(_KINDS)
 
 
 def _moment(manifest: Manifest) -> tuple[int, int]:

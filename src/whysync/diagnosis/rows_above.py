@@ -32,6 +32,11 @@ def row_above(case: Case, manifest: Manifest) -> Ref | None:
     return None
 
 
+def row_named(case: Case, ref: Ref) -> Ref | None:
+    """The row or hook of that kind and name: events do not always tell the API group."""
+    return _row(case, ref.kind, ref.namespace, ref.name)
+
+
 def _row(case: Case, kind: str, namespace: str, name: str) -> Ref | None:
     for row in (*case.app.status.resources, *case.results):
         if (row.kind, row.name) == (kind, name) and row.namespace in ("", namespace):

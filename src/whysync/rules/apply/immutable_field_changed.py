@@ -2,8 +2,8 @@
 
 ## What happens
 Some fields are fixed when an object is created: a Deployment's `spec.selector`, a Job's
-`spec.template`, most of a StatefulSet's `spec`, a Service's `clusterIP`, a binding's `roleRef`. The API
-server refuses the whole object, and the sync fails. Syncing again fails in the same way.
+`spec.template`, most of a StatefulSet's `spec`, a Service's `clusterIP`, a binding's `roleRef`. The
+API server refuses the whole object, and the sync fails. Syncing again fails in the same way.
 
 ## How whysync knows
 The API server's own words in the operation (`field is immutable`, `updates to statefulset spec for
@@ -11,7 +11,8 @@ fields other than …`), or hidden inside a server-side diff error.
 
 ## Fix
 Take the change back in Git, so that the field has its live value again. Or recreate the object on
-purpose (`Replace=true,Force=true` as its sync option): that deletes it first, with all that hangs on it.
+purpose (`Replace=true,Force=true` as its sync option): that deletes it first, with all that hangs
+on it.
 
 ## When it is something else
 A webhook or policy that forbids the change says so with its own name: that is admission-denied.
@@ -20,13 +21,19 @@ A webhook or policy that forbids the change says so with its own name: that is a
 from collections.abc import Iterator
 
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.pointer import child
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Reported, Set, Severity, cite, rule
+from whysync.contracts.tree import Missing, fields
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.commands import on_object, sync
+from whysync.diagnosis.fix import Edit
+from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.sync_options import with_options
 from whysync.semantics.messages import ImmutableField
 
-OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
+SELECTOR = "/spec/selector"
+LABELS = "/spec/template/metadata/labels"
 
 # What goes with the object when it is deleted and made anew.
 COSTS = {
@@ -41,58 +48,113 @@ COSTS = {
 
 @rule(cause="immutable-field", since="0.1")
 def immutable_field_changed(case: Case) -> Iterator[Finding]:
-    for report in case.failures(ImmutableField):
-        failure = report.failure
-        ref = named_ref(case, failure.resource, report.ref)
+    for group in grouped(case, ImmutableField, by=lambda f: (f.resource, f.pointer or f.field)):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
         desired, live = case.desired_of(ref.key), case.live_of(ref.key)
-        field = failure.pointer or None
+        fixed = _fixed_fields(case, ref, failure)
+        reverted = _is_reverted(fixed, desired, live)
         yield Finding(
-            about=ref,
-            field=field,
-            explains=report.symptoms,
+            about=case.application.ref if reverted else ref,
+            field=fixed[0] if fixed else None,
+            explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}: {failure.field or 'a field'} cannot be changed after creation",
+            verdict=_verdict(ref, failure, fixed)
+            + ("; Git has the live value again by now" if reverted else ""),
             evidence=(
-                report.cite(says="the API server refuses the change"),
-                *(cite(side, field, says="one side of it") for side in (desired, live) if side and field),
+                *group.cited(says="the API server refuses the change"),
+                *_sides(fixed, desired, live),
             ),
-            fixes=tuple(_fixes(ref, field, desired, live)),
+            fixes=(
+                (Fix.run(sync(case), title="Sync again: the change has been taken back"),)
+                if reverted
+                else tuple(_fixes(case, ref, fixed, desired, live))
+            ),
         )
 
 
-def _fixes(ref: Ref, field: str | None, desired: Manifest | None, live: Manifest | None) -> Iterator[Fix]:
-    if field and desired and live:
-        value = live.at(field)
-        if not isinstance(value, Missing) and value != desired.at(field):
-            yield Fix.change(
-                ref, Set(pointer=field, value=value), title="Give the field its live value again in Git"
-            )
+def _fixed_fields(case: Case, ref: Ref, failure: ImmutableField) -> tuple[str, ...]:
+    """The field that the text names; where it only lists what may change, those that differ beside it."""
+    if not failure.allowed:
+        return (failure.pointer,) if failure.pointer else ()
+    return tuple(
+        drift.pointer
+        for drift in case.drifts
+        if drift.ref.key == ref.key
+        and drift.pointer.startswith("/spec/")
+        and drift.pointer.split("/")[2] not in failure.allowed
+        and not drift.only_live
+    )
+
+
+def _verdict(ref: Ref, failure: ImmutableField, fixed: tuple[str, ...]) -> str:
+    values = f" ({failure.old} → {failure.new})" if failure.old and failure.new else ""
+    if failure.allowed and not fixed:
+        may = ", ".join(failure.allowed)
+        return f"{ref}: Git changes a field that is fixed at creation; only {may} may change"
+    name = ", ".join(fixed) if failure.allowed else failure.field or "a field"
+    return f"{ref}: {name} is fixed at creation, and Git changes it{values}"
+
+
+def _is_reverted(fixed: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> bool:
+    if not fixed or desired is None or live is None:
+        return False
+    return all(not isinstance(live.at(f), Missing) and desired.at(f) == live.at(f) for f in fixed)
+
+
+def _sides(fixed: tuple[str, ...], desired: Manifest | None, live: Manifest | None) -> Iterator[Evidence]:
+    for field in fixed[:3]:
+        if desired is not None:
+            yield cite(desired, field, says="Git asks for this")
+        if live is not None:
+            yield cite(live, field, says="the cluster has this")
+
+
+def _fixes(
+    case: Case, ref: Ref, fixed: tuple[str, ...], desired: Manifest | None, live: Manifest | None
+) -> Iterator[Fix]:
+    edits = tuple(_reverting(fixed, live)) if desired is not None and live is not None else ()
+    if edits:
+        yield Fix.change(ref, *edits, title="Give the field its live value again in Git")
     else:
         yield Fix.run(
+            on_object("get", ref, "-o", "yaml") + "   # the value that must stay",
             "git revert COMMIT   # the one that changed the field",
             title="Take the change of this field back in Git",
+        )
+    if ref.kind == "StatefulSet":
+        yield Fix.run(
+            on_object("delete", ref, "--cascade=orphan"),
+            sync(case),
+            title="Recreate only the StatefulSet: its Pods and volumes stay, and are taken over",
+            risk="volumes keep their old size and class; new Pods get the new ones",
+            destroys=("the StatefulSet object itself, for a moment",),
         )
     cost = COSTS.get(ref.kind, "the object, and what belongs to it")
     if desired is not None:
         yield Fix.change(
             ref,
-            Set(pointer=OPTIONS, value=_with_replace(desired)),
+            with_options(desired, "Replace=true", "Force=true"),
             title="Recreate it: Replace=true,Force=true on this object, for one sync",
             risk="take the option off again after the sync",
             destroys=(cost,),
         )
     else:
-        place = f"-n {ref.namespace} " if ref.namespace else ""
         yield Fix.run(
-            f"kubectl {place}delete {ref.kind.lower()} {ref.name}",
-            "argocd app sync APP",
+            on_object("delete", ref),
+            sync(case),
             title="Recreate it: delete the object, then sync",
             destroys=(cost,),
         )
 
 
-def _with_replace(desired: Manifest) -> str:
-    known = desired.at(OPTIONS)
-    options = [option.strip() for option in known.split(",")] if isinstance(known, str) else []
-    return ",".join(dict.fromkeys([*options, "Replace=true", "Force=true"]))
+def _reverting(fixed: tuple[str, ...], live: Manifest) -> Iterator[Edit]:
+    """The live values; with a selector go the labels that it must find on the Pods."""
+    for field in fixed:
+        value = live.at(field)
+        if not isinstance(value, Missing):
+            yield Set(pointer=field, value=value)
+    if SELECTOR in fixed:
+        for label, value in fields(live.at(f"{SELECTOR}/matchLabels")).items():
+            yield Set(pointer=child(LABELS, label), value=value)

@@ -1,0 +1,125 @@
+"""A policy of the cluster refuses the object.
+
+## What happens
+The API server asks admission webhooks and policies (Kyverno, Gatekeeper, Pod Security, a
+ValidatingAdmissionPolicy, a webhook of an operator) before it stores an object. One of them said
+no, so the sync fails; other objects of the same wave were applied, later waves were not. Syncing
+again ends the same way.
+
+## How whysync knows
+The API server names who refused it and repeats the reason.
+
+## Fix
+Change the field that the policy names, in Git. An exception in the policy is for the people who own
+it.
+
+## When it is something else
+A webhook that did not answer at all is webhook-down: that says nothing about the object.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import kubectl, on_object, sync
+from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.resources import named_ref
+from whysync.semantics.messages import AdmissionDenied, PolicyEngine
+
+ENGINES = {
+    PolicyEngine.KYVERNO: "Kyverno policy",
+    PolicyEngine.GATEKEEPER: "Gatekeeper constraint",
+    PolicyEngine.POD_SECURITY: "Pod Security level",
+    PolicyEngine.POD_SECURITY_POLICY: "PodSecurityPolicy",
+    PolicyEngine.SECURITY_CONTEXT_CONSTRAINTS: "SecurityContextConstraints",
+    PolicyEngine.ADMISSION_POLICY: "ValidatingAdmissionPolicy",
+    PolicyEngine.WEBHOOK: "admission webhook",
+    PolicyEngine.PLUGIN: "admission plugin",
+}
+# How to look at the policy itself.
+LOOK = {
+    PolicyEngine.KYVERNO: ("get", "clusterpolicy,policy", "-A"),
+    PolicyEngine.GATEKEEPER: ("get", "constraints"),
+    PolicyEngine.ADMISSION_POLICY: ("get", "validatingadmissionpolicy"),
+    PolicyEngine.WEBHOOK: ("get", "validatingwebhookconfiguration,mutatingwebhookconfiguration"),
+}
+
+
+@rule(cause="admission-denied", since="0.1")
+def admission_denied(case: Case) -> Iterator[Finding]:
+    for group in grouped(
+        case, AdmissionDenied, by=lambda f: (f.engine, f.webhook, f.policy, f.rule, f.reason or f.text)
+    ):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        desired = case.desired_of(ref.key)
+        yield Finding(
+            about=ref,
+            field=failure.pointer or None,
+            explains=group.explains,
+            because=group.explains if failure.inner is not None else (),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{denier(failure)} refuses {ref}{group.others}"
+            + (f": {failure.reason}" if failure.reason else ""),
+            root=failure.reason or None,
+            evidence=(
+                *group.cited(says="the refusal in its own words"),
+                *_field(failure, desired),
+                *_policy(case, failure),
+            ),
+            fixes=tuple(_fixes(case, group, ref)),
+        )
+
+
+def denier(failure: AdmissionDenied) -> str:
+    """`Kyverno policy require-limits, rule check-limits`."""
+    name = failure.policy or failure.webhook
+    of_rule = f", rule {failure.rule}" if failure.rule else ""
+    binding = f" (binding {failure.binding})" if failure.binding else ""
+    return f"{ENGINES[failure.engine]} {name}{of_rule}{binding}".strip()
+
+
+def _field(failure: AdmissionDenied, desired: Manifest | None) -> Iterator[Evidence]:
+    if failure.pointer and desired is not None:
+        yield cite(desired, failure.pointer, says="the field that the policy speaks of, as Git has it")
+
+
+def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
+    """The policy object, where it is at hand: the people to ask are in its annotations."""
+    if not failure.policy or failure.engine is PolicyEngine.POD_SECURITY:
+        return
+    for manifest in case.world.snapshot.live:
+        if manifest.ref.name == failure.policy and "olicy" in manifest.ref.kind:
+            yield cite(manifest, "/metadata/name", says="the policy")
+
+
+def _fixes(case: Case, group: Grouped[AdmissionDenied], ref: Ref) -> Iterator[Fix]:
+    failure = group.failure
+    field = failure.pointer or "what it names"
+    again = sync(case)
+    if failure.engine is PolicyEngine.POD_SECURITY:
+        namespace = ref.namespace or case.destination_namespace
+        yield Fix.run(
+            f"# set the securityContext fields that the message lists, on {ref}, and commit",
+            again,
+            title="Give the Pods the securityContext that the message lists",
+        )
+        yield Fix.run(
+            kubectl(
+                "label", "namespace", namespace, "pod-security.kubernetes.io/enforce=baseline", "--overwrite"
+            ),
+            again,
+            title="Or lower the namespace's Pod Security level",
+            risk="every Pod of the namespace may then do more; ask whoever owns it",
+        )
+        return
+    look = LOOK.get(failure.engine)
+    name = failure.policy or failure.webhook
+    yield Fix.run(
+        *((kubectl(*look) + (f"   # {name}" if name else ""),) if look else ()),
+        on_object("get", ref, "-o", "yaml") + "   # what is live, if anything",
+        again,
+        title=f"Change {field} in Git so that the policy is met, then sync",
+    )

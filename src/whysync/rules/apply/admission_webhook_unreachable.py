@@ -1,0 +1,126 @@
+"""An admission webhook does not answer, so the API server refuses every object that it must ask about.
+
+## What happens
+A webhook with `failurePolicy: Fail` stands in front of the API server. When its Service has no
+ready Pod, its certificate is bad, or it is too slow, everything that matches its rules is refused:
+often in many Applications at once, and often for the very Pods that would bring the webhook back.
+
+## How whysync knows
+`failed calling webhook` with the webhook's name and the address that was called; and it looks at
+the Service, its Pods and the webhook's configuration where they are at hand.
+
+## Fix
+Get the webhook's Pods running, then sync again. If the webhook blocks its own Pods, or its operator
+is gone for good, its configuration can be deleted: then nothing is checked or mutated any more.
+
+## When it is something else
+A webhook that answered with a refusal is admission-denied.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import dig, fields, items, text
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import kubectl, on_object, sync
+from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.unreachable import why_unreachable
+from whysync.semantics.messages import Network, WebhookDown
+
+CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+
+@rule(cause="webhook-down", since="0.1")
+def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
+    for group in grouped(
+        case, WebhookDown, by=lambda f: (f.namespace, f.service, "" if f.service else f.webhook)
+    ):
+        failure = group.failure
+        service = case.live_named("Service", failure.namespace, failure.service) if failure.service else None
+        place = _configured(case, failure.webhook)
+        yield Finding(
+            about=_about(case, failure, place),
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=_verdict(group),
+            root=failure.detail or None,
+            evidence=(
+                *group.cited(says="the API server could not ask the webhook"),
+                *_looked(case, service, place),
+            ),
+            fixes=tuple(_fixes(case, failure, place)),
+        )
+
+
+def _verdict(group: Grouped[WebhookDown]) -> str:
+    failure = group.failure
+    at = f" (Service {failure.namespace}/{failure.service})" if failure.service else ""
+    count = len(group.resources)
+    refused = f", which blocks {count} resources" if count > 1 else ""
+    name = failure.webhook or failure.url
+    return f"admission webhook {name}{at} is down: {why_unreachable(failure.reason)}{refused}"
+
+
+def _about(case: Case, failure: WebhookDown, place: tuple[Manifest, int] | None) -> Ref:
+    if failure.service:
+        return Ref(version="v1", kind="Service", namespace=failure.namespace, name=failure.service)
+    return place[0].ref if place else case.application.ref
+
+
+def _configured(case: Case, webhook: str) -> tuple[Manifest, int] | None:
+    """The configuration that names this webhook, and where in it."""
+    for manifest in case.world.snapshot.live:
+        if manifest.ref.kind in CONFIGURATIONS:
+            for index, entry in enumerate(items(manifest.body.get("webhooks"))):
+                if text(fields(entry).get("name")) == webhook:
+                    return manifest, index
+    return None
+
+
+def _looked(case: Case, service: Manifest | None, place: tuple[Manifest, int] | None) -> Iterator[Evidence]:
+    if place is not None:
+        manifest, index = place
+        yield cite(manifest, f"/webhooks/{index}/failurePolicy", says="Fail: no answer means no")
+    if service is None:
+        return
+    yield cite(service, "/spec/selector", says="the Pods that should answer")
+    for pod in _pods_behind(case, service):
+        yield cite(pod, "/status/phase", says="a Pod behind the Service")
+
+
+def _pods_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
+    selector = fields(service.spec.get("selector"))
+    pods = (live for live in case.world.snapshot.live if live.ref.kind == "Pod" and selector)
+    for pod in pods:
+        chosen = all(dig(pod.labels, key) == value for key, value in selector.items())
+        if chosen and pod.ref.namespace == service.ref.namespace:
+            yield pod
+
+
+def _fixes(case: Case, failure: WebhookDown, place: tuple[Manifest, int] | None) -> Iterator[Fix]:
+    again = sync(case)
+    if failure.reason in (Network.X509, Network.TLS):
+        title = "Renew the webhook's certificate and the caBundle in its configuration, then sync"
+    elif failure.reason is Network.BAD_RESPONSE:
+        title = "Mend the webhook: it answers, but not what the API server can read; then sync"
+    else:
+        title = "Get the webhook's Pods running, then sync"
+    look = (
+        kubectl("get", "pods,endpointslices", namespace=failure.namespace)
+        if failure.namespace
+        else kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS))
+    )
+    events = (kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=failure.namespace),)
+    yield Fix.run(look, *(events if failure.namespace else ()), again, title=title)
+    if place is not None:
+        remove = on_object("delete", place[0].ref)
+    else:
+        remove = kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS)) + "   # find it, delete it"
+    yield Fix.run(
+        remove,
+        again,
+        title="Last resort: delete the webhook's configuration, so that it is not asked any more",
+        destroys=("its checks and mutations, for the whole cluster, until its operator brings them back",),
+    )

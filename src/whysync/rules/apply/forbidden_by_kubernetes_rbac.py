@@ -1,0 +1,160 @@
+"""Kubernetes does not let Argo CD's account do it.
+
+## What happens
+Argo CD acts with a service account of the destination cluster (its own, the one of the cluster
+secret, or one that the project impersonates). That account lacks a permission, so the object cannot
+be read, listed or applied. If it cannot list a kind, every Application of that cluster suffers.
+
+## How whysync knows
+`is forbidden: User … cannot <verb> resource …` from the API server.
+
+## Fix
+The smallest Role (or ClusterRole) with its binding that lets exactly this through.
+
+## When it is something else
+`permission denied: applications, sync, …` is Argo CD's own RBAC (argocd-rbac). `exceeded quota` and
+admission policies also say forbidden: they are quota and admission-denied.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.commands import kubectl
+from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.semantics.messages import Forbidden
+
+READING = ("get", "list", "watch")
+NAME = "argocd-needs"
+
+
+@rule(cause="k8s-rbac", since="0.1")
+def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
+    for group in grouped(
+        case, Forbidden, by=lambda f: (f.user, "" if f.cluster_scope else f.namespace, f.escalation)
+    ):
+        failure = group.failure
+        where = f"in namespace {failure.namespace}" if failure.namespace else "in the whole cluster"
+        yield Finding(
+            about=_about(case, failure),
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"Kubernetes does not let {_user(failure)} {_deeds(group)} {where}",
+            root=failure.detail or None,
+            evidence=group.cited(says="the API server refuses it"),
+            fixes=tuple(_fixes(group)),
+        )
+
+
+def _user(failure: Forbidden) -> str:
+    account = _account(failure.user)
+    return f"ServiceAccount {account[0]}/{account[1]}" if account else failure.user or "Argo CD's account"
+
+
+def _account(user: str) -> tuple[str, str] | None:
+    parts = user.split(":")
+    return (parts[2], parts[3]) if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4 else None
+
+
+def _about(case: Case, failure: Forbidden) -> Ref:
+    account = _account(failure.user)
+    if account is None:
+        return case.application.ref
+    return Ref(version="v1", kind="ServiceAccount", namespace=account[0], name=account[1])
+
+
+def _deeds(group: Grouped[Forbidden]) -> str:
+    if group.failure.escalation:
+        return "grant permissions that it does not hold itself"
+    deeds = dict.fromkeys(f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb)
+    return ", ".join(list(deeds)[:4]) or "do this"
+
+
+def _resource(failure: Forbidden) -> str:
+    return f"{failure.resource}.{failure.group}" if failure.group else failure.resource
+
+
+def _fixes(group: Grouped[Forbidden]) -> Iterator[Fix]:
+    failure = group.failure
+    if failure.escalation:
+        yield Fix.run(
+            "# give Argo CD's account the permissions that the Role grants (see the message), or:",
+            kubectl("create", "clusterrole", NAME, "--verb=bind,escalate", "--resource=clusterroles,roles"),
+            *_bind(failure),
+            title="Let Argo CD's account grant what it does not hold, or hold it",
+            risk="with bind and escalate it can give itself any permission",
+        )
+        return
+    if not failure.resource or not failure.verb:
+        yield Fix.run(
+            kubectl("auth", "can-i", "--list", f"--as={failure.user or 'USER'}"),
+            title="See what the account may do, and give it what the message names",
+        )
+        return
+    yield Fix.new(
+        {"apiVersion": "v1", "kind": "List", "items": [_role(group), _binding(failure)]},
+        title=f"Allow exactly this to {_user(failure)}",
+        risk="it is for the destination cluster; apply it with an account that may grant permissions",
+    )
+    words = ["auth", "can-i", failure.verb, _resource(failure), f"--as={failure.user}"]
+    yield Fix.run(
+        kubectl(*words, namespace=failure.namespace), title="Check it: this must say yes afterwards"
+    )
+
+
+def _is_wide(failure: Forbidden) -> bool:
+    return failure.cluster_scope or not failure.namespace
+
+
+def _meta(failure: Forbidden) -> Object:
+    return {"name": NAME} if _is_wide(failure) else {"name": NAME, "namespace": failure.namespace}
+
+
+def _role(group: Grouped[Forbidden]) -> Object:
+    """One rule per resource; who lists must also get and watch, as Argo CD's cache does all three."""
+    verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for report in group.reports:
+        failure = report.failure
+        wanted = READING if failure.verb in ("list", "watch") else (failure.verb,)
+        verbs[failure.group, failure.resource] += [verb for verb in wanted if verb]
+    rules: list[Json] = [
+        {"apiGroups": [api_group], "resources": [resource], "verbs": list(dict.fromkeys(wanted))}
+        for (api_group, resource), wanted in verbs.items()
+        if resource
+    ]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole" if _is_wide(group.failure) else "Role",
+        "metadata": _meta(group.failure),
+        "rules": rules,
+    }
+
+
+def _binding(failure: Forbidden) -> Object:
+    account = _account(failure.user)
+    subject: Object = (
+        {"kind": "ServiceAccount", "namespace": account[0], "name": account[1]}
+        if account
+        else {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": failure.user or "USER"}
+    )
+    wide = _is_wide(failure)
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding" if wide else "RoleBinding",
+        "metadata": _meta(failure),
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole" if wide else "Role",
+            "name": NAME,
+        },
+        "subjects": [subject],
+    }
+
+
+def _bind(failure: Forbidden) -> Iterator[str]:
+    account = _account(failure.user)
+    who = f"--serviceaccount={account[0]}:{account[1]}" if account else f"--user={failure.user or 'USER'}"
+    yield kubectl("create", "clusterrolebinding", NAME, f"--clusterrole={NAME}", who)

@@ -1,0 +1,162 @@
+"""A hook of the sync failed.
+
+## What happens
+A hook (mostly a Job: a migration, a smoke test) ended with an error. A failed PreSync hook stops
+the sync before anything else is applied; a failed PostSync hook leaves everything applied and the
+operation Failed. Auto-sync does not try the same commit again.
+
+## How whysync knows
+The operation's result for the hook says Failed. From there it goes down: the Job's condition, its
+Pods, the exit code of the container, and the line of its log that names the reason.
+
+## Fix
+Mend what the log names, then sync again. A Job whose delete policy keeps it must be deleted first:
+the next sync would find the failed run, and count it as failed at once.
+
+## When it is something else
+A hook that could not even be created has an error of the API server as its message. One that never
+ends is hook-stuck.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.application import ResourceResult
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import fields, items, text
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
+from whysync.diagnosis.commands import kubectl, on_object, sync
+from whysync.diagnosis.log_words import root_in_words
+from whysync.diagnosis.placement import DeletePolicy, delete_policies
+from whysync.diagnosis.pods import LastWord, last_word, logs_below
+from whysync.diagnosis.spoken import FAILED_PHASES
+
+POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
+DEADLINE = "/spec/activeDeadlineSeconds"
+
+
+@rule(cause="hook-failed", since="0.1")
+def hook_failed(case: Case) -> Iterator[Finding]:
+    for index, result in enumerate(case.results):
+        if not result.hook_type or result.hook_phase not in FAILED_PHASES or result.status == "SyncFailed":
+            continue
+        ref = result.ref
+        word = last_word(logs_below(case, ref))
+        symptom = f"result:{result.key}"
+        yield Finding(
+            about=ref,
+            explains=(symptom,),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{result.hook_type} hook {ref} failed: {_why(case, result, word)}",
+            root=root_in_words(word.failure) if word else None,
+            evidence=tuple(_evidence(case, index, result, word)),
+            fixes=tuple(_fixes(case, ref, word)),
+        )
+        yield from _unguarded(case, ref, symptom)
+
+
+def _why(case: Case, result: ResourceResult, word: LastWord | None) -> str:
+    if word is not None:
+        return root_in_words(word.failure)
+    for story in case.pods_of(result.ref):
+        for container in story.failing:
+            reason = f" ({container.exit_reason})" if container.exit_reason not in ("", "Error") else ""
+            if container.exit_code is not None:
+                return f"container {container.name} exited with code {container.exit_code}{reason}"
+            return f"container {container.name}: {container.waiting}"
+    return result.message or "its log would tell why"
+
+
+def _evidence(case: Case, index: int, result: ResourceResult, word: LastWord | None) -> Iterator[Evidence]:
+    base = f"/status/operationState/syncResult/resources/{index}"
+    yield cite(case.application, f"{base}/hookPhase", says="how the hook ended")
+    if result.message:
+        yield cite(case.application, f"{base}/message", says="what Argo CD says of it")
+    job = case.live_of(result.key)
+    if job is not None:
+        for number, condition in enumerate(items(job.status.get("conditions"))):
+            if text(fields(condition).get("type")) in ("Failed", "FailureTarget"):
+                yield cite(job, f"/status/conditions/{number}", says="why Kubernetes gave it up")
+    for story in case.pods_of(result.ref):
+        for container in story.failing:
+            state = "state" if story.pod.at(f"{container.pointer}/state/terminated") else "lastState"
+            ended = container.exit_code is not None
+            pointer = f"{container.pointer}/{state}/terminated" if ended else f"{container.pointer}/state"
+            yield cite(story.pod, pointer, says=f"how container {container.name} ended")
+    if word is not None:
+        yield cite_line(word.log, word.failure.line, says="the line that names the reason")
+
+
+def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
+    hook = case.live_of(ref.key) or case.desired_of(ref.key)
+    kept = hook is not None and DeletePolicy.BEFORE_HOOK_CREATION not in delete_policies(hook)
+    logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
+    save = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
+    mend = "Mend what the log names" if word is not None else "Read the log, mend what it names"
+    if kept:
+        yield Fix.run(
+            f"{save} > {ref.name}.log",
+            on_object("delete", ref),
+            sync(case),
+            title=f"{mend}, delete the failed {ref.kind} (its delete policy keeps it), then sync",
+            risk="the failed run goes with its Pods: the first command keeps its log",
+        )
+        return
+    if hook is None:
+        yield Fix.run(
+            f"{save} > {ref.name}.log",
+            on_object("delete", ref, "--ignore-not-found"),
+            sync(case),
+            title=f"{mend}, delete the failed {ref.kind} if it is still there, then sync",
+            risk="the failed run goes with its Pods: the first command keeps its log",
+        )
+        return
+    yield Fix.run(
+        *(() if word is not None else (save,)),
+        sync(case),
+        title=f"{mend}, then sync: Argo CD deletes the failed run first",
+    )
+
+
+def _unguarded(case: Case, ref: Ref, symptom: str) -> Iterator[Finding]:
+    """What would have made the next run safer; not the cause of this one."""
+    job = case.desired_of(ref.key)
+    if job is None or ref.kind != "Job":
+        return
+    kept = DeletePolicy.BEFORE_HOOK_CREATION not in delete_policies(job)
+    endless = not isinstance(job.at(DEADLINE), int)
+    if not (kept or endless):
+        return
+    wishes = [*(["is kept after it failed"] if kept else []), *(["may run for ever"] if endless else [])]
+    yield Finding(
+        about=ref,
+        field=POLICY if kept else DEADLINE,
+        explains=(symptom,),
+        because=(symptom,),
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        verdict=f"{ref} {' and '.join(wishes)}: the next failure can block or hang the sync",
+        evidence=tuple(
+            cite(job, pointer, says=says)
+            for wanted, pointer, says in (
+                (kept, POLICY, "no BeforeHookCreation: an old run stays in the way"),
+                (endless, DEADLINE, "no deadline: Argo CD waits as long as it runs"),
+            )
+            if wanted
+        ),
+        fixes=(
+            Fix.change(
+                ref,
+                *((Set(pointer=POLICY, value=_with_before_creation(job)),) if kept else ()),
+                *((Set(pointer=DEADLINE, value=600),) if endless else ()),
+                title="Prevent it: give the hook a delete policy and a deadline",
+                risk="choose a deadline that is longer than its slowest good run",
+            ),
+        ),
+    )
+
+
+def _with_before_creation(job: Manifest) -> str:
+    known = job.at(POLICY)
+    return f"{known},BeforeHookCreation" if isinstance(known, str) and known else "BeforeHookCreation"

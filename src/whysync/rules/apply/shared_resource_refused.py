@@ -1,0 +1,59 @@
+"""Another Application owns the object, and `FailOnSharedResource=true` makes that an error.
+
+## What happens
+Two Applications declare the same object. With the sync option `FailOnSharedResource=true` Argo CD
+refuses the sync instead of taking the object over. With auto-sync it tries again and fails again.
+
+## How whysync knows
+`Shared resource found` in the operation, with the names of both Applications.
+
+## Fix
+Decide who owns the object, and take it out of the other Application's source. Do not just drop the
+option: then the two take the object from each other at every sync.
+
+## When it is something else
+Without the option the same situation is only a warning (shared-resource).
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import on_object, sync
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.resources import named_ref
+from whysync.semantics.messages import SharedResource
+
+
+@rule(cause="shared-resource-fail", since="0.1")
+def shared_resource_refused(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, SharedResource, by=lambda f: (f.resource, f.refused)):
+        failure = group.failure
+        if not failure.refused:
+            continue
+        ref = named_ref(case, failure.resource, group.ref)
+        others = [app for app in failure.apps if app.rpartition("/")[2] != case.app.name]
+        owner = " and ".join(others) or "another Application"
+        yield Finding(
+            about=ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{ref} also belongs to {owner}, and FailOnSharedResource=true refuses the sync",
+            evidence=(*group.cited(says="both Applications declare it"), *_mark(case, ref.key)),
+            fixes=(
+                Fix.run(
+                    on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the present owner",
+                    f"# take {ref} out of the source of the Application that should not own it, then",
+                    sync(case),
+                    title=f"Let one of them own it: {case.app.name} or {owner}",
+                    risk="if the one that lets go prunes, the object is deleted, and made anew by the other",
+                ),
+            ),
+        )
+
+
+def _mark(case: Case, key: object) -> Iterator[Evidence]:
+    for manifest in case.world.snapshot.live:
+        if manifest.key == key:
+            pointer = "/metadata/annotations/argocd.argoproj.io~1tracking-id"
+            yield cite(manifest, pointer, says="the Application that applied it last")

@@ -1,0 +1,128 @@
+"""Helm cannot render the chart with these values.
+
+## What happens
+`helm template` stops with an error, so there are no manifests and nothing to compare. The sync
+status is Unknown; what runs in the cluster goes on running. Typical: a value that a template needs
+is not set in any values file, a values file is missing, or a new chart version wants other values.
+
+## How whysync knows
+Helm's own words in the condition: the template with line and column, the value path that is nil,
+the message of a `required` or `fail`, the schema that the values do not meet, the values file that
+is absent.
+
+## Fix
+Set the value in the values file that Git holds for this environment, or take the chart version
+back. The command shown renders the same chart on your machine and stops at the same line.
+
+## When it is something else
+A chart that cannot be downloaded, or a dependency that is missing, is helm-dependency. Output that
+Helm rendered but that is no YAML is invalid-yaml.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.contracts.application import Source
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import hard_refresh
+from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.grouped import grouped
+from whysync.semantics.messages import HelmRender
+
+
+@rule(cause="helm-render", since="0.1")
+def helm_template_failed(case: Case) -> Iterator[Finding]:
+    for group in grouped(
+        case, HelmRender, by=lambda f: (f.template, f.line, f.value_path, f.values_file, f.detail)
+    ):
+        failure = group.failure
+        source = failing_source(case, group.message)
+        yield Finding(
+            about=case.application.ref,
+            field=source_pointer(case, source) if source else None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=_verdict(failure),
+            root=failure.detail or None,
+            evidence=(*group.cited(says="Helm's own words"), *_values(case, source)),
+            fixes=tuple(_fixes(case, failure, source)),
+        )
+
+
+def place_of(failure: HelmRender) -> str:
+    """`templates/deployment.yaml:17`, as far as Helm tells."""
+    if not failure.template:
+        return f"chart {failure.chart}" if failure.chart else "the chart"
+    return failure.template if failure.line is None else f"{failure.template}:{failure.line}"
+
+
+def _verdict(failure: HelmRender) -> str:
+    if failure.values_file:
+        return f"Helm cannot render {place_of(failure)}: the values file {failure.values_file} is not there"
+    if failure.value_path and failure.function == "required":
+        return f"Helm cannot render {place_of(failure)}: {failure.value_path} is required and not set"
+    if failure.value_path:
+        return f"Helm cannot render {place_of(failure)}: {failure.value_path} has no usable value"
+    return f"Helm cannot render {place_of(failure)}" + (f": {failure.detail}" if failure.detail else "")
+
+
+def _values(case: Case, source: Source | None) -> Iterator[Evidence]:
+    """What the Application hands to Helm: the places where the value should have been set."""
+    if source is None:
+        return
+    helm = source_pointer(case, source) + "/helm"
+    for name, says in (
+        ("valueFiles", "the values files that are used"),
+        ("parameters", "parameters that the Application sets"),
+        ("valuesObject", "values that the Application sets"),
+        ("values", "values that the Application sets"),
+    ):
+        if case.application.at(f"{helm}/{name}"):
+            yield cite(case.application, f"{helm}/{name}", says=says)
+
+
+def _fixes(case: Case, failure: HelmRender, source: Source | None) -> Iterator[Fix]:
+    files = source.helm.value_files if source and source.helm else ()
+    if failure.values_file:
+        yield Fix.run(
+            f"git ls-files | grep {quote(failure.values_file.rpartition('/')[2])}   # did it move?",
+            hard_refresh(case),
+            title=f"Commit {failure.values_file}, or correct its name in helm.valueFiles of the Application",
+        )
+    elif failure.value_path.startswith(".Values."):
+        name = failure.value_path.removeprefix(".Values.")
+        where = files[-1] if files else "values.yaml"
+        yield Fix.run(
+            f"# in {where}:",
+            *_as_yaml(name),
+            hard_refresh(case),
+            title=f"Set {name} in {where}, commit, then refresh hard",
+        )
+    yield Fix.run(
+        _reproduction(case, source, files),
+        title="See the same error on your machine, mend the chart or its values, commit",
+    )
+
+
+def _as_yaml(path: str) -> Iterator[str]:
+    keys = path.split(".")
+    for depth, key in enumerate(keys):
+        last = depth == len(keys) - 1
+        yield f"#   {'  ' * depth}{key}:{' THE_VALUE' if last else ''}"
+
+
+def _reproduction(case: Case, source: Source | None, files: tuple[str, ...]) -> str:
+    """The same `helm template` as Argo CD runs: values files are found from the chart's folder."""
+    release = quote((source.helm.release_name if source and source.helm else "") or case.app.name)
+    if source and source.chart:
+        version = quote(source.target_revision)
+        chart = f"{quote(source.chart)} --repo {quote(source.repo_url)} --version {version}"
+        words = [f"helm template {release} {chart}"]
+    else:
+        folder = quote(source.path) if source and source.path else "CHART_FOLDER"
+        words = [f"cd {folder} && helm template {release} ."]
+    words += [f"-f {quote(file)}" for file in files]
+    if case.destination_namespace:
+        words.append(f"-n {quote(case.destination_namespace)}")
+    return " ".join([*words, "--debug"])

@@ -1,0 +1,97 @@
+"""The Git host or chart registry rejects Argo CD's credentials.
+
+## What happens
+Argo CD cannot read the source, so it can compare nothing: the sync status is Unknown, and every
+commit since then is unseen. What runs in the cluster goes on running. The usual reasons: a deploy
+key was rotated, a token expired, the account lost its access, or no credential secret matches the
+address.
+
+## How whysync knows
+The refusal itself: a failed SSH handshake, 401 or 403, `authentication required`, `Permission
+denied (publickey)`, an expired registry token.
+
+## Fix
+Put a valid credential into the repository's secret in Argo CD's namespace, then ask for a hard
+refresh: failures are cached, and without it the old answer can stay for an hour.
+
+## When it is something else
+`repository not found` can also mean a renamed repository (repo-unreachable): many hosts hide a
+private repository from the wrong credentials in that way. An unknown host key or certificate is
+tls-trust.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.contracts.application import Source
+from whysync.contracts.manifest import Manifest
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import argocd_namespace, hard_refresh, kubectl
+from whysync.diagnosis.failing_source import failing_source, repository_secret, source_pointer
+from whysync.diagnosis.grouped import grouped
+from whysync.semantics.messages import AuthMethod, RepoAuthFailed
+
+CREDENTIALS = {
+    AuthMethod.SSH: ("SSH key", "--ssh-private-key-path KEYFILE"),
+    AuthMethod.HTTPS: ("user name or token", "--username USER --password TOKEN"),
+    AuthMethod.APP: (
+        "GitHub App key or installation",
+        "--github-app-id ID --github-app-installation-id ID --github-app-private-key-path KEYFILE",
+    ),
+}
+
+
+@rule(cause="repo-auth", since="0.1")
+def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, RepoAuthFailed, by=lambda failure: failure.url):
+        failure = group.failure
+        source = failing_source(case, group.message, url=failure.url)
+        url = failure.url or (source.repo_url if source else "")
+        method = failure.method or _method_of(url)
+        credential, _ = CREDENTIALS.get(method, ("credentials", ""))
+        secret = repository_secret(case, url)
+        yield Finding(
+            about=case.application.ref,
+            field=source_pointer(case, source) + "/repoURL" if source else None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{url or 'the repository'} rejects Argo CD's {credential}, so nothing can be compared",
+            root=failure.detail or None,
+            evidence=(
+                *group.cited(says="the host refuses the login"),
+                *_where(case, source, secret),
+            ),
+            fixes=(_fix(case, url, method, secret),),
+        )
+
+
+def _method_of(url: str) -> AuthMethod:
+    if url.startswith(("git@", "ssh://")):
+        return AuthMethod.SSH
+    return AuthMethod.HTTPS if url.startswith(("https://", "http://")) else AuthMethod.UNTOLD
+
+
+def _where(case: Case, source: Source | None, secret: Manifest | None) -> Iterator[Evidence]:
+    if source is not None:
+        yield cite(case.application, source_pointer(case, source) + "/repoURL", says="the source it asks for")
+    if secret is not None:
+        yield cite(secret, "/metadata/name", says="the secret whose credentials are used for it")
+
+
+def _fix(case: Case, url: str, method: AuthMethod, secret: Manifest | None) -> Fix:
+    namespace = argocd_namespace(case)
+    _, flags = CREDENTIALS.get(method, ("", "--username USER --password TOKEN"))
+    if secret is not None:
+        look = kubectl("describe", "secret", secret.ref.name, namespace=secret.ref.namespace or namespace)
+        title = f"Put a valid credential into Secret {secret.ref.name}, then refresh hard"
+    else:
+        label = "argocd.argoproj.io/secret-type in (repository,repo-creds)"
+        look = kubectl("get", "secret", "-l", label, namespace=namespace)
+        title = "Renew the credential of this repository, then refresh hard"
+    return Fix.run(
+        f"{look}   # which credential is in use",
+        f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",
+        hard_refresh(case),
+        title=title,
+    )
