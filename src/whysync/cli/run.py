@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import logging
 import os
 import shutil
@@ -68,8 +69,15 @@ def _run(arguments: Sequence[str]) -> int:
         format="%(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
+    _let_speak(getattr(options, "output", ""))
     color = not options.no_color and "NO_COLOR" not in os.environ and _wants_color()
     return _VERBS[options.verb](options, _screen(color))
+
+
+def _let_speak(form: str) -> None:
+    """A terminal that knows fewer letters gets `?` for the others; data is UTF-8 wherever it goes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8" if form in ("json", "yaml") else None, errors="replace")
 
 
 def _wants_color() -> bool:

@@ -1,0 +1,136 @@
+"""Real processes: entry points, pipes that close early, logging, completion in a real shell."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync, process, small_environment
+from tests.situations import EXAMPLES, ROOT
+from whysync import __version__
+from whysync.cli import main as entry
+
+DOCS = str(ROOT / "examples/push-not-seen")
+ALL = [word for path in EXAMPLES for word in ("--bundle", str(path))]
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V", "version"])
+def test_version(flag: str) -> None:
+    ran = process(flag)
+    assert (ran.code, ran.out, ran.err) == (0, f"whysync {__version__}\n", "")
+
+
+@pytest.mark.parametrize("name", ["whysync", "kubectl-whysync"])
+def test_it_is_installed_under_both_names(name: str) -> None:
+    (found,) = entry_points(group="console_scripts", name=name)
+    assert found.load() is entry.main
+    script = Path(sys.executable).with_name(name)
+    done = subprocess.run(
+        [script, "list", "--bundle", DOCS, "-o", "name"],
+        capture_output=True,
+        env=small_environment(),
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (1, b"argocd/docs\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"{sys.executable} -m whysync.cli.main explain | head -n 1; exit ${{PIPESTATUS[0]}}"
+    for _ in range(3):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            capture_output=True,
+            cwd=ROOT,
+            env=small_environment(),
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 0
+        assert done.stderr == b""
+
+
+def test_a_closed_reader_is_no_error() -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", "whysync.cli.main", "diagnose", *ALL, "-o", "json", "--exit-zero"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        env=small_environment(),
+    )
+    with started:
+        assert started.stdout is not None
+        started.stdout.close()
+        assert started.stderr is not None
+        assert started.stderr.read() == b""
+    assert started.returncode == 0
+
+
+def test_logging_goes_to_standard_error_only() -> None:
+    quiet = process("diagnose", "--bundle", DOCS)
+    loud = process("diagnose", "--bundle", DOCS, "-vv")
+    assert quiet.err == ""
+    assert loud.out == quiet.out
+
+
+def test_what_the_log_says_is_asked_for(whysync: Whysync, capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    before, root.handlers = root.handlers, []
+    try:
+        whysync("diagnose", "--bundle", DOCS, "-v")
+        logging.getLogger("whysync.test").info("said")
+        logging.getLogger("whysync.test").debug("not said")
+    finally:
+        root.handlers = before
+        root.setLevel(logging.WARNING)
+    assert capsys.readouterr().err == "INFO whysync.test: said\n"
+
+
+def test_ascii_terminals_get_ascii_marks() -> None:
+    ran = process("diagnose", "--bundle", DOCS, environ={"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"})
+    assert ran.code == 1
+    assert ran.out.isascii()
+    assert "UnicodeEncodeError" not in ran.err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_a_script_of_that_shell(whysync: Whysync, tmp_path: Path, shell: str) -> None:
+    script = tmp_path / "completion"
+    script.write_text(whysync("completion", shell).out)
+    assert "--fail-on" in script.read_text() or "fail-on" in script.read_text()
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here to read it")
+    done = subprocess.run([shell, "-n", script], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (["whysync", "dia"], {"diagnose"}),
+        (["whysync", "list", "--sor"], {"--sort"}),
+        (["whysync", "diagnose", "--exit"], {"--exit-zero"}),
+        (["whysync", "explain", "--sor"], set[str]()),
+    ],
+)
+def test_completion_completes(whysync: Whysync, typed: list[str], wanted: set[str]) -> None:
+    words = " ".join(f"'{word}'" for word in typed)
+    script = whysync("completion", "bash").out + (
+        f'COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _whysync; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
+    )
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, timeout=60, text=True)
+    assert set(done.stdout.split()) == wanted
+
+
+def test_every_verb_has_help_and_every_flag_a_word(whysync: Whysync) -> None:
+    for verb in ("diagnose", "list", "get", "explain", "completion"):
+        ran = whysync(verb, "--help")
+        assert ran.code == 0
+        assert ran.out.startswith(f"usage: whysync {verb}")
+        assert "--no-color" in ran.out
