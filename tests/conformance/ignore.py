@@ -10,7 +10,7 @@ from whysync.contracts.decode import decode
 from whysync.contracts.ref import Ref, ref_of
 from whysync.contracts.tree import Json, Object, fields, items, text
 from whysync.semantics import ignore
-from whysync.semantics.ignore.managers import schema_of
+from whysync.semantics.diff.typed import DEDUCED
 from whysync.semantics.settings import (
     ResourceOverride,
     Settings,
@@ -78,7 +78,7 @@ def _both(
 ) -> tuple[Object, Object]:
     normalizer = ignore.Normalizer.build(rules, overrides)
     managers = normalizer.trusted_managers(ref_of(target))
-    live, target = ignore.without_trusted_changes(live, target, managers, schema=schema_of(target))
+    live, target = ignore.without_trusted_changes(live, target, managers, ignore.atom_for(target))
     known = known_type_fields(overrides)
     return (
         ignore.with_known_types(normalizer.normalize(target), known),
@@ -104,8 +104,8 @@ def _managed_fields(record: Object, expect: Object) -> list[str]:
     )
     if not isinstance(target, dict) or not isinstance(live, dict):
         return failures
-    schema = schema_of(target) if record["type"] is not None else None
-    new_live, new_target = ignore.without_trusted_changes(live, target, managers, schema=schema)
+    atom = ignore.atom_for(target) if record["type"] is not None else DEDUCED
+    new_live, new_target = ignore.without_trusted_changes(live, target, managers, atom)
     return [
         *failures,
         *failed_checks(new_target, expect.get("target")),

@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from whysync.contracts.application import IgnoreDifference
 from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import MISSING, Json, Object, copy_object, dig
+from whysync.semantics.diff.typed import DEDUCED
 from whysync.semantics.ignore import (
     BadRule,
     Mismatch,
     MissKind,
     Normalizer,
     application_rules,
+    atom_for,
     explain_miss,
     respectful_target,
     same_rules,
@@ -20,7 +22,6 @@ from whysync.semantics.ignore import (
     with_known_types,
     without_trusted_changes,
 )
-from whysync.semantics.ignore.managers import schema_of
 from whysync.semantics.settings import IgnoreRule, KnownTypeField, ResourceOverride
 
 DEPLOYMENT: Object = {
@@ -125,7 +126,7 @@ def desired(**spec: Json) -> Object:
 
 def test_what_a_trusted_manager_changed_is_taken_out_of_both_sides() -> None:
     git = desired(replicas=1, template={"spec": {"containers": [{"name": "proxy", "image": "z"}]}})
-    live, target = without_trusted_changes(LIVE, git, ("scaler",), schema=schema_of(LIVE))
+    live, target = without_trusted_changes(LIVE, git, ("scaler",), atom_for(LIVE))
     assert dig(live, "spec", "replicas") is MISSING
     assert dig(target, "spec", "replicas") is MISSING
     assert dig(target, "spec", "template", "spec", "containers") == [{"name": "proxy"}]
@@ -142,14 +143,14 @@ def test_what_a_trusted_manager_changed_is_taken_out_of_both_sides() -> None:
     ],
 )
 def test_otherwise_nothing_is_taken_out(git: Object, managers: tuple[str, ...]) -> None:
-    assert trusted_changes(LIVE, git, managers, schema=schema_of(LIVE)) == ()
-    assert without_trusted_changes(LIVE, git, managers, schema=schema_of(LIVE)) == (LIVE, git)
+    assert not trusted_changes(LIVE, git, managers, atom_for(LIVE))
+    assert without_trusted_changes(LIVE, git, managers, atom_for(LIVE)) == (LIVE, git)
 
 
 def test_without_a_schema_lists_are_whole() -> None:
     git = desired(replicas=1, template={"spec": {"containers": [{"name": "proxy", "image": "z"}]}})
-    found = trusted_changes(LIVE, git, ("scaler",))
-    assert [change.names for change in found] == [("f:spec", "f:replicas")]
+    found = trusted_changes(LIVE, git, ("scaler",), DEDUCED)
+    assert list(found.paths()) == [("f:spec", "f:replicas")]
 
 
 def test_managers_of_settings_need_the_exact_key() -> None:

@@ -1,7 +1,7 @@
 """`ignoreDifferences`: which fields may differ, how they are taken out, and why a rule misses."""
 
 from whysync.semantics.ignore.known_types import known_type, with_known_types
-from whysync.semantics.ignore.managers import trusted_changes, without_trusted_changes
+from whysync.semantics.ignore.managers import atom_for, trusted_changes, without_trusted_changes
 from whysync.semantics.ignore.misses import Miss, MissKind, explain_miss
 from whysync.semantics.ignore.normalizer import Applied, BadRule, Normalizer, Removal
 from whysync.semantics.ignore.respect import respectful_target
@@ -17,6 +17,7 @@ __all__ = [
     "Removal",
     "Rule",
     "application_rules",
+    "atom_for",
     "explain_miss",
     "known_type",
     "respectful_target",
