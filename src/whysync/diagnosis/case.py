@@ -168,6 +168,13 @@ class Case:
         automated = self.app.spec.sync_policy.automated
         return self.is_automated and automated is not None and automated.prune
 
+    @property
+    def synced_recently(self) -> bool:
+        """Within the time that Kubernetes itself grants a rollout (600 s): things may still be on their way."""
+        operation = self.operation
+        age = self.age(operation.finished_at or operation.started_at) if operation is not None else None
+        return age is not None and age < timedelta(seconds=600)
+
     def has_sync_option(self, option: str) -> bool:
         return option in self.app.spec.sync_policy.sync_options
 

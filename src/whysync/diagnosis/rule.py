@@ -44,13 +44,17 @@ class Rule:
     since: str
     check: Check
     docs: str
+    # says something only of symptoms that no other rule explains
+    last_resort: bool = False
 
     @property
     def title(self) -> str:
         return self.docs.partition("\n")[0].rstrip(".")
 
 
-def rule(*, cause: str, since: str, needs: Iterable[Fact] = ()) -> Callable[[Check], Rule]:
+def rule(
+    *, cause: str, since: str, needs: Iterable[Fact] = (), last_resort: bool = False
+) -> Callable[[Check], Rule]:
     """Make a function a rule. Its module's docstring is its page, its package is its side."""
 
     def of(check: Check) -> Rule:
@@ -64,6 +68,7 @@ def rule(*, cause: str, since: str, needs: Iterable[Fact] = ()) -> Callable[[Che
             since=since,
             check=check,
             docs=(module.__doc__ if module and module.__doc__ else "").strip(),
+            last_resort=last_resort,
         )
 
     return of

@@ -22,13 +22,17 @@ def diagnose(case: Case, rules: Iterable[Rule]) -> AppReport:
     found: list[Finding] = []
     skipped: list[Skipped] = []
     crashed: list[Crashed] = []
-    for rule in rules:
+    for rule in sorted(rules, key=lambda rule: rule.last_resort):
         unmet = sorted(fact.value for fact in rule.needs if not case.has(fact))
         if unmet:
             skipped.append(Skipped(rule=rule.id, needs=tuple(unmet)))
             continue
         try:
-            found += _signed(rule, rule.check(case))
+            said = _signed(rule, rule.check(case))
+            if rule.last_resort:
+                told = explained_by(found, case.symptoms)
+                said = [finding for finding in said if not told.issuperset(finding.explains)]
+            found += said
         except Exception as problem:  # one rule must not silence the others
             log.debug("rule %s crashed on %s", rule.id, case.app.name, exc_info=True)
             crashed.append(Crashed(rule=rule.id, error=f"{type(problem).__name__}: {problem}"))

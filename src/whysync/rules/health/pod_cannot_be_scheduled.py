@@ -1,0 +1,81 @@
+"""No node takes the Pod.
+
+## What happens
+The scheduler finds no node for the Pod: too little CPU or memory left, a taint that it does not tolerate, a
+selector or affinity that no node meets, a volume in another zone. The Pod stays Pending, the workload
+Progressing, later Degraded.
+
+## How whysync knows
+The Pod's `PodScheduled` condition or the scheduler's event says which reason rules out how many nodes.
+
+## Fix
+Ask for less, add nodes, tolerate the taint, or correct the selector: the reason that rules out most nodes
+comes first.
+
+## When it is something else
+A claim that is not bound yet keeps a Pod from being scheduled: then the claim is the cause.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import fields, items, text
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.semantics.messages import Unschedulable
+
+
+@rule(cause="unschedulable", since="0.1")
+def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
+            continue
+        for story in case.pods_of(symptom.ref):
+            found = _condition(story.pod)
+            if found is None:
+                continue
+            evidence, message = found
+            told.add(symptom.id)
+            yield Finding(
+                about=symptom.ref,
+                explains=(symptom.id,),
+                severity=Severity.CRITICAL,
+                confidence=Confidence.HIGH,
+                verdict=f"no node takes {story.pod.ref}: {message}",
+                root=message,
+                evidence=(evidence,),
+                fixes=(_look(story.pod.ref.namespace, story.pod.ref.name),),
+            )
+            break
+    for report in case.failures(Unschedulable):
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        if any(f"unhealthy:{row.key}" in told for row in case.app.status.resources):
+            continue
+        yield Finding(
+            about=report.ref,
+            explains=report.symptoms,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"no node takes {report.ref}: {report.failure.text.strip()}",
+            root=report.failure.text.strip(),
+            evidence=(report.cite(says="the scheduler says so"),),
+            fixes=(_look(report.ref.namespace, report.ref.name),),
+        )
+
+
+def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
+    for index, raw in enumerate(items(pod.status.get("conditions"))):
+        condition = fields(raw)
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            message = text(condition.get("message")) or "the scheduler gives no reason"
+            return cite(pod, f"/status/conditions/{index}", says="the scheduler says so"), message
+    return None
+
+
+def _look(namespace: str, name: str) -> Fix:
+    return Fix.run(
+        f"kubectl -n {namespace or 'default'} describe pod {name}",
+        "kubectl describe nodes | grep -A6 'Allocated resources'",
+        title="Ask for less, add nodes, or mend the taint, selector or affinity that the scheduler names",
+    )

@@ -1,0 +1,59 @@
+"""A resource is Degraded, and nothing at hand says more than its own message.
+
+## What happens
+Argo CD judges the resource Degraded or stuck. The objects below it (Pods, events, logs) that would tell
+the reason are not at hand, or tell nothing.
+
+## How whysync knows
+The resource's own health message or condition; no other rule explains it.
+
+## Fix
+Look one level below: describe the object, then its Pods and their logs. Give them to whysync to have the
+answer next time.
+
+## When it is something else
+With Pods, events or logs at hand, a more exact cause is named instead of this one.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.application import ResourceRow
+from whysync.contracts.tree import fields, items, text
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.rows import row_evidence
+from whysync.diagnosis.symptoms import health_of_row
+
+
+@rule(cause="degraded-workload", since="0.1", last_resort=True)
+def workload_degraded(case: Case) -> Iterator[Finding]:
+    for row in case.app.status.resources:
+        code, message = health_of_row(case, row)
+        symptom = f"unhealthy:{row.key}"
+        if code != "Degraded" or symptom not in case.symptom_ids:
+            continue
+        told = tuple(_conditions(case, row))
+        reason = message or next((str(e.value) for e in told), "")
+        yield Finding(
+            about=row.ref,
+            explains=(symptom,),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.LOW,
+            verdict=f"{row.ref} is Degraded"
+            + (f": {reason}" if reason else ", and nothing at hand says why"),
+            evidence=(row_evidence(case, row, says="Argo CD calls it Degraded"), *told),
+            fixes=(
+                Fix.run(
+                    f"kubectl -n {row.namespace or 'default'} describe {row.kind.lower()} {row.name}",
+                    f"kubectl -n {row.namespace or 'default'} get events --sort-by .lastTimestamp",
+                    title="Look one level below: its Pods, events and logs",
+                ),
+            ),
+        )
+
+
+def _conditions(case: Case, row: ResourceRow) -> Iterator[Evidence]:
+    live = case.live_of(row.key)
+    for index, raw in enumerate(items(live.status.get("conditions")) if live is not None else ()):
+        condition = fields(raw)
+        if text(condition.get("status")) == "False" and live is not None:
+            yield cite(live, f"/status/conditions/{index}", says="a condition that does not hold")
