@@ -314,6 +314,17 @@ SCHEMA: list[Row] = [
 
 ADMISSION: list[Row] = [
     (
+        'admission webhook "validate.kyverno.svc-fail" denied the request: policy '
+        "Deployment/shop/web for resource violation: "
+        "no-latest: image-tag: 'validation error: a tag is required'",
+        AdmissionDenied,
+        {
+            "policy": "no-latest",
+            "rule": "image-tag",
+            "resource": Named(kind="Deployment", namespace="shop", name="web"),
+        },
+    ),
+    (
         FAILED + 'admission webhook "validate.kyverno.svc-fail" denied the request: \n\nresource '
         "Deployment/shop/web was blocked "
         "due to the following policies \n\nrequire-limits:\n  check-limits: 'validation error: "
@@ -408,6 +419,17 @@ def test_several_field_errors_are_several_failures() -> None:
     assert isinstance(secret, SchemaInvalid)
     assert (host.pointer, host.problem, host.value) == ("/spec/rules/0/host", SchemaProblem.NAME, "A, B")
     assert (secret.pointer, secret.problem) == ("/spec/tls/0/secretName", SchemaProblem.REQUIRED)
+
+
+def test_every_complaint_of_client_side_validation_counts() -> None:
+    text = (
+        'error validating data: [ValidationError(Deployment.spec): unknown field "a" in '
+        "io.k8s.api.apps.v1.DeploymentSpec, "
+        'ValidationError(Deployment.spec): missing required field "selector" in '
+        "io.k8s.api.apps.v1.DeploymentSpec]"
+    )
+    fields = [failure.field for failure in understand(text).every(SchemaInvalid)]
+    assert fields == ["spec.a", "spec.selector"]
 
 
 def test_an_immutable_field_leads_over_what_it_entails() -> None:

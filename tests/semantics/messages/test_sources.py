@@ -23,6 +23,7 @@ from whysync.semantics.messages import (
     Peer,
     PluginFailed,
     RepoAuthFailed,
+    RepoCopyBroken,
     RepoServerDown,
     RepoUnreachable,
     RevisionNotFound,
@@ -468,6 +469,42 @@ OTHER_TOOLS: list[Row] = [
 ]
 
 ARGOCD_PARTS: list[Row] = [
+    (UNKNOWN + "`helm template . --name-template x` failed signal: killed", RepoServerDown, {}),
+    (
+        UNKNOWN + "error pulling OCI chart: failed to pull OCI chart: `helm pull oci://ghcr.io/x/y "
+        "--version 1.2.3` "
+        "failed exit status 1: Error: ghcr.io/x/y:1.2.3: not found",
+        RevisionNotFound,
+        {"chart": "ghcr.io/x/y", "revision": "1.2.3"},
+    ),
+    (
+        UNKNOWN + "`helm pull --repo https://charts.example.com shop` failed exit status 1: Error: "
+        "looks like "
+        '"https://charts.example.com" is not a valid chart repository or cannot be reached: failed to fetch '
+        "https://charts.example.com/index.yaml : 404 Not Found",
+        RepoUnreachable,
+        {"host": "charts.example.com", "reason": Network.NOT_FOUND},
+    ),
+    (
+        FETCH + "`git fetch origin` failed exit status 1: error: cannot lock ref "
+        "'refs/remotes/origin/x': Unable to "
+        "create '/tmp/x.lock': File exists.",
+        RepoCopyBroken,
+        {},
+    ),
+    (
+        UNKNOWN + 'failed to list refs: Get "https://git.corp/x/info/refs": proxyconnect tcp: dial '
+        "tcp 10.0.0.1:3128: "
+        "connect: connection refused",
+        RepoUnreachable,
+        {"reason": Network.PROXY},
+    ),
+    (
+        KUSTOMIZE + 'Error: json: unknown field "images"',
+        KustomizeBuild,
+        {"path": "<path to cached source>/overlays/prod"},
+    ),
+    (UNKNOWN + "lstat /tmp/helm8/test: no such file or directory", PathNotFound, {"path": "/tmp/helm8/test"}),
     (
         UNKNOWN + "`helm dependency build` failed timeout after 1m30s",
         GenerationTimeout,

@@ -67,14 +67,21 @@ ROWS: list[Row] = [
     (
         "back-off 5m0s restarting failed container=app pod=web-5f9_shop(3f)",
         CrashLoop,
-        {"container": "app", "pod": "web-5f9_shop"},
+        {"container": "app", "pod": "web-5f9", "namespace": "shop"},
     ),
     (
         "Back-off restarting failed container app in pod web-5f9_shop(3f)",
         CrashLoop,
-        {"container": "app", "pod": "web-5f9_shop"},
+        {"container": "app", "pod": "web-5f9", "namespace": "shop"},
     ),
     ("OOMKilled", OomKilled, {}),
+    ("CreateContainerConfigError", ContainerConfigInvalid, {}),
+    ("Deployment does not have minimum availability.", RolloutUnfinished, {}),
+    (
+        'Referenced "ClusterIssuer" not found: clusterissuer.cert-manager.io "le" not found',
+        DependencyMissing,
+        {"kind": "ClusterIssuer", "name": "le"},
+    ),
     (
         'container "app" failed with exit code 2',
         ContainerExited,

@@ -28,6 +28,7 @@ class ImagePull(Failure, frozen=True, kw_only=True):
 class CrashLoop(Failure, frozen=True, kw_only=True):
     container: str = ""
     pod: str = ""
+    namespace: str = ""
 
 
 class ContainerExited(Failure, frozen=True, kw_only=True):

@@ -67,8 +67,8 @@ def conversion_failed(match: re.Match[str], context: Context) -> Failure:
 def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
     webhook, reason = said(match, "webhook"), said(match, "reason")
     kyverno = compiled(
-        rf"(?:was blocked )?due to the following policies\s+(?P<policy>{_POLICY}):\s+"
-        rf"(?P<rule>{_POLICY}):\s?(?P<why>.*)"
+        r"(?:due to the following policies\s+|for resource violations?:?\s+)"
+        rf"(?P<policy>{_POLICY}):\s+(?P<rule>{_POLICY}):\s?(?P<why>.*)"
     ).search(reason)
     if kyverno or "kyverno" in webhook:
         return _kyverno(kyverno, webhook, reason, context)
@@ -92,9 +92,9 @@ def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
 
 def _kyverno(match: re.Match[str] | None, webhook: str, reason: str, context: Context) -> Failure:
     resource, pointer = NOTHING, ""
-    if named := compiled(r"resource (\w{1,63})/(?:([\w.-]{0,63})/)?([\w.:-]{1,253}) was blocked").search(
-        reason
-    ):
+    if named := compiled(
+        r"(?:resource|policy) (\w{1,63})/(?:([\w.-]{0,63})/)?([\w.:-]{1,253}) (?:was blocked|for resource violation)"
+    ).search(reason):
         resource = Named(kind=named[1], namespace=named[2] or "", name=named[3])
     why = match["why"].strip().strip("'") if match else reason
     if path := compiled(r"failed at path (/[^\s']{1,300})").search(why):

@@ -85,8 +85,8 @@ def limit_range(match: re.Match[str], context: Context) -> Failure:
         bound=said(match, "bound"),
         amount=said(match, "amount"),
         per=said(match, "per"),
-        limit=said(match, "limit"),
-        got=said(match, "got"),
+        limit=said(match, "limit").rstrip("."),
+        got=said(match, "got").rstrip("."),
         resource=forbidden_object(context.text),
     )
 

@@ -252,7 +252,9 @@ TABLE: tuple[Pattern, ...] = (
         by_app,
     ),
     Pattern("Google Cloud Source", r"credentials for Google Cloud Source repositories are invalid", by_app),
-    Pattern("authentication required", r"authentication required(?:: Repository not found\.?)?", auth_failed),
+    Pattern(
+        "uthentication required", r"[Aa]uthentication required(?:: Repository not found\.?)?", auth_failed
+    ),
     Pattern("authorization failed", r"authorization failed", auth_failed),
     Pattern("authorization token has expired", r"authorization token has expired.*", by_https),
     Pattern(
@@ -326,10 +328,16 @@ TABLE: tuple[Pattern, ...] = (
         r"You may not have access to this repository.*",
         repository_absent,
     ),
+    Pattern("API rate limit exceeded", r"API rate limit exceeded.*", unreachable),
     Pattern("unknown error: remote", r"unknown error: remote: .*", unreachable),
     Pattern(
         ".lock",
         r"(?:cannot lock ref .{1,300}|Unable to create '[^']{1,300}\.lock'.*)",
+        fill(RepoCopyBroken, whole="detail"),
+    ),
+    Pattern(
+        "overwritten by checkout",
+        r"Your local changes to the following files would be overwritten by checkout",
         fill(RepoCopyBroken, whole="detail"),
     ),
     Pattern(

@@ -328,6 +328,7 @@ TABLE: tuple[Pattern, ...] = (
         r"could not retrieve list of tags for repository (?P<repo>\S{1,300}): .*",
         dependency,
     ),
+    Pattern('failed to download "', r"failed to download \"(?P<repo>[^\"]{1,300})\".*", chart_repository),
     Pattern("directory charts/", r"directory (?P<repo>charts/\S{1,300}) not found", dependency),
     Pattern("helm chart version '", r"helm chart version '\d+' is not supported", invalid_chart),
     Pattern("Chart.yaml file is missing", r"Chart\.yaml file is missing", invalid_chart),

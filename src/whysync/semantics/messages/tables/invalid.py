@@ -30,7 +30,7 @@ _TYPES = (
     r"Required value|Invalid value|Unsupported value|Forbidden|Duplicate value|Too long|Too many|Too few|"
     r"Not found|Internal error|Too short"
 )
-_PATH = r"(?:[\w-]{1,80}|<nil>)(?:\.[\w/<>-]{1,100}|\[[^\]\s]{0,200}\]){0,24}"
+_PATH = r"(?:[\w-]{1,80}|<nil>|\[\])(?:\.[\w/<>-]{1,100}|\[[^\]\s]{0,200}\]){0,24}"
 _ERROR = rf"(?<![\w.\]])(?P<path>{_PATH}): (?P<type>{_TYPES})(?::? (?P<rest>.*))?"
 _NEXT = rf", (?=(?:{_PATH}): (?:{_TYPES}))"
 
@@ -82,6 +82,7 @@ def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
 
 def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
     path, kind, rest = error["path"], error["type"], (error["rest"] or "").strip()
+    path = "" if path in ("<nil>", "[]") else path  # the object as a whole
     lower = rest.lower()
     if path == "metadata.annotations" and kind == "Too long":
         limit = compiled(r"(\d{4,9})").search(rest)
@@ -93,7 +94,7 @@ def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
         return ConflictModified(text=text, resource=resource, detail=rest)
     if ("updates to " in rest and "forbidden" in lower) or any(words in lower for words in _IMMUTABLE):
         return _immutable(path, rest, text, resource)
-    if (kind == "Too long" and path in ("", "data", "<nil>")) or "must have at most 1048576 bytes" in rest:
+    if (kind == "Too long" and path in ("", "data")) or "must have at most 1048576 bytes" in rest:
         return TooLarge(text=text, limit_of=SizeLimit.OBJECT, limit=1048576, resource=resource)
     if kind == "Not found" and (found := _missing(path, rest, text, resource)):
         return found

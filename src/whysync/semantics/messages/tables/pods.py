@@ -201,7 +201,8 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "restarting failed container",
         r"restarting failed container[ =](?:\"?"
-        r"(?P<container>[\w.-]{1,253}))?(?:(?: in)? pod[ =]\"?(?P<pod>[\w.-]{1,253}))?",
+        r"(?P<container>[\w.-]{1,253}))?(?:(?: in)? pod[ =]\"?(?P<pod>[a-z0-9.-]{1,253})"
+        r"(?:_(?P<namespace>[a-z0-9-]{1,63}))?)?",
         fill(CrashLoop),
     ),
     Pattern("CrashLoopBackOff", r"CrashLoopBackOff", fill(CrashLoop)),
@@ -249,6 +250,9 @@ FIRST: tuple[Pattern, ...] = (
         fill(RolloutUnfinished),
     ),
     Pattern(
+        "minimum availability", r"does not have minimum availability", fill(RolloutUnfinished, whole="detail")
+    ),
+    Pattern(
         "pods to be ready", r"Waiting for \d{1,6} pods to be ready", fill(RolloutUnfinished, whole="detail")
     ),
     Pattern(
@@ -292,6 +296,7 @@ FIRST: tuple[Pattern, ...] = (
         r"(?:Failed to|failed to) create pod sandbox:? (?P<detail>.*)",
         fill(SandboxFailed),
     ),
+    Pattern("Pod was rejected", r"Pod was rejected: .*", fill(Evicted, whole="detail")),
     Pattern("low on resource", r"The node was low on resource: .*", fill(Evicted, whole="detail")),
     Pattern(
         "ephemeral local storage usage exceeds",
@@ -368,5 +373,9 @@ TABLE: tuple[Pattern, ...] = (
         "load balancer",
         r"(?:Error syncing load balancer|[Ff]ailed to ensure load balancer): (?P<detail>.*)",
         fill(LoadBalancerFailed),
+    ),
+    Pattern("ContainerError", r"(?:Create|Run)ContainerError", fill(ContainerConfigInvalid, whole="detail")),
+    Pattern(
+        "ContainerConfigError", r"CreateContainerConfigError", fill(ContainerConfigInvalid, whole="detail")
     ),
 )

@@ -41,8 +41,12 @@ def strict(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
     )
 
 
-def validation(match: re.Match[str], context: Context) -> Failure:
+def validation(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
     """kubectl's client-side validation: `ValidationError(Deployment.spec): unknown field "x" in io.k8s.…`."""
+    return tuple(_validation(one, context) for one in list(match.re.finditer(context.text[:8192]))[:50])
+
+
+def _validation(match: re.Match[str], context: Context) -> Failure:
     kind, _, path = said(match, "path").partition(".")
     detail = said(match, "detail")
     field, problem = path, SchemaProblem.OTHER
@@ -95,7 +99,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("strict decoding error", r"strict decoding error: ", strict),
     Pattern(
         "ValidationError(",
-        r"ValidationError\((?P<path>[^)]{1,300})\): (?P<detail>[^;\n]{1,1000})",
+        r"ValidationError\((?P<path>[^)]{1,300})\): (?P<detail>[^;,\n]{1,1000})",
         validation,
     ),
     Pattern(
@@ -110,7 +114,6 @@ TABLE: tuple[Pattern, ...] = (
         r'unknown field "(?P<path>[^"]{1,300})"',
         lambda m, c: other(m, c, SchemaProblem.UNKNOWN_FIELD),
     ),
-    Pattern("cannot be handled as a", r"cannot be handled as a .*", other),
     Pattern("error validating data", r"error validating data: .*", other),
     Pattern("expects string or", r"expects string or .*", lambda m, c: other(m, c, SchemaProblem.TYPE)),
     Pattern(
@@ -148,4 +151,5 @@ TABLE: tuple[Pattern, ...] = (
         "does not contain declared merge key", r"map: .{0,300} does not contain declared merge key: .*", other
     ),
     Pattern("The order in patch list", r"The order in patch list:.*", other),
+    Pattern("cannot be handled as a", r"cannot be handled as a .*", other),
 )
