@@ -184,8 +184,9 @@ class Tables:
             if json_name == "-" or "json" not in member.tags:
                 continue
             if "inline" in options or not json_name:
-                prefix, _, inner = member.type.lstrip("*").rpartition(".")
-                home = self.packages[package.imports[prefix]] if prefix else package
+                name_here = self.expression(package, member.type.lstrip("*"))
+                where, _, inner = name_here.rpartition(".")
+                home = self.packages[where] if where else package
                 for key, line in self.fields(home, inner).items():
                     found.setdefault(key, self.moved(home, package, line))
                 continue
