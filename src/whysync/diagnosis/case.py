@@ -170,7 +170,7 @@ class Case:
 
     @property
     def synced_recently(self) -> bool:
-        """Within the time that Kubernetes itself grants a rollout (600 s): things may still be on their way."""
+        """Within the time that Kubernetes itself grants a rollout (600 s): it may still be on its way."""
         operation = self.operation
         age = self.age(operation.finished_at or operation.started_at) if operation is not None else None
         return age is not None and age < timedelta(seconds=600)

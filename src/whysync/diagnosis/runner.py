@@ -45,7 +45,7 @@ def diagnose(case: Case, rules: Iterable[Rule]) -> AppReport:
         unexplained=tuple(symptom for symptom in case.symptoms if symptom.id not in explained),
         safety=Safety(
             sync=SyncSafety.UNKNOWN,
-            reasons=(Reason(text="this version does not try the sync on a model of the cluster"),),
+            reasons=(Reason(text="a sync is not tried on a model of the cluster yet"),),
         ),
         gaps=case.gaps,
         skipped=tuple(skipped),

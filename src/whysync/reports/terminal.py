@@ -27,6 +27,7 @@ _INDENT = 17
 _LONGEST_PATCH = 12
 _MOST_UNEXPLAINED = 8
 _MOST_GAPS = 5
+_LONGEST_CHAIN = 6
 
 
 def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
@@ -116,15 +117,31 @@ def _finding(
     if not first:
         yield from _labelled(screen, "why", one_line(finding.verdict))
     if finding.root:
-        yield from _labelled(screen, "root", one_line(finding.root))
+        yield from _chain(finding, screen, wide=wide)
     if finding.writer is not None:
         when = ago(report.case.age(finding.writer.time))
         yield from _labelled(screen, "written by", f"{phrase(finding.writer)}{', ' if when else ''}{when}")
-    for evidence in finding.evidence if wide else _telling(finding):
-        yield from _labelled(screen, "seen", _seen(evidence))
+    if not finding.root:
+        for evidence in finding.evidence if wide else _telling(finding):
+            yield from _labelled(screen, "seen", _seen(evidence, finding, wide=wide))
     if finding.confidence is not Confidence.HIGH:
         yield from _labelled(screen, "confidence", finding.confidence.value)
     yield from _fixes(finding, report, screen, wide=wide)
+
+
+def _chain(finding: Finding, screen: Screen, *, wide: bool) -> Iterator[str]:
+    """From the last link, which is the answer, back to what Argo CD shows."""
+    root = one_line(finding.root or "")
+    mark = f"   {screen.mark('left')} root"
+    for number, line in enumerate(screen.wrap(root, indent=4)):
+        end = screen.paint(mark, "red") if number == 0 and len(line) + len(mark) <= screen.width else ""
+        yield screen.paint(line, "bold") + end
+    for depth, evidence in enumerate(
+        reversed(finding.evidence if wide else finding.evidence[-_LONGEST_CHAIN:])
+    ):
+        indent = 6 + 2 * min(depth, 6)
+        first = f"{'':<{indent - 2}}{screen.mark('branch')} "
+        yield from screen.wrap(_seen(evidence, finding, wide=wide), indent=indent, first=first)
 
 
 def _values(finding: Finding, screen: Screen) -> str:
@@ -147,10 +164,15 @@ def _telling(finding: Finding) -> tuple[Evidence, ...]:
     return tuple(e for e in finding.evidence if e.source not in told or e.pointer != finding.field)[:4]
 
 
-def _seen(evidence: Evidence) -> str:
-    value = "" if evidence.value is None else f": {_brief(evidence.value, 300)}"
-    where = f"{evidence.source} {evidence.ref}" if evidence.source != "application" else "Application"
-    return plain(f"{evidence.says} ({where} {evidence.pointer}{value})")
+def _seen(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
+    """What it says, where it stands, and its value where that is short, or everything is asked for."""
+    where = "Application" if evidence.source == "application" else f"{evidence.source} {evidence.ref}"
+    value = _brief(evidence.value, 2_000 if wide else 300)
+    told_already = finding.root is not None and one_line(finding.root) in value
+    structure = isinstance(evidence.value, dict | list)
+    if evidence.value is None or (not wide and (told_already or structure)):
+        return f"{evidence.says}: {plain(where)} {evidence.pointer}"
+    return f"{evidence.says}: {value} ({plain(where)} {evidence.pointer})"
 
 
 def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
@@ -185,9 +207,9 @@ def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
 
 
 def _safety(report: AppReport, screen: Screen) -> Iterator[str]:
-    words = {SyncSafety.SAFE: "Safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "Unknown"}
+    words = {SyncSafety.SAFE: "safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "unknown"}
     reasons = "; ".join(one_line(reason.text) for reason in report.safety.reasons)
-    yield from _labelled(screen, "sync now?", f"{words[report.safety.sync]}. {reasons}".rstrip(". ") + ".")
+    yield from _labelled(screen, "sync now?", f"{words[report.safety.sync]}: {reasons}".rstrip(": "))
 
 
 def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
@@ -204,10 +226,10 @@ def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
         yield from _labelled(screen, "", f"and {len(report.gaps) - _MOST_GAPS} more gaps (-o json)")
     for crashed in report.crashed:
         text = f"rule {crashed.rule} failed: {crashed.error}; please report it"
-        yield from _labelled(screen, "not checked", one_line(text), "yellow")
+        yield from _labelled(screen, "unchecked", one_line(text), "yellow")
     unmet = sorted({need for skipped in report.skipped for need in skipped.needs})
     if unmet and (report.findings or report.unexplained):
-        yield from _labelled(screen, "not looked at", ", ".join(unmet))
+        yield from _labelled(screen, "unseen", ", ".join(unmet))
 
 
 def _labelled(screen: Screen, label: str, text: str, color: str = "") -> Iterator[str]:
