@@ -14,6 +14,7 @@ import msgspec
 
 from whysync.contracts.tree import Json
 from whysync.contracts.yaml.problems import Invalid, Limits
+from whysync.contracts.yaml.quick import quick
 from whysync.contracts.yaml.scalars import as_json, whole_if_possible
 
 DEFAULT_LIMITS = Limits()
@@ -57,10 +58,15 @@ def documents(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator
             yield value
             return
     if text.startswith("%") or "\n%" in text:
-        yield from _from_yaml(text, 0, limits)
+        yield from parsed(text, 0, limits)
         return
     for chunk, first_line in _chunks(text):
-        yield from _from_yaml(chunk, first_line, limits)
+        found = quick(chunk, limits)
+        if found is None:
+            yield from parsed(chunk, first_line, limits)
+        else:
+            body, line = found
+            yield Document(body=body, line=first_line + line + 1)
 
 
 def load(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Json:
@@ -100,7 +106,8 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
     yield (text[start:] if start else text), line
 
 
-def _from_yaml(text: str, first_line: int, limits: Limits) -> Iterator[Document | Broken]:
+def parsed(text: str, first_line: int, limits: Limits) -> Iterator[Document | Broken]:
+    """The documents of a text by the parser that knows all of YAML; `first_line` lines stand before it."""
     # PyYAML is only loaded by those who read YAML.
     from yaml import YAMLError
     from yaml._yaml import CParser
@@ -218,7 +225,7 @@ def _duplicates(text: str) -> tuple[str, ...]:
     json.loads(text, object_pairs_hook=note)
     if not names:
         return ()
-    for found in _from_yaml(text, 0, DEFAULT_LIMITS):
+    for found in parsed(text, 0, DEFAULT_LIMITS):
         if isinstance(found, Document) and found.warnings:
             return found.warnings
         break
