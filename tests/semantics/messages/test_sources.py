@@ -10,11 +10,15 @@ from whysync.semantics.messages import (
     ArgocdDiskFull,
     AuthMethod,
     ConnectionFailed,
+    DependencyMissing,
     Distrust,
+    FailedMount,
+    Failure,
     GenerationTimeout,
     HelmDependency,
     HelmRender,
     HydratorFailed,
+    ImagePull,
     InvalidYaml,
     JsonnetFailed,
     KustomizeBuild,
@@ -30,6 +34,8 @@ from whysync.semantics.messages import (
     SourceIntegrity,
     SourceSpecInvalid,
     TlsUntrusted,
+    Unknown,
+    understand,
 )
 
 TARGET = "Failed to load target state: failed to generate manifest for source 1 of 1: "
@@ -550,21 +556,39 @@ def test_source_failures(text: str, kind: type, parts: dict[str, object]) -> Non
     says(text, kind, **parts)
 
 
+OF_ARGOCD = (
+    RepoUnreachable,
+    RepoAuthFailed,
+    RevisionNotFound,
+    RepoServerDown,
+    ArgocdCacheDown,
+    ArgocdDiskFull,
+)
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        # A connection of the application's own is not the repository's.
+        # A connection, a Redis and a disk of the application are not Argo CD's.
         ("dial tcp 10.0.0.5:5432: connect: connection refused", ConnectionFailed),
-        # `not found` of an image tag says nothing about Git.
-        ('secret "a" not found', None),
+        ("dial tcp: lookup redis-master on 10.0.0.2:53: no such host", ConnectionFailed),
+        ('Failed to pull image "redis:7000": docker.io/library/redis:7000: not found', ImagePull),
+        ('Failed to pull image "a": write /var/lib/x: no space left on device', ImagePull),
+        ("write /var/lib/postgresql/data/x: no space left on device", Unknown),
+        (
+            'MountVolume.SetUp failed for volume "v" : rpc error: code = Unavailable desc = '
+            "connection error: desc = "
+            '"transport: Error while dialing: dial unix:///csi/csi.sock: connect: no such file or directory"',
+            FailedMount,
+        ),
+        ('secret "a" not found', DependencyMissing),
+        ('ERROR: relation "a" already exists', Unknown),
+        ('plugin "x" not found', Unknown),
+        ("all 401 rows were written", Unknown),
+        ("the moon is in the wrong house", Unknown),
     ],
 )
-def test_near_misses(text: str, kind: type | None) -> None:
-    from whysync.semantics.messages import understand
-
+def test_near_misses(text: str, kind: type[Failure]) -> None:
     failures = understand(text).failures
-    assert not any(
-        isinstance(failure, (RepoUnreachable, RepoAuthFailed, RevisionNotFound)) for failure in failures
-    )
-    if kind:
-        assert isinstance(failures[0], kind)
+    assert not any(isinstance(failure, OF_ARGOCD) for failure in failures)
+    assert [type(failure) for failure in failures] == [kind]

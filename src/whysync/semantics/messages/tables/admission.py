@@ -93,7 +93,8 @@ def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
 def _kyverno(match: re.Match[str] | None, webhook: str, reason: str, context: Context) -> Failure:
     resource, pointer = NOTHING, ""
     if named := compiled(
-        r"(?:resource|policy) (\w{1,63})/(?:([\w.-]{0,63})/)?([\w.:-]{1,253}) (?:was blocked|for resource violation)"
+        r"(?:resource|policy) (\w{1,63})/(?:([\w.-]{0,63})/)?([\w.:-]{1,253}) "
+        r"(?:was blocked|for resource violation)"
     ).search(reason):
         resource = Named(kind=named[1], namespace=named[2] or "", name=named[3])
     why = match["why"].strip().strip("'") if match else reason

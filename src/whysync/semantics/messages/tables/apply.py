@@ -122,9 +122,20 @@ def not_found(match: re.Match[str], context: Context) -> Failure | None:
     """`deployments.apps "x" not found`, with nothing around it: the object itself is not there."""
     if said(match, "resource") == "namespaces":
         return NamespaceMissing(text=context.text, namespace=said(match, "name"))
-    if not said(match, "name"):
+    if not _is_resource(match):
         return None
     return ObjectMissing(text=context.text, resource=resource_in(match))
+
+
+def _is_resource(match: re.Match[str]) -> bool:
+    """`deployments.apps "x"` is an object; `relation "x"` or `chart "x"` are other people's words."""
+    return bool(said(match, "name")) and (bool(said(match, "group")) or said(match, "resource").endswith("s"))
+
+
+def already_exists(match: re.Match[str], context: Context) -> Failure | None:
+    if not _is_resource(match):
+        return None
+    return AlreadyExists(text=context.text, resource=resource_in(match))
 
 
 def deletion(match: re.Match[str], context: Context) -> Failure | None:
@@ -259,7 +270,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "already exists",
         RESOURCE + " already exists",
-        lambda m, c: AlreadyExists(text=c.text, resource=resource_in(m)),
+        already_exists,
     ),
     Pattern(
         "Operation cannot be fulfilled",

@@ -97,16 +97,32 @@ def health_script(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def cache_down(match: re.Match[str], context: Context) -> Failure:
+def of_argocd(context: Context) -> bool:
+    """Is this Argo CD's own trouble? Applications have a Redis and disks, too, but no such wrappers."""
+    return bool(context.layers) or "argocd" in context.text[:2000]
+
+
+def cache_down(match: re.Match[str], context: Context) -> Failure | None:
+    if not of_argocd(context):
+        return None
     host, _ = dialled(context.text)
     return ArgocdCacheDown(
         text=context.text, host=host, reason=reason_of(context.text), detail=match[0].strip()
     )
 
 
+def disk_full(match: re.Match[str], context: Context) -> Failure | None:
+    path = said(match, "path")
+    if "pull" in context.text[:500] or not (of_argocd(context) or path.startswith(("/dev/shm", "/tmp"))):
+        return None
+    return ArgocdDiskFull(text=context.text, path=path)
+
+
 def repo_server_down(match: re.Match[str], context: Context) -> Failure | None:
     """gRPC's `Unavailable` with a transport error: a comparison calls only `repo-server` that way."""
     host, port = dialled(context.text)
+    if "unix:" in context.text or "csi" in context.text:  # a container runtime or a storage driver
+        return None
     if "redis" in host or port in (6379, 26379):
         return cache_down(match, context)
     return RepoServerDown(text=context.text, host=host, reason=reason_of(context.text))
@@ -153,7 +169,7 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "o space left on device",
         r"(?:(?:write|open|mkdir|create) (?P<path>/\S{1,300}?): )?[Nn]o space left on device",
-        fill(ArgocdDiskFull),
+        disk_full,
     ),
     Pattern("NOAUTH", r"NOAUTH Authentication required\.?", cache_down),
     Pattern("WRONGPASS", r"WRONGPASS .*", cache_down),
@@ -164,7 +180,8 @@ FIRST: tuple[Pattern, ...] = (
     Pattern("cache: key is missing", r"cache: key is missing", cache_down),
     Pattern(
         "redis",
-        r"lookup [\w.-]{0,200}redis[\w.-]{0,200}.{0,100}|redis: .{1,300}|redis[\w.-]{0,200}:\d{2,5}: .*",
+        r"lookup [\w.-]{0,200}redis[\w.-]{0,200}.{0,100}|redis: .{1,300}"
+        r"|redis[\w.-]{0,200}:\d{4,5}: (?:connect|i/o|EOF|read|write).*",
         cache_down,
     ),
     Pattern(":6379", r"dial tcp [^\s]{1,253}:6379: .*", cache_down),
