@@ -1,0 +1,277 @@
+"""Schedules of five fields: minute, hour, day of month, month, day of week.
+
+Mirrors robfig/cron 3.0.1 as Argo CD 3.6 uses it: no seconds, no `@daily`, Sunday is 0 and never 7, `?` is
+`*`, and where both kinds of days are restricted, either will do. `TZ=` or `CRON_TZ=` in front names a time
+zone. Differs: where the library crashes (`TZ=UTC` alone) this is an error, and where it would search forever
+(a calendar day that a zone skipped) the search goes on behind that day.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo
+
+_YEARS: Final = 5
+_MOST_STEPS: Final = 20_000
+"""Far more than five years of days, or a day of minutes, ever take."""
+_EVERY: Final = 1 << 63
+"""Set in the bits of a field that has a `*`: then the days of month and week must both match."""
+
+# Go's idea of white space; Python's has four more characters.
+_SPACES: Final = re.compile("[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_MONTHS: Final = {
+    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6,
+    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
+}  # fmt: skip
+_WEEKDAYS: Final = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
+
+
+class BadSchedule(ValueError):
+    """The schedule cannot be read; the text is the library's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    least: int
+    most: int
+    names: Mapping[str, int]
+
+
+_FIELDS: Final = (
+    _Field(0, 59, {}),
+    _Field(0, 23, {}),
+    _Field(1, 31, {}),
+    _Field(1, 12, _MONTHS),
+    _Field(0, 6, _WEEKDAYS),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """Each field is a set of bits; `zone` is `None` where the schedule follows the time it is asked with."""
+
+    minutes: int
+    hours: int
+    days: int
+    months: int
+    weekdays: int
+    zone: tzinfo | None = None
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        """The first activation behind `moment` (which has a zone), or nothing within five years.
+
+        Mirrors `SpecSchedule.Next`. An hour that a clock skips is skipped; one that it repeats counts twice.
+        """
+        if not self._can_match():
+            return None
+        try:
+            found = _search(self, moment, self.zone or moment.tzinfo or UTC)
+        except (OverflowError, ValueError):
+            return None  # the calendar ends with the year 9999
+        return None if found is None else found.astimezone(moment.tzinfo)
+
+    def _can_match(self) -> bool:
+        """A field of commas alone is empty, and matches nothing."""
+        both = (self.days | self.weekdays) & _EVERY
+        days = self.days and self.weekdays if both else self.days or self.weekdays
+        return bool(self.minutes and self.hours and self.months and days)
+
+    def matches_day(self, day: datetime) -> bool:
+        of_month = bool(self.days >> day.day & 1)
+        of_week = bool(self.weekdays >> day.isoweekday() % 7 & 1)
+        if (self.days | self.weekdays) & _EVERY:
+            return of_month and of_week
+        return of_month or of_week
+
+
+@lru_cache(maxsize=1024)
+def parse_schedule(text: str) -> Schedule:
+    """Raises `BadSchedule`. Mirrors `Parser.Parse` for the five standard fields."""
+    if not text:
+        raise BadSchedule("empty spec string")
+    zone: tzinfo | None = None
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        head, space, rest = text.partition(" ")
+        if not space:
+            raise BadSchedule(f"expected exactly 5 fields, found 0: [] (after {head})")
+        zone = _zone(head.partition("=")[2])
+        text = _SPACES.sub(" ", rest).strip(" ")
+    if text.startswith("@"):
+        raise BadSchedule(f"parser does not accept descriptors: {text}")
+    parts = [part for part in _SPACES.split(text) if part]
+    if len(parts) != len(_FIELDS):
+        raise BadSchedule(f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]")
+    minutes, hours, days, months, weekdays = map(_bits, parts, _FIELDS)
+    return Schedule(minutes=minutes, hours=hours, days=days, months=months, weekdays=weekdays, zone=zone)
+
+
+def time_zone(name: str) -> tzinfo | None:
+    """The zone of that IANA name, `None` where nobody knows it. Mirrors Go's `LoadLocation`."""
+    if name in ("", "UTC"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return None
+
+
+def _zone(name: str) -> tzinfo | None:
+    if name == "Local":
+        return None
+    zone = time_zone(name)
+    if zone is None:
+        raise BadSchedule(f"provided bad location {name}: unknown time zone {name}")
+    return zone
+
+
+def _bits(text: str, field: _Field) -> int:
+    bits = 0
+    for part in text.split(","):
+        if part:
+            bits |= _range_bits(part, field)
+    return bits
+
+
+def _range_bits(text: str, field: _Field) -> int:
+    """`5`, `1-5`, `*`, each with `/2` behind it or not; `5/2` runs to the end of the field."""
+    span, *steps = text.split("/")
+    low, *high = span.split("-")
+    every = 0
+    if low in ("*", "?"):
+        start, end, every = field.least, field.most, _EVERY
+    else:
+        start = end = _number_or_name(low, field.names)
+        if len(high) > 1:
+            raise BadSchedule(f"too many hyphens: {text}")
+        if high:
+            end = _number_or_name(high[0], field.names)
+    step = 1
+    if len(steps) == 1:
+        step = _number(steps[0])
+        end = end if high else field.most
+        every = every if step <= 1 else 0
+    elif steps:
+        raise BadSchedule(f"too many slashes: {text}")
+    if start < field.least:
+        raise BadSchedule(f"beginning of range ({start}) below minimum ({field.least}): {text}")
+    if end > field.most:
+        raise BadSchedule(f"end of range ({end}) above maximum ({field.most}): {text}")
+    if start > end:
+        raise BadSchedule(f"beginning of range ({start}) beyond end of range ({end}): {text}")
+    if step == 0:
+        raise BadSchedule(f"step of range should be a positive number: {text}")
+    return sum(1 << value for value in range(start, end + 1, step)) | every
+
+
+def _number_or_name(text: str, names: Mapping[str, int]) -> int:
+    named = names.get(text.lower())
+    return _number(text) if named is None else named
+
+
+def _number(text: str) -> int:
+    told = f'failed to parse int from {text}: strconv.Atoi: parsing "{text}"'
+    if not _NUMBER.fullmatch(text):
+        raise BadSchedule(f"{told}: invalid syntax")
+    # int() itself refuses thousands of digits, whatever their value
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    value = int(digits) * (-1 if text.startswith("-") else 1) if len(digits) < 20 else 1 << 63
+    if not -(1 << 63) <= value < 1 << 63:
+        raise BadSchedule(f"{told}: value out of range")
+    if value < 0:
+        raise BadSchedule(f"negative number ({value}) not allowed: {text}")
+    return value
+
+
+def _search(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | None:
+    """Upstream's search: field by field from the largest, and all over again when one wraps around to zero.
+
+    A clock that jumps over that zero is not noticed, so larger fields are not looked at again: mirrored here
+    by keeping the field in hand. `time` is UTC, where adding meets no gap; `local` is what the clock shows.
+    """
+    time = moment.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    local = time.astimezone(zone)
+    last_year = local.year + _YEARS
+    fresh = True  # nothing was added yet, so the smaller fields still have to be set to zero
+    field = _Unit.MONTH
+    for _ in range(_MOST_STEPS):
+        if local.year > last_year:
+            return None
+        if _fits(schedule, local, field):
+            if field is _Unit.SECOND:
+                return time
+            field = _Unit(field + 1)
+            continue
+        match field:
+            case _Unit.MONTH:
+                month = local.year * 12 + local.month  # counted from zero, it is the next one
+                time = _instant(datetime(month // 12, month % 12 + 1, 1), zone)
+            case _Unit.DAY:
+                time = _next_day(local, zone, fresh=fresh)
+            case _Unit.HOUR:
+                if fresh:
+                    time = _instant(datetime(local.year, local.month, local.day, local.hour), zone)
+                time += timedelta(hours=1)
+            case _Unit.MINUTE | _Unit.SECOND:
+                time += timedelta(seconds=60 - local.second)
+        fresh = False
+        local = time.astimezone(zone)
+        wrapped = (local.month == 1, local.day == 1, local.hour == 0, local.minute == 0, True)
+        if wrapped[field]:
+            field = _Unit.MONTH
+    return None
+
+
+class _Unit(IntEnum):
+    MONTH = 0
+    DAY = 1
+    HOUR = 2
+    MINUTE = 3
+    SECOND = 4
+
+
+def _fits(schedule: Schedule, local: datetime, field: _Unit) -> bool:
+    match field:
+        case _Unit.MONTH:
+            return bool(schedule.months >> local.month & 1)
+        case _Unit.DAY:
+            return schedule.matches_day(local)
+        case _Unit.HOUR:
+            return bool(schedule.hours >> local.hour & 1)
+        case _Unit.MINUTE:
+            return bool(schedule.minutes >> local.minute & 1)
+        case _Unit.SECOND:
+            return local.second == 0
+
+
+def _next_day(local: datetime, zone: tzinfo, *, fresh: bool) -> datetime:
+    """Midnight of the next day, or what stands for it where clocks were changed at midnight."""
+    before = local.astimezone(UTC)
+    if fresh:
+        local = _instant(datetime(local.year, local.month, local.day), zone).astimezone(zone)
+    wanted = local.replace(tzinfo=None) + timedelta(days=1)
+    time = _instant(wanted, zone)
+    hour = time.astimezone(zone).hour
+    if hour > 12:
+        time += timedelta(hours=24 - hour)
+    elif hour:
+        time -= timedelta(hours=hour)
+    # A day that never was leads back to the one before, again and again.
+    return time if time > before else before + timedelta(days=1)
+
+
+def _instant(wall: datetime, zone: tzinfo) -> datetime:
+    """The instant at which a clock shows this. Mirrors Go's `time.Date`, which in a gap picks either side."""
+    as_utc = wall.replace(tzinfo=UTC)
+    offset = _offset(as_utc, zone)
+    return as_utc - _offset(as_utc - offset, zone) if offset else as_utc
+
+
+def _offset(time: datetime, zone: tzinfo) -> timedelta:
+    return time.astimezone(zone).utcoffset() or timedelta()
