@@ -28,6 +28,7 @@ from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.pods import PodStory, stories_of
 from whysync.diagnosis.reported import Reported, reported_in
 from whysync.diagnosis.rule import Fact
+from whysync.diagnosis.spoken import Spoken, texts_of
 from whysync.diagnosis.symptom import Symptom
 from whysync.diagnosis.symptoms import symptoms_of
 from whysync.diagnosis.world import World
@@ -196,10 +197,14 @@ class Case:
 
     def live_named(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """By kind alone, where the text at hand does not tell the API group."""
-        for key, found in self.world.live_by_key.items():
-            if key.kind == kind and key.name == name and key.namespace in ("", namespace):
-                return found[0]
+        for key in self.world.live_keys_by_name.get(name, ()):
+            if key.kind == kind and key.namespace in ("", namespace):
+                return self.world.live_by_key[key][0]
         return None
+
+    def live_of_kind(self, *kinds: str) -> tuple[Manifest, ...]:
+        """All live objects of these kinds, wherever they are."""
+        return tuple(manifest for kind in kinds for manifest in self.world.live_by_kind.get(kind, ()))
 
     def owned_by(self, ref: Ref) -> tuple[Manifest, ...]:
         return tuple(self.world.children_by_owner.get((ref.namespace, ref.kind, ref.name), ()))
@@ -229,16 +234,18 @@ class Case:
 
     def autoscaler_of(self, ref: Ref) -> Manifest | None:
         """The live object that scales this workload: an HPA, a KEDA ScaledObject, another `*Autoscaler`."""
-        for manifest in self.world.snapshot.live:
-            if manifest.ref.namespace != ref.namespace or not _scales(manifest):
-                continue
-            target = manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef")
-            named = fields(target)
-            if named.get("name") == ref.name and named.get("kind", ref.kind) == ref.kind:
+        for manifest in self.world.autoscalers.get((ref.namespace, ref.name), ()):
+            target = fields(manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef"))
+            if target.get("kind", ref.kind) == ref.kind:
                 return manifest
         return None
 
     # --- what follows ----------------------------------------------------------------------------
+
+    @cached_property
+    def spoken(self) -> tuple[Spoken, ...]:
+        """Every text in which Argo CD or Kubernetes says what went wrong, the most telling place first."""
+        return tuple(texts_of(self))
 
     @cached_property
     def symptoms(self) -> tuple[Symptom, ...]:
@@ -284,7 +291,3 @@ class Case:
 
 def same_repo(one: str, other: str) -> bool:
     return one.rstrip("/").removesuffix(".git").lower() == other.rstrip("/").removesuffix(".git").lower()
-
-
-def _scales(manifest: Manifest) -> bool:
-    return manifest.ref.kind.endswith("Autoscaler") or manifest.ref.kind == "ScaledObject"

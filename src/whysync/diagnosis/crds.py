@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
 def crd_of(case: Case, ref: Ref) -> Manifest | None:
     """The definition of this kind, live or in Git."""
-    for manifest in (*case.world.snapshot.live, *case.desired):
-        if manifest.ref.kind != "CustomResourceDefinition":
-            continue
+    desired = (manifest for manifest in case.desired if manifest.ref.kind == "CustomResourceDefinition")
+    for manifest in (*case.live_of_kind("CustomResourceDefinition"), *desired):
         spec = manifest.spec
         if text(spec.get("group")) == ref.group and text(dig(spec, "names", "kind")) == ref.kind:
             return manifest

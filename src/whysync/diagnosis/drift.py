@@ -41,9 +41,13 @@ _OPEN_MAPS = ("annotations", "labels", "data", "stringData")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """One field that differs. `wanted` is missing where only the cluster has it, `found` where only Git."""
+    """One field that differs. `wanted` is missing where only the cluster has it, `found` where only Git.
+
+    `key` is the row's, as Argo CD names the resource.
+    """
 
     ref: Ref
+    key: Key
     pointer: str
     wanted: Json | Missing
     found: Json | Missing
@@ -114,6 +118,7 @@ def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterato
     for difference in _one_by_one(found or _plain(case, desired, live)):
         yield Drift(
             ref=live.ref,
+            key=key,
             pointer=difference.pointer,
             wanted=difference.wanted,
             found=difference.found,

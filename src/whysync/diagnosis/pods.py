@@ -88,9 +88,8 @@ def logs_below(case: Case, ref: Ref) -> tuple[Log, ...]:
     pods = {pod.ref.name for pod in _pods_below(case, ref)}
     return tuple(
         log
-        for log in case.world.snapshot.logs
-        if log.namespace == (ref.namespace or log.namespace)
-        and (log.pod in pods or (not pods and (log.pod == ref.name or log.pod.startswith(f"{ref.name}-"))))
+        for log in case.world.logs_by_namespace.get(ref.namespace, ())
+        if (log.pod in pods or (not pods and (log.pod == ref.name or log.pod.startswith(f"{ref.name}-"))))
     )
 
 

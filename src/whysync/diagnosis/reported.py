@@ -14,7 +14,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
-from whysync.diagnosis.spoken import Spoken, texts_of
+from whysync.diagnosis.spoken import Spoken
 from whysync.semantics.messages import Failure, Message, Unknown, understand
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def reported_in(case: Case) -> tuple[Reported[Failure], ...]:
 
 
 def _places(case: Case) -> Iterator[_Place]:
-    for spoken in texts_of(case):
+    for spoken in case.spoken:
         message = understand(spoken.text)
         for failure in message.failures:
             if not isinstance(failure, Unknown):

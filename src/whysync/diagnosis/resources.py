@@ -20,7 +20,7 @@ def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
         return said_of
     if not named.name:
         return said_of or case.application.ref
-    for key in (*case.rows, *case.desired_by_key, *case.world.live_by_key):
+    for key in (*case.rows, *case.desired_by_key, *case.world.live_keys_by_name.get(named.name, ())):
         if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
             return Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
     return Ref(

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import AppReport, Crashed, Group, Reason, Safety, Skipped, SyncSafety
 from whysync.diagnosis.rule import Rule
 from whysync.diagnosis.symptom import Side, Symptom
@@ -84,7 +84,7 @@ def in_order(findings: list[Finding]) -> tuple[Finding, ...]:
     def rank(finding: Finding) -> tuple[object, ...]:
         return (
             bool(finding.caused_by),
-            -finding.severity.weight if finding.severity.weight == 0 else 0,
+            finding.severity is Severity.INFO,  # news never hide trouble
             _ORDER_OF_SIDES.index(finding.side),
             -finding.confidence.weight,
             -finding.severity.weight,

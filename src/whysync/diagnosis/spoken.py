@@ -99,8 +99,10 @@ def _row_health(case: Case) -> Iterator[Spoken]:
 
 
 def _events(case: Case) -> Iterator[Spoken]:
-    for manifest, event in case.world.events:
-        if event.type == "Normal" or not event.says or not case.is_part(event.about):
+    namespaces = {case.destination_namespace, *(row.namespace for row in case.app.status.resources)}
+    warnings = case.world.warnings_by_namespace
+    for manifest, event in (found for name in sorted(namespaces) for found in warnings.get(name, ())):
+        if not case.is_part(event.about):
             continue
         yield Spoken(
             text=event.says,

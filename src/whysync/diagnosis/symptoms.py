@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from whysync.contracts.application import OperationState, ResourceRow
 from whysync.contracts.tree import text
-from whysync.diagnosis.spoken import FAILED_PHASES, texts_of
+from whysync.diagnosis.spoken import FAILED_PHASES
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
 from whysync.semantics.messages import Unknown, understand
 
@@ -106,9 +106,8 @@ def _rows(case: Case) -> Iterator[Symptom]:
     """A row that a failed or running sync has not reached yet is the echo of that sync."""
     held_up = ("operation",) if _sync_is_open(case) else ()
     out_of_sync = [row for row in case.app.status.resources if row.status == "OutOfSync"]
-    by_row: dict[str, list[str]] = {}
+    told = {drift.key for drift in case.drifts}
     for drift in case.drifts:
-        by_row.setdefault(str(drift.symptom.split(":")[1]), []).append(drift.symptom)
         yield _symptom(
             drift.symptom,
             SymptomKind.DIFFERS,
@@ -129,7 +128,7 @@ def _rows(case: Case) -> Iterator[Symptom]:
                 ref=row.ref,
                 because=held_up,
             )
-        elif str(row.key) not in by_row:
+        elif row.key not in told:
             yield _symptom(
                 f"differs:{row.key}",
                 SymptomKind.DIFFERS,
@@ -212,7 +211,7 @@ def _same_commit(one: str, other: str) -> bool:
 
 def _spoken_only(case: Case) -> Iterator[Symptom]:
     """Warning events and Argo CD's own log lines count when they name a failure that we can read."""
-    for spoken in texts_of(case):
+    for spoken in case.spoken:
         kind, _, _ = spoken.symptom.partition(":")
         if kind not in (SymptomKind.EVENT, SymptomKind.LOG):
             continue

@@ -59,6 +59,32 @@ class World:
         return _by_key(self.snapshot.live)
 
     @cached_property
+    def live_by_kind(self) -> dict[str, list[Manifest]]:
+        """By kind alone, in the order of the facts."""
+        found: dict[str, list[Manifest]] = defaultdict(list)
+        for manifest in self.snapshot.live:
+            found[manifest.ref.kind].append(manifest)
+        return found
+
+    @cached_property
+    def live_keys_by_name(self) -> dict[str, list[Key]]:
+        found: dict[str, list[Key]] = defaultdict(list)
+        for key in self.live_by_key:
+            found[key.name].append(key)
+        return found
+
+    @cached_property
+    def autoscalers(self) -> dict[tuple[str, str], list[Manifest]]:
+        """What scales workloads (an HPA, a KEDA ScaledObject, another `*Autoscaler`), by its target."""
+        found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+        for kind, manifests in self.live_by_kind.items():
+            if kind.endswith("Autoscaler") or kind == "ScaledObject":
+                for manifest in manifests:
+                    target = fields(manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef"))
+                    found[manifest.ref.namespace, text(target.get("name"))].append(manifest)
+        return found
+
+    @cached_property
     def children_by_owner(self) -> dict[tuple[str, str, str], list[Manifest]]:
         """Live objects by (namespace, owner kind, owner name)."""
         found: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
@@ -78,6 +104,15 @@ class World:
         return found
 
     @cached_property
+    def warnings_by_namespace(self) -> dict[str, list[tuple[Manifest, Event]]]:
+        """Events that are not `Normal`, by the namespace of what they are about; oldest first."""
+        found: dict[str, list[tuple[Manifest, Event]]] = defaultdict(list)
+        for manifest, event in self.events:
+            if event.type != "Normal" and event.says:
+                found[event.about.namespace or manifest.ref.namespace].append((manifest, event))
+        return found
+
+    @cached_property
     def events(self) -> tuple[tuple[Manifest, Event], ...]:
         decoded = ((manifest, decode(manifest.body, Event)[0]) for manifest in self.snapshot.events)
         known = [(manifest, event) for manifest, event in decoded if event is not None]
@@ -88,6 +123,13 @@ class World:
         found: dict[tuple[str, str], list[Log]] = defaultdict(list)
         for log in self.snapshot.logs:
             found[log.namespace, log.pod].append(log)
+        return found
+
+    @cached_property
+    def logs_by_namespace(self) -> dict[str, list[Log]]:
+        found: dict[str, list[Log]] = defaultdict(list)
+        for log in self.snapshot.logs:
+            found[log.namespace].append(log)
         return found
 
     @cached_property

@@ -19,8 +19,11 @@ cluster drifted, not Git.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.mechanism import behind_git
+
+
+_UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 
 
 @rule(cause="new-commit", since="0.1")
@@ -30,13 +33,16 @@ def commit_not_synced_yet(case: Case) -> Iterator[Finding]:
     drifts = case.drifts_by(Mechanism.NOT_SYNCED_YET)
     explained = {drift.symptom for drift in drifts}
     if behind_git(case):
-        explained |= {s.id for s in case.symptoms if s.kind in ("differs", "missing") and s.id.count(":") < 2}
+        known = {drift.symptom for drift in case.drifts}
+        explained |= {s.id for s in case.symptoms if s.kind in _UNSYNCED and s.id not in known}
     if not explained:
         return
     status = case.app.status
     synced = status.history[-1].revision[:8] if status.history else "an earlier one"
     waits = "auto-sync has not started" if case.is_automated else "auto-sync is off"
-    resources = len({symptom.split(":")[1] for symptom in explained if ":" in symptom}) or 1
+    resources = (
+        len({symptom.ref for symptom in case.symptoms if symptom.id in explained and symptom.ref}) or 1
+    )
     yield Finding(
         about=case.application.ref,
         explains=tuple(sorted(explained)),

@@ -17,6 +17,7 @@ Progressing is work under way; Degraded is failure.
 
 from collections.abc import Iterator
 
+from whysync.contracts.ref import Key
 from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.evidence import Evidence
@@ -64,8 +65,8 @@ def _holds_up_the_sync(case: Case, name: str) -> bool:
     return operation is not None and operation.phase == "Running" and name in operation.message
 
 
-def _switches(case: Case, key: object) -> Iterator[Evidence]:
-    live = next((m for k, found in case.world.live_by_key.items() if k == key for m in found), None)
+def _switches(case: Case, key: Key) -> Iterator[Evidence]:
+    live = case.live_of(key)
     if live is not None:
         for pointer in SWITCHES:
             if not isinstance(live.at(pointer), Missing):
