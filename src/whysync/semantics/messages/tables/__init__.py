@@ -13,7 +13,9 @@ from whysync.semantics.messages.tables import (
     helm,
     invalid,
     manifests,
+    operations,
     pods,
+    projects,
     rbac,
     schema,
 )
@@ -22,6 +24,8 @@ ALL = Table(
     *diffs.FIRST,
     *admission.FIRST,
     *argocd.FIRST,
+    *projects.FIRST,
+    *operations.FIRST,
     *rbac.TABLE,
     *apply.FIRST,
     *pods.FIRST,
