@@ -475,6 +475,19 @@ OTHER_TOOLS: list[Row] = [
 ]
 
 ARGOCD_PARTS: list[Row] = [
+    (
+        UNKNOWN + "app shop hydrator uses the same destination: repo=a, path=b",
+        HydratorFailed,
+        {"app": "shop"},
+    ),
+    (
+        'source integrity verification failed for app "shop" dry revision "4b825dc": unsigned',
+        SourceIntegrity,
+        {"revision": "4b825dc"},
+    ),
+    (UNKNOWN + 'repository URL "not a url" is invalid', RepoUnreachable, {"reason": Network.NOT_FOUND}),
+    (UNKNOWN + 'destination of symlink "a/b" is missing', PathNotFound, {"path": "a/b"}),
+    (UNKNOWN + "error calling cmp-server checkPluginConfiguration: x", PluginFailed, {}),
     (UNKNOWN + "`helm template . --name-template x` failed signal: killed", RepoServerDown, {}),
     (
         UNKNOWN + "error pulling OCI chart: failed to pull OCI chart: `helm pull oci://ghcr.io/x/y "

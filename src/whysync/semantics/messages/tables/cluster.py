@@ -29,7 +29,7 @@ def not_registered(match: re.Match[str], context: Context) -> Failure:
         server=named if is_url else "",
         name=said(match, "name") or ("" if is_url else named),
         ambiguous="clusters with the same name" in match[0] or "multiple clusters" in match[0],
-        disabled="is disabled" in match[0],
+        disabled="disabled" in match[0],
     )
 
 
@@ -89,7 +89,7 @@ def server_error(match: re.Match[str], context: Context) -> Failure | None:
     )
 
 
-TABLE: tuple[Pattern, ...] = (
+REGISTRATION: tuple[Pattern, ...] = (
     Pattern(
         "there are no clusters with this name",
         r"there are no clusters with this name: (?P<name>\S{1,253})",
@@ -112,6 +112,11 @@ TABLE: tuple[Pattern, ...] = (
         not_registered,
     ),
     Pattern(
+        "in-cluster has been disabled",
+        r"cannot register cluster: (?P<name>in-cluster) has been disabled",
+        not_registered,
+    ),
+    Pattern(
         "is not managed",
         r"[Nn]amespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>\w{1,63}) \""
         r"(?P<name>[^\"]{1,253})\" is not managed",
@@ -123,6 +128,9 @@ TABLE: tuple[Pattern, ...] = (
         r"(?P<name>[^\"]{1,253})\" can ?not be managed when in namespaced mode",
         not_managed,
     ),
+)
+
+CONNECTION: tuple[Pattern, ...] = (
     Pattern("dial tcp", r"dial tcp.*", connection),
     Pattern("no such host", r"no such host.*", connection),
     Pattern("TLS handshake timeout", r"TLS handshake timeout", connection),

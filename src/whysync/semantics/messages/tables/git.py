@@ -172,6 +172,11 @@ TABLE: tuple[Pattern, ...] = (
         lambda m, c: SourceIntegrity(text=c.text, revision=said(m, "revision"), detail=c.text),
     ),
     Pattern(
+        "source integrity verification",
+        r"source integrity verification (?:failed|required).{0,300}revision \"(?P<revision>[^\"]{1,100})\".*",
+        fill(SourceIntegrity, whole="detail"),
+    ),
+    Pattern(
         "is not signed",
         r"(?:[Tt]arget revision|[Rr]evision|commit) (?P<revision>[\w./-]{1,100}) (?:in Git )?is not signed.*",
         fill(SourceIntegrity, whole="detail"),
@@ -290,6 +295,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("reference is not a tree", r"reference is not a tree: (?P<revision>[0-9a-f]{4,64})", revision),
     Pattern("not our ref", r"not our ref (?P<revision>[0-9a-f]{4,64})", revision),
     Pattern("reference not found", r"reference not found", revision),
+    Pattern("revision not found", r"revision not found$", revision),
     Pattern("object not found", r"^object not found", revision),
     Pattern("bad revision", r"bad revision '(?P<revision>[^']{1,253})'", revision),
     Pattern("ambiguous argument", r"ambiguous argument '(?P<revision>[^']{1,253})'", revision),
@@ -319,7 +325,7 @@ TABLE: tuple[Pattern, ...] = (
         repository_absent,
     ),
     Pattern(
-        "repo URL is invalid",
+        " is invalid",
         r"repo(?:sitory)? URL (?:\"(?P<url>[^\"]{1,300})\" )?is invalid",
         repository_absent,
     ),

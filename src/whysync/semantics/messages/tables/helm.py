@@ -331,6 +331,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern('failed to download "', r"failed to download \"(?P<repo>[^\"]{1,300})\".*", chart_repository),
     Pattern("directory charts/", r"directory (?P<repo>charts/\S{1,300}) not found", dependency),
     Pattern("helm chart version '", r"helm chart version '\d+' is not supported", invalid_chart),
+    Pattern("could not parse kubernetes version", r"could not parse kubernetes version .*", invalid_chart),
     Pattern("Chart.yaml file is missing", r"Chart\.yaml file is missing", invalid_chart),
     Pattern("validation: chart", r"validation: chart\.metadata\..*", invalid_chart),
     Pattern("incompatible with Kubernetes", r"chart requires kubeVersion: .*", invalid_chart),

@@ -174,7 +174,7 @@ TABLE: tuple[Pattern, ...] = (
         hydrator,
     ),
     Pattern(
-        "ydrate",
+        "ydrat",
         r"(?:app is configured to hydrate to the repository root|app "
         r"(?P<app>\S{1,253}) hydrator uses the same destination|"
         r"failed to get hydrator credentials|[Ff]ailed to (?:commit|push) hydrated).*",
@@ -201,6 +201,8 @@ TABLE: tuple[Pattern, ...] = (
         r"[Cc]onfig management plugin with name '?(?P<plugin>[\w.-]{1,200}).{0,20}not supported.*",
         plugin,
     ),
+    Pattern("cmp-server", r"error calling cmp-server .*", plugin),
+    Pattern("detect CMP", r"failed to detect CMP for app.*", plugin),
     Pattern("no files to send", r"no files to send\(.*", plugin),
     Pattern("failed to convert CMP manifests", r"failed to convert CMP manifests.*", plugin),
     Pattern("argocd-vault-plugin", r"argocd-vault-plugin.*", plugin),
@@ -239,6 +241,9 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("kind not set", r"kind not set.*", yaml_error),
     Pattern("out-of-bounds symlink", r"contains out-of-bounds symlinks\. file: (?P<file>\S{1,300})", symlink),
     Pattern(
+        "destination of symlink", r"destination of symlink \"(?P<file>[^\"]{1,300})\" is missing", symlink
+    ),
+    Pattern(
         "illegal filepath in symlink", r"illegal filepath in symlink at \"(?P<file>[^\"]{1,300})\".*", symlink
     ),
     Pattern(
@@ -246,6 +251,11 @@ TABLE: tuple[Pattern, ...] = (
         r"file '(?P<file>[^']{1,300})' resolved to outside repository root",
         symlink,
     ),
+    Pattern("sources.ref ", r"sources\.ref \S{1,200} cannot contain any special characters.*", spec),
+    Pattern(
+        "OCI Helm repository URL", r"OCI Helm repository URL should include hostname and port only", spec
+    ),
+    Pattern("unsupported repository type", r"unsupported repository type \"[^\"]{0,100}\"", spec),
     Pattern("source referenced", r"source referenced \"[^\"]{1,200}\", (?:but|which) .*", spec),
     Pattern("cannot reference ", r"cannot reference (?:a different|multiple) revisions? .*", spec),
     Pattern("'chart' field defined", r"source has a 'chart' field defined.*", spec),
