@@ -56,6 +56,7 @@ def bodies(text: str | bytes) -> list[Json]:
         ("!!int '5'", 5),
         ("!!binary aGk=", "hi"),
         ("!thing on", "on"),
+        ("!!binary gIE=", "\ufffd\ufffd"),
     ],
 )
 def test_scalars(written: str, read: Json) -> None:
@@ -102,6 +103,21 @@ def test_an_int_and_a_text_key_are_not_duplicates() -> None:
     assert found.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("1e3", "1000"),
+        ("1e7", "1e+07"),
+        ("0.1", "0.1"),
+        ("1.23456789", "1.2345679"),
+        ("1e39", ".inf"),
+        ("-.5", "-0.5"),
+    ],
+)
+def test_numbers_as_keys_have_single_precision(written: str, read: str) -> None:
+    assert bodies(f"{written}: x\n") == [{read: "x"}]
+
+
 def test_merge_keys_overwrite_what_stands_before_them() -> None:
     assert bodies("v: &x {a: 1, b: 2}\nw:\n  b: 3\n  <<: *x\n")[0] == {
         "v": {"a": 1, "b": 2},
@@ -130,6 +146,7 @@ def test_aliases_do_not_share_their_value() -> None:
         "w:\n  <<: [[{a: 1}]]",
         "v: !!int x",
         "v: !!binary '*'",
+        "v: !!binary YWJj=",
         "v: \0",
         'v: "\\/"',
         "v: {{ .Values.x }}",

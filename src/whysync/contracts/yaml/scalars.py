@@ -11,6 +11,7 @@ import base64
 import binascii
 import math
 import re
+import struct
 from decimal import Decimal
 from typing import Final
 
@@ -45,6 +46,7 @@ _TIMESTAMP = re.compile(
     r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?)?",
     re.ASCII,
 )
+_NO_TEXT = re.compile("[\udc80-\udcff]")
 _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1
 _UINT64_MAX: Final = (1 << 64) - 1
@@ -99,11 +101,15 @@ def _integer(whole: re.Match[str]) -> int:
 def tagged(tag: str, value: str) -> Scalar:
     """The value of a scalar with a tag: an unknown tag means text, one that does not fit is an error."""
     if tag == f"{_TAG}binary":
+        written = value.replace("\n", "").replace("\r", "")
         try:
-            data = base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
+            data = base64.b64decode(written, validate=True)
         except (binascii.Error, ValueError):
-            raise Invalid("!!binary value contains invalid base64 data") from None
-        return data.decode("utf-8", "replace")
+            data = b""
+        if bool(data) != bool(written) or len(written) % 4:  # Python forgives an odd end
+            raise Invalid("!!binary value contains invalid base64 data")
+        # One mark for each byte that is no text, as Go writes it.
+        return _NO_TEXT.sub("\ufffd", data.decode("utf-8", "surrogateescape"))
     kind = tag.removeprefix(_TAG) if tag.startswith(_TAG) else ""
     if kind not in ("bool", "int", "float", "null", "timestamp"):
         return value
@@ -166,21 +172,26 @@ def as_key(value: Scalar) -> str:
 
 
 def _float_key(value: float) -> str:
-    """Mirrors Go's `FormatFloat(value, 'g', -1, 64)`, with YAML's words for what is not finite."""
-    if math.isnan(value):
-        return ".nan"
-    if math.isinf(value):
-        return ".inf" if value > 0 else "-.inf"
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    text = "".join(map(str, digits))
-    power = len(text) + exponent - 1 if value else 0
-    minus = "-" if sign else ""
-    if power < -4 or power >= 21:
-        fraction = f".{text[1:]}" if len(text) > 1 else ""
-        return f"{minus}{text[0]}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"
-    if exponent >= 0:
-        return f"{minus}{text}{'0' * exponent}"
-    if power < 0:
-        return f"{minus}0.{'0' * (-power - 1)}{text}"
-    return f"{minus}{text[: power + 1]}.{text[power + 1 :]}"
+    """Mirrors Go's `FormatFloat(value, 'g', -1, 32)`: single precision, with YAML's words for infinity."""
+    try:
+        single: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        single = math.copysign(math.inf, value)
+    if not math.isfinite(single):
+        return ".nan" if math.isnan(single) else ".inf" if single > 0 else "-.inf"
+    written = next(
+        text for digits in range(9) if _is_single(text := f"{single:.{digits}e}", single) or digits == 8
+    )
+    mantissa, _, exponent = written.partition("e")
+    power = int(exponent)
+    if -4 <= power < 6:
+        return format(Decimal(written), "f")
+    return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def _is_single(text: str, single: float) -> bool:
+    """Do these digits tell the single-precision number apart from all others?"""
+    try:
+        return struct.unpack("f", struct.pack("f", float(text)))[0] == single
+    except OverflowError:
+        return False

@@ -54,7 +54,10 @@ class Marks:
 
 def from_base64(value: str) -> bytes | None:
     """The bytes behind a Secret's `data` value, or `None` when it is not base64."""
+    written = "".join(value.split())
+    if len(written) % 4:
+        return None
     try:
-        return base64.b64decode("".join(value.split()), validate=True)
+        return base64.b64decode(written, validate=True)
     except (binascii.Error, ValueError):
         return None
