@@ -1,25 +1,20 @@
-"""Sync options of one object: its annotation `argocd.argoproj.io/sync-options`, a list with commas."""
+"""Sync options of one object, in its annotation: whether one is set, and the edit that sets it."""
 
 from __future__ import annotations
 
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.pointer import join
 from whysync.diagnosis.fix import Set
+from whysync.semantics import hooks
 
-SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
-_POINTER = "/metadata/annotations/argocd.argoproj.io~1sync-options"
-
-
-def options_of(manifest: Manifest) -> tuple[str, ...]:
-    """Trimmed and in order; Argo CD matches each of them exactly, upper and lower case included."""
-    text = manifest.annotations.get(SYNC_OPTIONS)
-    parts = (part.strip() for part in text.split(",")) if isinstance(text, str) else ()
-    return tuple(dict.fromkeys(part for part in parts if part))
+_POINTER = join(("metadata", "annotations", hooks.SYNC_OPTIONS))
 
 
 def has_option(manifest: Manifest | None, option: str) -> bool:
-    return manifest is not None and option in options_of(manifest)
+    return manifest is not None and hooks.has_option(manifest.body, hooks.SYNC_OPTIONS, option)
 
 
 def with_options(manifest: Manifest, *options: str) -> Set:
     """The edit that adds these options and keeps the others."""
-    return Set(pointer=_POINTER, value=",".join(dict.fromkeys((*options_of(manifest), *options))))
+    known = hooks.options(manifest.body, hooks.SYNC_OPTIONS)
+    return Set(pointer=_POINTER, value=",".join(dict.fromkeys((*known, *options))))

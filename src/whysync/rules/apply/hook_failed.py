@@ -27,7 +27,7 @@ from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
 from whysync.diagnosis.commands import kubectl, on_object, sync
 from whysync.diagnosis.log_words import root_in_words
-from whysync.diagnosis.placement import DeletePolicy, delete_policies
+from whysync.diagnosis.placement import is_deleted_before_next_run
 from whysync.diagnosis.pods import LastWord, last_word, logs_below
 from whysync.diagnosis.spoken import FAILED_PHASES
 
@@ -90,7 +90,7 @@ def _evidence(case: Case, index: int, result: ResourceResult, word: LastWord | N
 
 def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
     hook = case.live_of(ref.key) or case.desired_of(ref.key)
-    kept = hook is not None and DeletePolicy.BEFORE_HOOK_CREATION not in delete_policies(hook)
+    kept = hook is not None and not is_deleted_before_next_run(hook)
     logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
     save = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
     mend = "Mend what the log names" if word is not None else "Read the log, mend what it names"
@@ -124,7 +124,7 @@ def _unguarded(case: Case, ref: Ref, symptom: str) -> Iterator[Finding]:
     job = case.desired_of(ref.key)
     if job is None or ref.kind != "Job":
         return
-    kept = DeletePolicy.BEFORE_HOOK_CREATION not in delete_policies(job)
+    kept = not is_deleted_before_next_run(job)
     endless = not isinstance(job.at(DEADLINE), int)
     if not (kept or endless):
         return

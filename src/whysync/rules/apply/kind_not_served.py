@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import dig, fields, text
+from whysync.contracts.tree import dig
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.placement import comes_before, place_in_words
+from whysync.diagnosis.placement import comes_before, place_in_words, wave_of
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.sync_options import has_option
 from whysync.semantics.messages import KindNotServed
@@ -147,7 +147,7 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: Definiti
         if desired is not None and not comes_before(definition.own, desired):
             yield Fix.change(
                 definition.own.ref,
-                Set(pointer=WAVE, value=str(_wave_before(desired))),
+                Set(pointer=WAVE, value=str(wave_of(desired) - 1)),
                 title="Put the CRD into an earlier sync wave than its resources",
             )
         yield Fix.run(again, title="Sync again: the CRD may only have needed a moment to be established")
@@ -171,11 +171,3 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: Definiti
         again,
         title="Install the CRD first: an Application of its own, or an earlier sync wave",
     )
-
-
-def _wave_before(desired: Manifest) -> int:
-    wave = text(fields(desired.annotations).get("argocd.argoproj.io/sync-wave"))
-    try:
-        return int(wave) - 1
-    except ValueError:
-        return -1

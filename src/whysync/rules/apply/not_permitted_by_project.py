@@ -28,13 +28,9 @@ from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Rem
 from whysync.diagnosis.commands import hard_refresh, sync
 from whysync.diagnosis.fix import Edit
 from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.project_permits import (
-    CLUSTER_SCOPED,
-    permits_destination,
-    permits_kind,
-    permits_source,
-)
+from whysync.diagnosis.scopes import is_namespaced
 from whysync.semantics.messages import ProjectDenied, ProjectRule
+from whysync.semantics.project import Cluster, destination_verdict, kind_verdict, source_verdict
 
 LISTS = {
     ProjectRule.SOURCE: "/spec/sourceRepos",
@@ -95,29 +91,23 @@ def _destination(case: Case, denied: ProjectDenied) -> tuple[str, str]:
     return server, denied.namespace or destination.namespace
 
 
-def _is_namespaced(case: Case, denied: ProjectDenied) -> bool:
-    for crd in case.world.snapshot.live:
-        if crd.ref.kind == "CustomResourceDefinition" and crd.at("/spec/names/kind") == denied.kind:
-            return crd.at("/spec/scope") != "Cluster"
-    return denied.kind not in CLUSTER_SCOPED
-
-
 def _permitted(case: Case, denied: ProjectDenied) -> bool:
     assert case.project is not None
-    spec = case.project.spec
     match denied.what:
         case ProjectRule.SOURCE | ProjectRule.HELM_REPO:
-            return permits_source(spec, denied.value)
+            return source_verdict(case.project, denied.value).permitted
         case ProjectRule.DESTINATION | ProjectRule.NAMESPACE:
-            return permits_destination(spec, *_destination(case, denied))
+            server, namespace = _destination(case, denied)
+            cluster = Cluster(server=server) if "://" in server else Cluster(name=server)
+            return destination_verdict(case.project, cluster, namespace).permitted
         case ProjectRule.KIND:
-            namespaced = _is_namespaced(case, denied)
-            return permits_kind(spec, denied.group, denied.kind, namespaced=namespaced)
+            namespaced = is_namespaced(case, denied.kind)
+            return kind_verdict(case.project, denied.group, denied.kind, "", namespaced=namespaced).permitted
 
 
 def _list_of(case: Case, denied: ProjectDenied) -> str:
     if denied.what is ProjectRule.KIND:
-        scope = "namespace" if _is_namespaced(case, denied) else "cluster"
+        scope = "namespace" if is_namespaced(case, denied.kind) else "cluster"
         return f"/spec/{scope}ResourceWhitelist"
     return LISTS[denied.what]
 
@@ -195,5 +185,5 @@ def _command(case: Case, name: str, denied: ProjectDenied) -> str:
             server, namespace = _destination(case, denied)
             return f"argocd proj add-destination {project} {quote(server)} {quote(namespace)}"
         case ProjectRule.KIND:
-            scope = "namespace" if _is_namespaced(case, denied) else "cluster"
+            scope = "namespace" if is_namespaced(case, denied.kind) else "cluster"
             return f"argocd proj allow-{scope}-resource {project} {quote(denied.group)} {quote(denied.kind)}"

@@ -33,7 +33,7 @@ from whysync.diagnosis.placement import (
     applied_before,
     comes_before,
     first_phase,
-    hook_phases,
+    is_hook,
     place_in_words,
     wave_of,
 )
@@ -281,10 +281,10 @@ def _reordered(source: Manifest, user: Manifest) -> Iterator[Fix]:
             title=f"Run {user.ref} in the Sync phase, in the wave after {source.ref}",
             risk="it then runs after the objects of the earlier waves have been applied, not before",
         )
-    if hook_phases(user):
+    if is_hook(user):
         yield Fix.change(
             source.ref,
-            Set(pointer=HOOK, value=first_phase(user)),
+            Set(pointer=HOOK, value=first_phase(user).value),
             Set(pointer=WAVE, value=str(wave_of(user) - 1)),
             title=f"Or make {source.ref} a {first_phase(user)} hook too, in an earlier wave",
             risk="a hook is not pruned, not shown as drift, and made anew at every sync",
