@@ -1,0 +1,188 @@
+"""The runner: one rule's crash, unmet needs, what follows from what, and which finding comes first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.situations import application, case_of, row
+from whysync.contracts.ref import Ref
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Confidence, Finding, Severity
+from whysync.diagnosis.rule import Fact, Rule, all_rules, rule
+from whysync.diagnosis.runner import diagnose, explained_by, groups_of, in_order, linked
+from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
+
+REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
+
+
+def sick() -> Case:
+    return case_of(
+        application(
+            health="Degraded", status={"resources": [row("Deployment", "web", health={"status": "Degraded"})]}
+        )
+    )
+
+
+def finding(verdict: str = "so", *, explains: Iterable[str] = (), because: Iterable[str] = ()) -> Finding:
+    return Finding(
+        about=REF,
+        verdict=verdict,
+        confidence=Confidence.HIGH,
+        explains=tuple(explains),
+        because=tuple(because),
+    )
+
+
+def a_rule(id: str, *said: Finding, side: Side = Side.HEALTH, needs: Iterable[Fact] = ()) -> Rule:
+    return Rule(
+        id=id, cause=id, side=side, needs=frozenset(needs), since="0.1", check=lambda _: said, docs="Title."
+    )
+
+
+def crashing(problem: Exception) -> Rule:
+    def check(_: Case) -> Iterator[Finding]:
+        yield finding("said before the crash")
+        raise problem
+
+    return Rule(
+        id="crashing", cause="c", side=Side.DRIFT, needs=frozenset(), since="0.1", check=check, docs=""
+    )
+
+
+@pytest.mark.parametrize("problem", [KeyError("x"), RecursionError("deep"), AssertionError()])
+def test_a_rule_that_crashes_is_named_and_the_others_run(problem: Exception) -> None:
+    case = sick()
+    good = a_rule("good", finding(explains=[case.symptoms[0].id]))
+    report = diagnose(case, [crashing(problem), good])
+    assert [one.rule for one in report.findings] == ["good"]
+    (crashed,) = report.crashed
+    assert crashed.rule == "crashing"
+    assert type(problem).__name__ in crashed.error
+
+
+def test_a_rule_without_its_facts_is_skipped_and_says_what_it_needs() -> None:
+    report = diagnose(sick(), [a_rule("needy", finding(), needs=[Fact.LOGS, Fact.DESIRED])])
+    assert report.findings == ()
+    assert [(one.rule, one.needs) for one in report.skipped] == [("needy", ("desired objects", "pod logs"))]
+
+
+def test_what_no_rule_explains_is_never_dropped() -> None:
+    case = sick()
+    report = diagnose(case, [a_rule("elsewhere", finding(explains=["something:else"]))])
+    assert report.unexplained == case.symptoms
+    assert diagnose(case, []).side is Side.HEALTH
+
+
+def test_findings_are_signed_by_their_rule() -> None:
+    (one, two) = diagnose(sick(), [a_rule("r", finding("a"), finding("b"))]).findings
+    assert (one.rule, one.cause, one.side) == ("r", "r", Side.HEALTH)
+    assert one.id == "r:/ConfigMap/shop/settings"
+    assert one.id != two.id
+
+
+def test_because_becomes_caused_by() -> None:
+    case = sick()
+    symptom = case.symptoms[0].id
+    root = a_rule("root", finding(explains=[symptom]))
+    stalled = a_rule("stalled", finding(explains=["operation"], because=[symptom]), side=Side.COMPARE)
+    first, second = diagnose(case, [stalled, root]).findings
+    assert (first.rule, first.caused_by) == ("root", ())
+    assert (second.rule, second.caused_by) == ("stalled", (first.id,))
+
+
+def test_nothing_causes_itself() -> None:
+    (one,) = diagnose(sick(), [a_rule("r", finding(explains=["s"], because=["s"]))]).findings
+    assert one.caused_by == ()
+
+
+def test_an_echo_is_explained_with_what_it_echoes() -> None:
+    def symptom(id: str, *because: str) -> Symptom:
+        return Symptom(id=id, kind=SymptomKind.RESULT, text=id, because=because)
+
+    chain = [symptom("c", "b"), symptom("b", "a"), symptom("a"), symptom("alone", "nowhere")]
+    assert explained_by([finding(explains=["a"])], chain) == {"a", "b", "c"}
+    circle = [symptom("x", "y"), symptom("y", "x")]
+    assert explained_by([finding(explains=["a"])], circle) == {"a"}
+    assert explained_by([], chain) == frozenset()
+
+
+def test_the_order_of_findings() -> None:
+    """Roots before what follows, real trouble before news, what stops comparing before what it would see."""
+
+    def made(name: str, side: Side, severity: Severity, confidence: Confidence, *causes: str) -> Finding:
+        return Finding(
+            about=REF,
+            verdict=name,
+            severity=severity,
+            confidence=confidence,
+            id=name,
+            cause=name,
+            side=side,
+            caused_by=causes,
+        )
+
+    wanted = [
+        made("cannot compare", Side.COMPARE, Severity.WARNING, Confidence.LOW),
+        made("failed", Side.APPLY, Severity.WARNING, Confidence.HIGH),
+        made("failed, less sure", Side.APPLY, Severity.CRITICAL, Confidence.MEDIUM),
+        made("differs", Side.DRIFT, Severity.WARNING, Confidence.HIGH),
+        made("unhealthy", Side.HEALTH, Severity.WARNING, Confidence.HIGH),
+        made("follows", Side.COMPARE, Severity.CRITICAL, Confidence.HIGH, "failed"),
+    ]
+    for some in itertools.permutations(wanted):
+        assert in_order(list(some)) == tuple(wanted)
+
+
+def test_news_do_not_hide_trouble() -> None:
+    news = Finding(
+        about=REF, verdict="syncing", severity=Severity.INFO, confidence=Confidence.HIGH, side=Side.COMPARE
+    )
+    trouble = Finding(about=REF, verdict="broken", confidence=Confidence.LOW, side=Side.HEALTH)
+    assert in_order([news, trouble]) == (trouble, news)
+
+
+@given(st.permutations(range(4)))
+def test_the_order_of_rules_changes_nothing(order: list[int]) -> None:
+    case = sick()
+    rules = [a_rule(f"r{n}", finding(explains=[case.symptoms[0].id])) for n in range(4)]
+    wanted = diagnose(case, rules)
+    assert diagnose(case, [rules[n] for n in order]) == wanted
+
+
+def test_linked_keeps_every_finding() -> None:
+    found = [finding("a", explains=["x"]), finding("b", because=["x"])]
+    assert [one.verdict for one in linked(found)] == ["a", "b"]
+
+
+def test_groups_are_by_first_cause_the_largest_first() -> None:
+    cases = [case_of(application(name)) for name in ("one", "two", "three")]
+    reports = [
+        diagnose(cases[0], [a_rule("rare", finding())]),
+        diagnose(cases[1], [a_rule("usual", finding())]),
+        diagnose(cases[2], [a_rule("usual", finding())]),
+    ]
+    assert [(group.cause, group.apps) for group in groups_of(reports)] == [
+        ("usual", ("argocd/two", "argocd/three")),
+        ("rare", ("argocd/one",)),
+    ]
+    assert groups_of([diagnose(cases[0], [])]) == ()
+
+
+def test_rules_are_found_by_walking_and_know_their_side() -> None:
+    rules = all_rules()
+    assert [one.id for one in rules] == sorted({one.id for one in rules})
+    assert {one.side for one in rules} <= {Side.COMPARE, Side.DRIFT, Side.APPLY, Side.HEALTH, Side.FRESH}
+    assert all(one.title and not one.title.endswith(".") for one in rules)
+
+
+def test_a_rule_outside_a_side_is_refused() -> None:
+    def nowhere(_: Case) -> Iterator[Finding]:
+        yield from ()
+
+    with pytest.raises(ValueError, match="is not a valid Side"):
+        rule(cause="x", since="0.1")(nowhere)
