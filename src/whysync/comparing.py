@@ -1,0 +1,250 @@
+"""From a Case to a comparison: finds among the facts what the engine asks for.
+
+Facts are not a cluster: a bundle may lack live objects, rendered manifests, or the tracking marks that Argo
+CD puts on both. What is not there is said, never guessed: an object that Argo CD calls Synced and that the
+facts lack is *unseen*, not missing.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from whysync.contracts.application import ResourceRow
+from whysync.contracts.decode import decode
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.project import AppProject
+from whysync.contracts.ref import Key, ref_of
+from whysync.contracts.tree import Object, fields, text
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.world import World
+from whysync.engine.compare import compare
+from whysync.engine.comparison import ComparedResource, Comparison, Inputs
+from whysync.engine.live import LiveIndex
+from whysync.engine.scopes import Scopes
+from whysync.semantics.project import Cluster, NoCluster, destination_cluster, effective_project
+from whysync.semantics.settings import Settings
+from whysync.semantics.tracking import instance_name, owner_of, with_tracking
+
+IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedApp:
+    """One app, compared; or why it could not be, in which case there is no comparison."""
+
+    case: Case
+    comparison: Comparison | None
+    problem: str = ""
+    next: str = ""
+
+    def row(self, resource: ComparedResource) -> ResourceRow | None:
+        """What Argo CD itself says of this resource."""
+        return self.case.rows.get(resource.key)
+
+    def is_unseen(self, resource: ComparedResource) -> bool:
+        """The facts lack the live object, and Argo CD does not call it missing."""
+        if resource.live is not None:
+            return False
+        row = self.row(resource)
+        if row is None:
+            return False
+        health = row.health.status if row.health else ""
+        return row.status == "Synced" or health not in ("", "Missing")
+
+
+class Comparer:
+    """Indexes one world once, for all of its apps."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def compare(self, case: Case) -> ComparedApp:
+        inputs = self.inputs(case)
+        if isinstance(inputs, str):
+            problem, _, next = inputs.partition("; ")
+            return ComparedApp(case=case, comparison=None, problem=problem, next=next)
+        return ComparedApp(case=case, comparison=compare(inputs))
+
+    def inputs(self, case: Case) -> Inputs | str:
+        """What the engine wants to know, or why that cannot be had, and how it could."""
+        if not case.desired:
+            return (
+                "the facts have no rendered manifests of this app; "
+                f"add them as desired/{case.app.name}/: argocd app manifests {case.app.name} --source git"
+            )
+        cluster = self._cluster(case)
+        index = self._index(case, cluster)
+        if index is None:
+            return (
+                "the facts have no live objects of its cluster; "
+                "add them as live/: kubectl get … -o yaml --show-managed-fields"
+            )
+        home = self._control_plane(case)
+        targets = [manifest.body for manifest in case.desired]
+        instance = instance_name(case.app.name, case.app.namespace, home)
+        marked = self._is_marked(targets)
+        if not marked and index.has_marks:
+            targets = [self._marked(target, case, instance) for target in targets]
+            marked = True
+        return Inputs(
+            application=case.application.body,
+            app=case.app,
+            project=self._project(case),
+            settings=self.settings,
+            targets=targets,
+            live=index if marked else _WithRows(index, case),
+            now=case.now,
+            scopes=self._scopes,
+            cluster=cluster,
+            project_clusters=self._clusters_of(case.app.project) or [cluster],
+            control_plane_namespace=home,
+            revisions=case.app.revisions,
+            marks_targets=marked,
+        )
+
+    # --- what all apps share ---------------------------------------------------------------------
+
+    @cached_property
+    def settings(self) -> Settings:
+        maps = {
+            one.ref.name: one.body for one in self._world.snapshot.settings if one.ref.kind == "ConfigMap"
+        }
+        return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))
+
+    @cached_property
+    def _scopes(self) -> Scopes:
+        return Scopes.from_objects(self._objects())
+
+    def _objects(self) -> Iterator[Object]:
+        snapshot = self._world.snapshot
+        yield from (manifest.body for manifest in snapshot.live)
+        for manifests in snapshot.desired.values():
+            # Of Git only the definitions: its objects may leave their namespace out.
+            yield from (one.body for one in manifests if (one.ref.group, one.ref.kind) == _CRD)
+
+    @cached_property
+    def _live(self) -> dict[str, list[Manifest]]:
+        found: defaultdict[str, list[Manifest]] = defaultdict(list)
+        for manifest in self._world.snapshot.live:
+            found[manifest.cluster].append(manifest)
+        return found
+
+    @cached_property
+    def _indexes(self) -> dict[str, LiveIndex]:
+        return {}
+
+    @cached_property
+    def _projects(self) -> dict[str, AppProject]:
+        decoded = (decode(one.body, AppProject)[0] for one in self._world.snapshot.projects)
+        return {project.metadata.name: project for project in decoded if project is not None}
+
+    @cached_property
+    def _clusters(self) -> list[Cluster]:
+        known = [_cluster_of(one.body) for one in self._world.snapshot.settings if one.ref.kind == "Secret"]
+        clusters = [cluster for cluster in known if cluster is not None]
+        if not any(cluster.server == IN_CLUSTER.server for cluster in clusters):
+            clusters.append(IN_CLUSTER)
+        return clusters
+
+    # --- what one app needs ----------------------------------------------------------------------
+
+    def _cluster(self, case: Case) -> Cluster:
+        """A cluster that the facts do not describe is known by what the app calls it."""
+        destination = case.app.spec.destination
+        try:
+            return destination_cluster(destination, self._clusters)
+        except NoCluster:
+            return Cluster(server=destination.server, name=destination.name)
+
+    def _clusters_of(self, project: str) -> list[Cluster]:
+        """Those of the project alone; where none is known, nobody can tell that this one is not."""
+        return [cluster for cluster in self._clusters if cluster.project == project]
+
+    def _index(self, case: Case, cluster: Cluster) -> LiveIndex | None:
+        names = (cluster.name, cluster.server, case.app.spec.destination.name, "")
+        found = next((name for name in names if name in self._live), None)
+        if found is None:
+            return None
+        if found not in self._indexes:
+            self._indexes[found] = LiveIndex((one.body for one in self._live[found]), self.settings)
+        return self._indexes[found]
+
+    def _project(self, case: Case) -> AppProject | None:
+        if case.project is None:
+            return None
+        return effective_project(case.project, self.settings.global_projects, self._projects)
+
+    def _control_plane(self, case: Case) -> str:
+        """Argo CD's own namespace: as the status says, else where its settings are, else where the app is."""
+        told = case.app.status.controller_namespace
+        config = next(
+            (s.ref.namespace for s in self._world.snapshot.settings if s.ref.name == "argocd-cm"), ""
+        )
+        return told or config or case.app.namespace or "argocd"
+
+    # --- tracking marks --------------------------------------------------------------------------
+
+    def _is_marked(self, targets: Sequence[Object]) -> bool:
+        """Argo CD marks all that it renders; what was rendered by hand has no mark."""
+        method, label = self.settings.tracking_method, self.settings.instance_label_key
+        return any(owner_of(target, method=method, label_key=label) for target in targets)
+
+    def _marked(self, target: Object, case: Case, instance: str) -> Object:
+        ref = ref_of(target)
+        if (ref.group, ref.kind) == _CRD:
+            return target
+        try:
+            return with_tracking(
+                target,
+                app=instance,
+                method=self.settings.tracking_method,
+                namespace=case.destination_namespace,
+                label_key=self.settings.instance_label_key,
+                installation_id=self.settings.installation_id,
+            )
+        except ValueError:  # labels that are no map: the comparison will say so
+            return target
+
+
+class _WithRows:
+    """Live objects without any marks: which are the app's, its own rows tell."""
+
+    def __init__(self, index: LiveIndex, case: Case) -> None:
+        self._index = index
+        self._rows = [row.key for row in case.app.status.resources]
+
+    def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
+        found = self._index.managed(instance, targets)
+        for key in self._rows:
+            body = self._index.get(key)
+            if body is not None:
+                found.setdefault(key, body)
+        return found
+
+
+def _cluster_of(secret: Object) -> Cluster | None:
+    """A cluster Secret of Argo CD's; its name and server are no secrets, and not masked."""
+    meta = fields(secret.get("metadata"))
+    if fields(meta.get("labels")).get("argocd.argoproj.io/secret-type") != "cluster":
+        return None
+    values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
+    values |= {key: text(value) for key, value in fields(secret.get("stringData")).items()}
+    server = values.get("server", "")
+    return (
+        Cluster(server=server, name=values.get("name", ""), project=values.get("project", ""))
+        if server
+        else None
+    )
+
+
+def _decoded(value: str) -> str:
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""

@@ -1,0 +1,254 @@
+"""The comparison itself, in Argo CD's order, with its conditions and messages.
+
+Mirrors `CompareAppState`, Argo CD 3.6. Whatever fails on the way, as much as can be known is worked out, and
+a condition says what failed: an app whose Git cannot be read is still judged for its health.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from whysync.contracts.application import Condition, SyncCode
+from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.tree import Object, dig, fields
+from whysync.engine.comparison import Comparison, Inputs
+from whysync.engine.diffs import app_strategy, diffs_of
+from whysync.engine.live import LiveStateProblem
+from whysync.engine.own_namespace import own_namespace_changed, own_namespaces
+from whysync.engine.rows import rows_of
+from whysync.engine.status import status_after, status_without_settings
+from whysync.semantics.comparison.pairing import Pair, Pairing, pair
+from whysync.semantics.comparison.targets import prepared_targets
+from whysync.semantics.health.application import AppHealth, ManagedPair, app_health
+from whysync.semantics.hooks import partition_for_sync
+from whysync.semantics.project import ProjectClustersUnknown, live_verdict
+from whysync.semantics.settings import resource_excluded
+from whysync.semantics.tracking import (
+    LabelTooLong,
+    MalformedMetadata,
+    instance_name,
+    owner_of,
+    with_tracking,
+)
+
+
+class NotComparedYet(Exception):
+    """Git cannot be read, and Argo CD waits before it says so: nothing is written to the status."""
+
+
+def compare_with_grace(
+    inputs: Inputs, *, first_seen: datetime | None, grace_seconds: int, forced: bool = False
+) -> Comparison:
+    """As the controller does it: an error of the repository is kept back for a while.
+
+    `first_seen` is when the error turned up, `None` for just now; a refresh that somebody asked for, or a
+    changed source, forces it out. Raises `NotComparedYet`.
+    """
+    if inputs.target_error is not None and not forced:
+        grace = timedelta(seconds=grace_seconds)
+        if first_seen is None or inputs.now - first_seen <= grace:
+            raise NotComparedYet("failed to get repo objects")
+    return compare(inputs)
+
+
+def compare(inputs: Inputs) -> Comparison:
+    """Compare one Application with its live objects."""
+    if inputs.settings.comparison_problem is not None:
+        return _without_settings(inputs)
+    return _Run(inputs).run()
+
+
+def _without_settings(inputs: Inputs) -> Comparison:
+    return Comparison(
+        sync=SyncCode.UNKNOWN,
+        health=None,
+        resources=(),
+        hooks=(),
+        conditions=(),
+        status=status_without_settings(inputs),
+        strategy=app_strategy(inputs),
+        inputs=inputs,
+    )
+
+
+class _Run:
+    """One comparison under way: what was said so far, and whether something could not be loaded."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self.app = inputs.app
+        self.settings = inputs.settings
+        self.instance = instance_name(self.app.name, self.app.namespace, inputs.control_plane_namespace)
+        self.conditions: list[Condition] = []
+        self.failed = False
+
+    def say(self, type: str, message: str) -> None:
+        self.conditions.append(Condition(type=type, message=message))
+
+    def fail(self, message: str) -> None:
+        self.say("ComparisonError", message)
+        self.failed = True
+
+    def run(self) -> Comparison:
+        inputs = self.inputs
+        targets = self.included(self.targets())
+        live = self.live(targets)
+        self.tell_shared(live)
+        targets += own_namespaces(self.app, targets, live.values())
+        parts = partition_for_sync(targets)
+        pairing = self.paired(parts.sync, live)
+        diffs = diffs_of(pairing.pairs, inputs)
+        if diffs.error:
+            self.fail(f"Failed to compare desired state to live state: {diffs.error}")
+        health = self.health(pairing)
+        rows = rows_of(pairing, diffs, health.rows, inputs, failed=self.failed)
+        self.conditions += rows.conditions
+        if health.error is not None:
+            self.say("ComparisonError", f"error setting app health: {health.error}")
+        for problem in inputs.integrity_problems:
+            self.say("ComparisonError", problem)
+        sync = self.sync(rows.sync)
+        return Comparison(
+            sync=sync,
+            health=health,
+            resources=rows.resources,
+            hooks=pairing.hooks,
+            conditions=tuple(self.conditions),
+            status=status_after(
+                inputs, sync=sync, health=health, resources=rows.resources, conditions=self.conditions
+            ),
+            strategy=diffs.strategy,
+            inputs=inputs,
+            rules=diffs.rules,
+            notes=diffs.notes,
+            has_pre_delete_hooks=parts.has_pre_delete,
+            has_post_delete_hooks=parts.has_post_delete,
+        )
+
+    def targets(self) -> Sequence[Object]:
+        """Git's objects, each in its namespace and once; of doubles the last one counts."""
+        if self.inputs.target_error is not None:
+            self.fail(f"Failed to load target state: {self.inputs.target_error}")
+            return ()
+        try:
+            prepared = prepared_targets(
+                self.inputs.targets,
+                namespace=self.app.spec.destination.namespace,
+                is_namespaced=self.is_namespaced,
+                track=self.marked,
+            )
+        except (MalformedMetadata, LabelTooLong) as problem:
+            self.say("ComparisonError", f"Failed to normalize target state: {problem}")
+            return ()
+        for warning in prepared.warnings:
+            self.say("RepeatedResourceWarning", warning)
+        return prepared.objects
+
+    def marked(self, target: Object) -> Object:
+        """The tracking id names the namespace: where that changed, the mark is written anew."""
+        if not self.inputs.marks_targets:
+            return target
+        try:
+            return with_tracking(
+                target,
+                app=self.instance,
+                method=self.settings.tracking_method,
+                namespace=self.app.spec.destination.namespace,
+                label_key=self.settings.instance_label_key,
+                installation_id=self.settings.installation_id,
+            )
+        except (MalformedMetadata, LabelTooLong) as problem:
+            kind, name = target.get("kind"), dig(target, "metadata", "name")
+            raise type(problem)(
+                f"failed to set app instance label on resource {kind}/{name}: {problem}"
+            ) from problem
+
+    def included(self, targets: Sequence[Object]) -> list[Object]:
+        """Without the kinds that the settings exclude."""
+        kept: list[Object] = []
+        server = self.inputs.cluster.server if self.inputs.cluster else self.app.spec.destination.server
+        for target in targets:
+            ref = ref_of(target)
+            if resource_excluded(self.settings, ref.group, ref.kind, server):
+                message = f"Resource {ref.group}/{ref.kind} {ref.name} is excluded in the settings"
+                self.say("ExcludedResourceWarning", message)
+            else:
+                kept.append(target)
+        return kept
+
+    def live(self, targets: Sequence[Object]) -> dict[Key, Object]:
+        """What is the app's in the cluster, as far as its project lets it see it."""
+        try:
+            found = self.inputs.live.managed(self.instance, targets)
+        except LiveStateProblem as problem:
+            self.fail(f"Failed to load live state: {problem}")
+            return {}
+        return {key: body for key, body in found.items() if self.is_visible(key, body)}
+
+    def is_visible(self, key: Key, body: Object) -> bool:
+        project = self.inputs.project
+        if project is None:
+            return True
+        try:
+            cluster, others = self.inputs.cluster, self.inputs.project_clusters
+            return live_verdict(project, ref_of(body), cluster, others).permitted
+        except ProjectClustersUnknown as problem:
+            name = self.app.spec.project
+            self.fail(f'Failed to check if live resource "{key}" is permitted in project "{name}": {problem}')
+            return True
+
+    def tell_shared(self, live: Mapping[Key, Object]) -> None:
+        """Objects that are marked as another app's."""
+        settings = self.settings
+        for body in live.values():
+            owner = owner_of(
+                body,
+                method=settings.tracking_method,
+                label_key=settings.instance_label_key,
+                installation_id=settings.installation_id,
+            )
+            if owner not in ("", self.instance):
+                ref, other = ref_of(body), owner.replace("_", "/")
+                whole = f"{ref.kind}/{ref.name} is part of applications {self.app.qualified_name} and {other}"
+                self.say("SharedResourceWarning", whole)
+
+    def paired(self, targets: Sequence[Object], live: Mapping[Key, Object]) -> Pairing:
+        """Objects without a UID, which only hand-written facts have, are no twins of each other."""
+        nameless = {key: body for key, body in live.items() if not dig(body, "metadata", "uid")}
+        stand_ins = {key: _with_uid(body, f"{key}") for key, body in nameless.items()}
+        pairing = pair(
+            targets,
+            {**live, **stand_ins},
+            namespace=self.app.spec.destination.namespace,
+            is_namespaced=self.is_namespaced,
+        )
+        if not nameless:
+            return pairing
+        real = {id(stand_ins[key]): body for key, body in nameless.items()}
+        pairs = (Pair(one.target, real.get(id(one.live), one.live)) for one in pairing.pairs)
+        return Pairing(tuple(pairs), pairing.hooks)
+
+    def is_namespaced(self, ref: Ref) -> bool | None:
+        return self.inputs.scopes.is_namespaced(ref.group, ref.kind)
+
+    def health(self, pairing: Pairing) -> AppHealth:
+        pairs = [
+            ManagedPair(key=ref_of(one.obj).key, target=one.target, live=one.live) for one in pairing.pairs
+        ]
+        return app_health(
+            pairs,
+            self.settings.overrides,
+            app=self.inputs.application,
+            lua=self.inputs.lua,
+            now=self.inputs.now.timestamp(),
+        )
+
+    def sync(self, by_rows: SyncCode) -> SyncCode:
+        if self.failed:
+            return SyncCode.UNKNOWN
+        return SyncCode.OUT_OF_SYNC if own_namespace_changed(self.app) else by_rows
+
+
+def _with_uid(body: Object, uid: str) -> Object:
+    return {**body, "metadata": {**fields(body.get("metadata")), "uid": uid}}

@@ -1,0 +1,116 @@
+"""One row for each resource, and what the rows make of the app. Mirrors the loop of `CompareAppState`,
+Argo CD 3.6."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whysync.contracts.application import Condition, SyncCode
+from whysync.contracts.ref import Ref, ref_of
+from whysync.contracts.tree import Object
+from whysync.engine.comparison import ComparedResource, Inputs
+from whysync.engine.diffs import Diffed, Diffs
+from whysync.engine.own_namespace import is_own_namespace
+from whysync.engine.row_status import row_status
+from whysync.semantics.comparison.confirmation import requires_confirmation
+from whysync.semantics.comparison.pairing import Pair, Pairing
+from whysync.semantics.health.verdict import Verdict
+from whysync.semantics.hooks import is_any_hook, wave_of
+from whysync.semantics.project import kind_verdict
+from whysync.semantics.tracking import is_self_referenced
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    resources: tuple[ComparedResource, ...]
+    sync: SyncCode
+    """Synced or OutOfSync, by the rows alone."""
+    conditions: tuple[Condition, ...]
+
+
+class RowMaker:
+    """`failed`: something could not be loaded or compared, so that nothing can be said of any resource."""
+
+    def __init__(self, inputs: Inputs, hooks: Sequence[Object], *, compared: bool, failed: bool) -> None:
+        self._inputs = inputs
+        self._hooks = hooks
+        self._compared = compared
+        self._failed = failed
+        self._options = inputs.app.spec.sync_policy.sync_options
+        self._permissions: dict[tuple[str, str, str, bool], bool] = {}
+        self.drifts_app = False
+        self.conditions: list[Condition] = []
+
+    def row(self, pair: Pair, diffed: Diffed, health: Verdict | None) -> ComparedResource:
+        inputs, settings = self._inputs, self._inputs.settings
+        target, live, ref = pair.target, pair.live, ref_of(pair.obj)
+        own = is_self_referenced(
+            live,
+            target,
+            app=inputs.app.name,
+            method=settings.tracking_method,
+            installation_id=settings.installation_id,
+        )
+        namespaced = inputs.scopes.is_namespaced(ref.group, ref.kind)
+        # A kind that the cluster does not know counts as cluster-scoped here.
+        permitted = self._is_permitted(ref, namespaced=namespaced is True)
+        if namespaced and not ref.namespace:
+            message = f"Namespace for {ref.name} {ref.group}/{ref.version}, Kind={ref.kind} is missing."
+            self.conditions.append(Condition(type="InvalidSpecError", message=message))
+        status = row_status(
+            pair,
+            modified=self._compared and diffed.diff is not None and diffed.diff.modified,
+            is_own=own,
+            may_be_absent=live is None and is_own_namespace(pair.obj, inputs.app),
+        )
+        self.drifts_app = self.drifts_app or status.drifts_app
+        # What it did to the app stays done.
+        sync = SyncCode.UNKNOWN if self._failed or not permitted else status.sync
+        hook = is_any_hook(pair.obj)
+        return ComparedResource(
+            ref=ref,
+            target=target,
+            live=live,
+            diff=diffed.diff,
+            strategy=diffed.strategy,
+            sync=sync,
+            health=health,
+            hook=hook,
+            requires_pruning=target is None and own,
+            requires_deletion_confirmation=requires_confirmation(target, self._options)
+            or requires_confirmation(live, self._options),
+            sync_wave=wave_of(target) if target is not None else self._wave_in_git(ref) if hook else 0,
+            is_own=own,
+            is_permitted=permitted,
+            error=diffed.error,
+        )
+
+    def _is_permitted(self, ref: Ref, *, namespaced: bool) -> bool:
+        project = self._inputs.project
+        if project is None:
+            return True
+        # Names count for cluster-scoped kinds alone.
+        key = ref.group, ref.kind, "" if namespaced else ref.name, namespaced
+        found = self._permissions.get(key)
+        if found is None:
+            verdict = kind_verdict(project, ref.group, ref.kind, ref.name, namespaced=namespaced)
+            found = self._permissions[key] = verdict.permitted
+        return found
+
+    def _wave_in_git(self, ref: Ref) -> int:
+        """Of a live hook; Git's one was set aside before the comparison."""
+        for hook in self._hooks:
+            wanted = ref_of(hook)
+            if (wanted.name, wanted.kind, wanted.namespace) == (ref.name, ref.kind, ref.namespace):
+                return wave_of(hook)
+        return 0
+
+
+def rows_of(
+    pairing: Pairing, diffs: Diffs, health: Sequence[Verdict | None], inputs: Inputs, *, failed: bool
+) -> Rows:
+    maker = RowMaker(inputs, pairing.hooks, compared=not diffs.error, failed=failed)
+    resources = tuple(map(maker.row, pairing.pairs, diffs.results, health))
+    sync = SyncCode.OUT_OF_SYNC if maker.drifts_app else SyncCode.SYNCED
+    return Rows(resources=resources, sync=sync, conditions=tuple(maker.conditions))

@@ -1,0 +1,123 @@
+"""The Application's status after a comparison, in Argo CD's JSON. Mirrors the end of
+`processAppRefreshQueueItem` and `persistAppStatus`, Argo CD 3.6."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
+
+from whysync.contracts.application import Condition, HealthCode, SyncCode
+from whysync.contracts.tree import Json, Object, fields, items
+from whysync.engine.comparison import ComparedResource, Inputs
+from whysync.semantics.comparison.conditions import set_conditions
+from whysync.semantics.health.application import AppHealth, health_status
+
+# What a comparison answers for; conditions of other types stay as they were.
+EVALUATED: Final = (
+    "ComparisonError",
+    "SharedResourceWarning",
+    "RepeatedResourceWarning",
+    "ExcludedResourceWarning",
+)
+
+
+def status_after(
+    inputs: Inputs,
+    *,
+    sync: SyncCode,
+    health: AppHealth,
+    resources: Iterable[ComparedResource],
+    conditions: Iterable[Condition],
+) -> Object:
+    before = fields(inputs.application.get("status"))
+    inline = inputs.settings.persist_resource_health
+    now = go_time(inputs.now)
+    rows: list[Json] = [_row(one, inline=inline) for one in sorted(resources, key=_by_name)]
+    after = _without(before, "resources", "conditions", "resourceHealthSource")
+    after["reconciledAt"] = now
+    after["sync"] = sync_status(inputs, sync)
+    after["health"] = health_status(fields(before.get("health")), health, persisted=inline, now=now)
+    after["controllerNamespace"] = inputs.control_plane_namespace
+    if not inline:
+        after["resourceHealthSource"] = "appTree"
+    if rows:
+        after["resources"] = rows
+    told: list[Json] = [
+        _condition(one)
+        for one in set_conditions(inputs.app.status.conditions, conditions, EVALUATED, inputs.now)
+    ]
+    if told:
+        after["conditions"] = told
+    return after
+
+
+def status_without_settings(inputs: Inputs) -> Object:
+    """Settings that cannot be read: Unknown twice, no rows, and not a word about why."""
+    before = fields(inputs.application.get("status"))
+    now = go_time(inputs.now)
+    unknown = AppHealth(code=HealthCode.UNKNOWN, message="", rows=())
+    after = _without(before, "resources")
+    after["reconciledAt"] = now
+    after["sync"] = sync_status(inputs, SyncCode.UNKNOWN)
+    after["health"] = health_status(fields(before.get("health")), unknown, persisted=True, now=now)
+    return after
+
+
+def sync_status(inputs: Inputs, code: SyncCode) -> Object:
+    spec = inputs.spec
+    several = bool(items(spec.get("sources")))
+    # Go writes the one source also where there are several, and then it is empty.
+    compared: Object = {"source": {"repoURL": ""} if several else spec.get("source") or {"repoURL": ""}}
+    compared["destination"] = spec.get("destination") or {}
+    if several:
+        compared["sources"] = spec["sources"]
+    if spec.get("ignoreDifferences"):
+        compared["ignoreDifferences"] = spec["ignoreDifferences"]
+    status: Object = {"status": str(code), "comparedTo": compared}
+    revisions: list[Json] = list(inputs.revisions)
+    if revisions and several:
+        status["revisions"] = revisions
+    elif revisions:
+        status["revision"] = revisions[0]
+    return status
+
+
+def go_time(instant: datetime) -> str:
+    """As Kubernetes writes times: in UTC, to the second."""
+    utc = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _condition(one: Condition) -> Object:
+    said: Object = {"type": one.type, "message": one.message}
+    if one.last_transition_time is not None:
+        said["lastTransitionTime"] = go_time(one.last_transition_time)
+    return said
+
+
+def _row(one: ComparedResource, *, inline: bool) -> Object:
+    row: Object = {
+        "group": one.ref.group,
+        "version": one.ref.version,
+        "kind": one.ref.kind,
+        "namespace": one.ref.namespace,
+        "name": one.ref.name,
+        "status": str(one.sync or ""),
+        "hook": one.hook,
+        "requiresPruning": one.requires_pruning,
+        "requiresDeletionConfirmation": one.requires_deletion_confirmation,
+        "syncWave": one.sync_wave,
+    }
+    if inline and one.health is not None:
+        health = {"status": str(one.health.code or ""), "message": one.health.message}
+        row["health"] = {key: value for key, value in health.items() if value}
+    return {key: value for key, value in row.items() if value}  # Go leaves out what is empty
+
+
+def _by_name(one: ComparedResource) -> str:
+    return f"{one.ref.group}/{one.ref.kind}/{one.ref.namespace}/{one.ref.name}"
+
+
+def _without(tree: Object, *names: str) -> Object:
+    return {key: value for key, value in tree.items() if key not in names}

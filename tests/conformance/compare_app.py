@@ -1,0 +1,147 @@
+"""The questions of compare.jsonl that the whole comparison answers: `compare` and `compare-repo-error`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.project import AppProject
+from whysync.contracts.ref import Key
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.engine.compare import NotComparedYet, compare, compare_with_grace
+from whysync.engine.comparison import Comparison, Inputs
+from whysync.engine.live import GivenLive
+from whysync.engine.scopes import EveryKindNamespaced, Scopes
+from whysync.semantics.project import Cluster
+from whysync.semantics.settings import Settings
+
+_NOW: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+_CONTROL_PLANE: Final = "fake-argocd-ns"
+
+
+def _compare(record: Object) -> list[str]:
+    expect = fields(record.get("expect"))
+    found = compare(_inputs(record))
+    failures: list[str] = []
+    for name, look in _LOOKS.items():
+        if name in expect:
+            failures += look(found, expect[name])
+    unknown = set(expect) - set(_LOOKS)
+    return failures + [f"nothing looks at {name}" for name in sorted(unknown)]
+
+
+def _repo_error(record: Object) -> list[str]:
+    expect = fields(record.get("expect"))
+    first_seen = _NOW - timedelta(seconds=integer(record.get("seconds_since_first_error")))
+    inputs = _inputs(record)
+    grace = integer(record.get("grace_seconds"))
+    failures: list[str] = []
+    try:
+        compare_with_grace(inputs, first_seen=None, grace_seconds=grace)
+        failures.append("the first error: expected to be kept back")
+    except NotComparedYet:
+        pass
+    found = compare_with_grace(inputs, first_seen=first_seen, grace_seconds=grace)
+    return failures + mismatch("sync_status", expect.get("sync_status"), str(found.sync))
+
+
+def _inputs(record: Object) -> Inputs:
+    body = fields(record.get("app"))
+    app, _ = decode(body, Application)
+    project, _ = decode(fields(record.get("project")), AppProject)
+    assert app is not None
+    lives = [fields(one) for one in items(record.get("lives"))]
+    config: Object = {"data": fields(record.get("settings"))}
+    revision = text(record.get("revision"))
+    destination = app.spec.destination
+    return Inputs(
+        application=body,
+        app=app,
+        project=project,
+        settings=Settings.from_config_maps(config, None),
+        targets=[fields(one) for one in items(record.get("targets"))],
+        live=GivenLive({_key(fields(one.get("key"))): fields(one.get("object")) for one in lives}),
+        now=_NOW,
+        scopes=EveryKindNamespaced() if record.get("all_kinds_namespaced") else Scopes(),
+        cluster=Cluster(server=destination.server, name=destination.name),
+        control_plane_namespace=_CONTROL_PLANE,
+        revisions=(revision,) if revision else (),
+        target_error=text(record.get("repo_error")) or None,
+        integrity_problems=_integrity_problems(fields(record.get("source_integrity_result"))),
+    )
+
+
+def _key(raw: Object) -> Key:
+    return Key(*(text(raw.get(part)) for part in ("group", "kind", "namespace", "name")))
+
+
+def _integrity_problems(result: Object) -> tuple[str, ...]:
+    return tuple(
+        f"{text(fields(check).get('name'))}: {text(problem)}"
+        for check in items(result.get("checks"))
+        for problem in items(fields(check).get("problems"))
+    )
+
+
+def _conditions(found: Comparison, expected: Json) -> list[str]:
+    said: list[Json] = [{"type": one.type, "message": one.message} for one in found.conditions]
+    written = [fields(one) for one in items(found.status.get("conditions"))]
+    failures = mismatch("number of conditions", len(items(expected)), len(said))
+    failures += mismatch("number of conditions in the status", len(said), len(written))
+    for claim in map(fields, items(expected)):
+        if "message_contains" in claim:
+            failures += lacks_fragments("a condition", claim["message_contains"], str(said))
+        else:
+            wanted: Object = {"type": claim.get("type"), "message": claim.get("message")}
+            failures += [] if wanted in said else [f"condition: expected {wanted}, got {said}"]
+    return failures
+
+
+def _predicted_live(found: Comparison, expected: Json) -> list[str]:
+    failures: list[str] = []
+    for claim in map(fields, items(expected)):
+        diff = found.resources[integer(claim.get("index"))].diff
+        predicted = diff.predicted_live if diff else None
+        failures += failed_checks(predicted, claim.get("checks"))
+        if "labels_except_metadata_name" in claim:
+            labels = dict(fields(dig(predicted, "metadata", "labels")))
+            labels.pop("kubernetes.io/metadata.name", None)
+            failures += mismatch("labels", claim["labels_except_metadata_name"], labels)
+    return failures
+
+
+def _reconciled_targets(found: Comparison, expected: Json) -> list[str]:
+    failures: list[str] = []
+    for claim in map(fields, items(expected)):
+        failures += failed_checks(found.resources[integer(claim.get("index"))].target, claim.get("checks"))
+    return failures
+
+
+def _hook_waves(found: Comparison, expected: Json) -> list[str]:
+    rows = [fields(row) for row in items(found.status.get("resources"))]
+    waves: list[Json] = [row.get("syncWave") for row in rows if row.get("hook")]
+    return mismatch("waves of hooks", [expected] * max(len(waves), 1), waves)
+
+
+_LOOKS: Final[dict[str, Callable[[Comparison, Json], list[str]]]] = {
+    "sync_status": lambda found, wanted: mismatch("sync", wanted, dig(found.status, "sync", "status")),
+    "app_health": lambda found, wanted: mismatch("health", wanted, dig(found.status, "health", "status")),
+    "resource_count": lambda found, wanted: mismatch(
+        "resources", wanted, len(items(found.status.get("resources")))
+    ),
+    "managed_count": lambda found, wanted: mismatch("managed", wanted, len(found.resources)),
+    "hook_count": lambda found, wanted: mismatch("hooks", wanted, len(found.hooks)),
+    "conditions": _conditions,
+    "predicted_live": _predicted_live,
+    "reconciled_targets": _reconciled_targets,
+    "hook_resources_sync_wave": _hook_waves,
+}
+
+CHECKS: Final[dict[str, Callable[[Object], list[str]]]] = {
+    "compare": _compare,
+    "compare-repo-error": _repo_error,
+}
