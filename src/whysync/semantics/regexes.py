@@ -15,8 +15,8 @@ from whysync.semantics.worker import Worker, WorkerDied, WorkerTooSlow
 
 _SECONDS = 1.0
 _MOST_REPEATS = 2
-_REPEATED_GROUP = re.compile(r"\)[*+{]")
-_REPEAT = re.compile(r"[*+{]")
+_REPEATED_GROUP = r"\)[*+{]"
+_REPEAT = r"[*+{]"
 _WORKER = Worker("whysync.semantics.regexes", memory=512 * 1024 * 1024)
 
 
@@ -32,7 +32,7 @@ def matches_any(patterns: Iterable[str], text: str) -> bool:
 @lru_cache(maxsize=4096)
 def regex_match(pattern: str, text: str) -> bool:
     """Does the pattern occur in the text? One that does not compile occurs nowhere."""
-    if len(_REPEAT.findall(pattern)) <= _MOST_REPEATS and not _REPEATED_GROUP.search(pattern):
+    if len(re.findall(_REPEAT, pattern)) <= _MOST_REPEATS and not re.search(_REPEATED_GROUP, pattern):
         return _search(pattern, text)
     try:
         return _WORKER.ask(f"{pattern}\0{text}".encode(errors="replace"), seconds=_SECONDS) == b"y"

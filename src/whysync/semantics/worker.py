@@ -12,11 +12,13 @@ import importlib
 import json
 import os
 import struct
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    import subprocess
 
 _HEADER = struct.Struct(">I")
 _LARGEST_ANSWER = 256 * 1024 * 1024
@@ -62,6 +64,8 @@ class Worker:
             self._child = None
         if self._child is not None and self._child.poll() is None:
             return self._child
+        import subprocess  # most runs never need a child
+
         self._stop()
         paths = [path for path in sys.path if path]
         child = subprocess.Popen(

@@ -16,7 +16,7 @@ HELM_HOOK: Final = "helm.sh/hook"
 HELM_HOOK_DELETE_POLICY: Final = "helm.sh/hook-delete-policy"
 HELM_HOOK_WEIGHT: Final = "helm.sh/hook-weight"
 
-_NUMBER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
+_NUMBER: Final = r"[+-]?[0-9]{1,18}"
 
 
 def annotations_of(obj: Object) -> dict[str, str]:
@@ -48,4 +48,4 @@ def option_value(obj: Object, key: str, name: str) -> str | None:
 def number(obj: Object, key: str) -> int | None:
     """Mirrors Go's `Atoi`: no spaces, no fractions."""
     value = annotations_of(obj).get(key, "")
-    return int(value) if _NUMBER.fullmatch(value) else None
+    return int(value) if re.fullmatch(_NUMBER, value) else None

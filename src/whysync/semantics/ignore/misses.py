@@ -122,7 +122,7 @@ def _of_name(kind: MissKind, written: str, actual: str) -> Miss:
     return Miss(kind=kind, text=said or f"{kind} `{written}` is not `{actual}`", selector=written, near=near)
 
 
-_BRACKETED = re.compile(r"\[(\d+)\]")
+_BRACKETED = r"\[(\d+)\]"
 
 
 def _of_pointer(pointer: str, obj: Object, differing: Sequence[str]) -> Miss | None:
@@ -148,9 +148,9 @@ def _misspelt(pointer: str, differing: Sequence[str]) -> Miss | None:
         said, right = "a jq expression stands under jsonPointers", _as_pointer(pointer)
     elif not pointer.startswith("/"):
         said, right = "a JSON pointer starts with `/`", f"/{pointer}"
-    elif _BRACKETED.search(pointer):
+    elif re.search(_BRACKETED, pointer):
         said, right = "a JSON pointer has no brackets: a position is a part of its own", ""
-        right = _BRACKETED.sub(r"/\1", pointer)
+        right = re.sub(_BRACKETED, r"/\1", pointer)
     elif "*" in pointer.split("/") or "[]" in pointer:
         said, right = "a JSON pointer has no wildcards; use jqPathExpressions", ""
     elif pointer.endswith("/"):

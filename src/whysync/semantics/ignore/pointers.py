@@ -12,7 +12,7 @@ from whysync.contracts import pointer as pointers
 from whysync.contracts.tree import Json, Object
 from whysync.semantics.jq import Path, removed
 
-_INDEX = re.compile(r"[+-]?[0-9]{1,9}")
+_INDEX = r"[+-]?[0-9]{1,9}"
 
 
 class PointerOutcome(StrEnum):
@@ -46,7 +46,7 @@ def path_of(obj: Object, pointer: str) -> Path | PointerOutcome:
             path.append(part)
             here = here[part]
         elif isinstance(here, list):
-            index = int(part) if _INDEX.fullmatch(part) else None
+            index = int(part) if re.fullmatch(_INDEX, part) else None
             if index is None or not -len(here) <= index < len(here):
                 return PointerOutcome.BAD_INDEX
             path.append(index)

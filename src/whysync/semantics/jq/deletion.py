@@ -39,8 +39,8 @@ _UNKNOWN_TO_GOJQ = (
     "lgamma_r",
     "modulemeta",
 )
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_CALL = re.compile(rf"(?<![.$\w@])(?P<name>inputs?|{'|'.join(_UNKNOWN_TO_GOJQ)})(?![\w:])")
+_STRINGS = r'(?s)"(?:[^"\\]|\\.)*"'
+_CALL = rf"(?<![.$\w@])(?P<name>inputs?|{'|'.join(_UNKNOWN_TO_GOJQ)})(?![\w:])"
 
 
 class BadExpression(ValueError):
@@ -97,7 +97,7 @@ class Deletion:
 def _check(expression: str) -> None:
     if "\0" in expression:
         raise BadExpression("unexpected token: a zero byte")
-    for call in _CALL.finditer(_STRINGS.sub('""', expression)):
+    for call in re.finditer(_CALL, re.sub(_STRINGS, '""', expression)):
         name = call["name"]
         if name in ("input", "inputs"):
             raise BadExpression("input(s)/0 is not allowed")

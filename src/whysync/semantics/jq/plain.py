@@ -50,15 +50,12 @@ Program: TypeAlias = "tuple[Step, ...]"
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _STRING = r'"[^"\\]*"'
-_TOKEN = re.compile(
-    rf"""\s*(?:
+_TOKEN = rf"""(?x)\s*(?:
       \.(?P<field>{_NAME}|{_STRING})(?P<field_opt>\??)
     | (?P<dot>\.)?\[\s*(?:(?P<key>{_STRING})|(?P<index>-?\d{{1,9}})|)\s*\](?P<item_opt>\??)
     | (?P<pipe>\|)(?!=)
     | select\(\s*(?P<select>[^()|,]*?)\s*==\s*(?P<value>{_STRING}|-?\d{{1,15}}|true|false|null)\s*\)
-    )""",
-    re.VERBOSE,
-)
+    )"""
 _LONGEST = 2000
 
 
@@ -71,8 +68,9 @@ def parse(expression: str) -> Program | None:
     expect_term = True  # at the start and after a pipe a term begins: `.a`, `.[0]`, `select(…)`
     at = 0
     text = expression.rstrip()
+    tokens = re.compile(_TOKEN)
     while at < len(text):
-        token = _TOKEN.match(text, at)
+        token = tokens.match(text, at)
         if token is None:
             return None
         at = token.end()

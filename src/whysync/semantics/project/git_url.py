@@ -10,19 +10,20 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote
 
-_SSH = re.compile(r"(ssh://)?[^/:]*?@[^@]+")
-_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):(.*)", re.DOTALL)
-_HOST = re.compile(r"""[a-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]*""")
-_PORT = re.compile(r":[0-9]*")
-_BAD_ESCAPE = re.compile(r"%(?![0-9a-f]{2})")
-_PATH_AS_WRITTEN = re.compile(r"[a-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*")
-_USER = re.compile(r"[a-z0-9\-._:~!$&'()*+,;=%@]*")
+# `re` compiles these on first use and keeps them: whoever asks about no URL does not wait for it
+_SSH = r"(ssh://)?[^/:]*?@[^@]+"
+_SCHEME = r"(?s)([a-z][a-z0-9+.-]*):(.*)"
+_HOST = r"""[a-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]*"""
+_PORT = r":[0-9]*"
+_BAD_ESCAPE = r"%(?![0-9a-f]{2})"
+_PATH_AS_WRITTEN = r"[a-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*"
+_USER = r"[a-z0-9\-._:~!$&'()*+,;=%@]*"
 
 
 def normalize_git_url(url: str) -> str:
     """One text for all spellings of a URL; empty for what is none."""
     url = url.strip().lower()
-    if _SSH.fullmatch(url) and not url.startswith("ssh://"):
+    if re.fullmatch(_SSH, url) and not url.startswith("ssh://"):
         url = f"ssh://{url.replace(':', '/', 1)}"
     return _parsed(url.removesuffix(".git")).removeprefix("ssh://")
 
@@ -33,7 +34,7 @@ def _parsed(url: str) -> str:
         return ""
     rest, has_fragment, fragment = url.partition("#")
     scheme = ""
-    if found := _SCHEME.fullmatch(rest):
+    if found := re.fullmatch(_SCHEME, rest):
         scheme, rest = f"{found[1]}:", found[2]
     elif rest.startswith(":"):
         return ""
@@ -58,18 +59,20 @@ def _parsed(url: str) -> str:
 
 def _is_authority(authority: str) -> bool:
     user, at, host = authority.rpartition("@")
-    if at and not _USER.fullmatch(user):
+    if at and not re.fullmatch(_USER, user):
         return False
     if host.startswith("["):
         closing = host.rfind("]")
-        return closing >= 0 and (_PORT.fullmatch(host[closing + 1 :]) is not None or closing == len(host) - 1)
-    if ":" in host and not _PORT.fullmatch(host[host.rindex(":") :]):
+        return closing >= 0 and (
+            re.fullmatch(_PORT, host[closing + 1 :]) is not None or closing == len(host) - 1
+        )
+    if ":" in host and not re.fullmatch(_PORT, host[host.rindex(":") :]):
         return False
-    return _HOST.fullmatch(host) is not None
+    return re.fullmatch(_HOST, host) is not None
 
 
 def _path(path: str) -> str | None:
     """As written where every character may stand there; else escaped anew."""
-    if _BAD_ESCAPE.search(path):
+    if re.search(_BAD_ESCAPE, path):
         return None
-    return path if _PATH_AS_WRITTEN.fullmatch(path) else quote(unquote(path), safe="$&+,/:;=@~")
+    return path if re.fullmatch(_PATH_AS_WRITTEN, path) else quote(unquote(path), safe="$&+,/:;=@~")

@@ -13,10 +13,10 @@ from whysync.semantics.globs import BadPattern, glob_match_or_raise
 from whysync.semantics.project.impersonation import BAD_IN_SERVICE_ACCOUNTS
 
 _ACTIONS = ("get", "create", "update", "delete", "sync", "override", "rollback", "*")
-_ACTION_PATTERN = re.compile(r"action/|update/|delete/")
+_ACTION_PATTERN = r"action/|update/|delete/"
 _PROJECT_SCOPED = ("applications", "applicationsets", "logs", "exec", "clusters", "repositories")
-_ROLE_NAME = re.compile(r"[a-zA-Z0-9]([-_a-zA-Z0-9]*[a-zA-Z0-9])?")
-_BAD_IN_GROUPS = re.compile(r'["\n\r\t]')
+_ROLE_NAME = r"[a-zA-Z0-9]([-_a-zA-Z0-9]*[a-zA-Z0-9])?"
+_BAD_IN_GROUPS = r'["\n\r\t]'
 
 
 def project_problem(
@@ -66,7 +66,7 @@ def _role_problems(project: AppProject) -> Iterator[str]:
         if role.name in seen:
             yield f"role '{role.name}' already exists"
         seen.add(role.name)
-        if not _ROLE_NAME.fullmatch(role.name):
+        if not re.fullmatch(_ROLE_NAME, role.name):
             yield (
                 f"invalid role name '{role.name}'. Must consist of alphanumeric characters, '-' or '_', "
                 "and must start and end with an alphanumeric character"
@@ -119,7 +119,7 @@ def policy_problem(project: str, role: str, policy: str) -> str | None:
 
 
 def is_role_action(action: str) -> bool:
-    return action in _ACTIONS or _ACTION_PATTERN.search(action) is not None
+    return action in _ACTIONS or re.search(_ACTION_PATTERN, action) is not None
 
 
 def is_policy_object(project: str, target: str) -> bool:
@@ -135,7 +135,7 @@ def group_problem(group: str) -> str | None:
         return f"group '{name}' must be quoted"
     if not name:
         return f"group '{name}' is empty"
-    if _BAD_IN_GROUPS.search(name):
+    if re.search(_BAD_IN_GROUPS, name):
         return f"group '{name}' contains invalid characters"
     if len(group) > 1 and group[0].isspace():
         return f"group '{name}' contains a leading space"

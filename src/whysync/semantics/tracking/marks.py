@@ -66,11 +66,11 @@ def with_instance_label(obj: Object, key: str, value: str) -> Object:
     return labelled
 
 
-_RESOURCE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_RESOURCE_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 
 
 def is_valid_resource_name(name: str) -> bool:
-    return len(name) < 64 and _RESOURCE_NAME.fullmatch(name) is not None
+    return len(name) < 64 and re.fullmatch(_RESOURCE_NAME, name) is not None
 
 
 def _map_in(parent: Object, key: str) -> Object:
