@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.report import Report
+if TYPE_CHECKING:  # help and errors must not wait for the rules to load
+    from whysync.diagnosis.finding import Severity
+    from whysync.diagnosis.report import Report
 
 
 class Exit(IntEnum):
