@@ -122,8 +122,8 @@ def test_failures_fit_the_causes_that_people_found() -> None:
     wrong = [
         (case.id, sorted(case.causes), sorted(found)) for case, found in spoken if not case.causes & found
     ]
-    assert len(spoken) > 100
-    assert len(wrong) <= 0.03 * len(spoken), wrong
+    assert len(spoken) >= 130
+    assert not wrong
 
 
 @needs_shared

@@ -107,6 +107,23 @@ LOGS = [
     ),
     ("mkdir: cannot create directory '/data': Permission denied", 1, LogReason.PERMISSION_DENIED, None),
     ("error: Dirty database version 7. Fix and force version.", 1, LogReason.MIGRATION, None),
+    ("Error: P1001: Can't reach database server at `db`:`5432`", 1, LogReason.CONNECTION_REFUSED, "db"),
+    ("Error: Missing required environment variable: STRIPE_KEY", 1, LogReason.MISSING_ENV, "STRIPE_KEY"),
+    (
+        "Traceback (most recent call last):\nKeyError: 'DATABASE_URL'",
+        2,
+        LogReason.MISSING_ENV,
+        "DATABASE_URL",
+    ),
+    ("./migrate.sh: line 3: /scripts/run: Permission denied", 1, LogReason.PERMISSION_DENIED, "/scripts/run"),
+    (
+        '{"level":"warn","error":"dial tcp 10.0.0.1:5432: connect: connection refused"}\n'
+        '{"level":"error","msg":"migration failed","error":"Dirty database version 3"}',
+        2,
+        LogReason.MIGRATION,
+        "3",
+    ),
+    ("ERROR 1045 (28000): Access denied for user 'root'@'10.0.0.1'", 1, LogReason.AUTH_FAILED, "root"),
     ("something failed\nbye", 1, LogReason.ERROR, ""),
 ]
 
@@ -128,6 +145,7 @@ def test_root_causes(log: str, line: int, reason: LogReason, subject: str | None
         "server started\nlistening on :8080",
         "finished with 0 errors",
         "GET /healthz 200",
+        "http: TLS handshake error from 10.0.0.1:41902: remote error: tls: bad certificate",
         "exiting with code 0",
     ],
 )

@@ -14,7 +14,7 @@ from functools import cache
 
 import msgspec
 
-from whysync.semantics.messages.sayings import SAYINGS, LogReason
+from whysync.semantics.messages.sayings import SAYINGS, WORDS, LogReason
 
 _MOST_LINES = 5000
 _LONGEST_LINE = 2000
@@ -88,6 +88,8 @@ def log_failure(lines: Sequence[str]) -> LogFailure | None:
 
 
 def _weigh(text: str, lower: str) -> tuple[LogReason, int, str] | None:
+    if not any(map(lower.__contains__, WORDS)) or "http: tls handshake error from" in lower:
+        return None  # the latter is what a server says of a bad client
     for reason, weight, words, subject in SAYINGS:
         if not any(word in lower for word in words):
             continue
@@ -103,7 +105,7 @@ def _weigh(text: str, lower: str) -> tuple[LogReason, int, str] | None:
         ):
             continue
         if reason in (LogReason.MISSING_DATABASE, LogReason.MISSING_TABLE) and not _regex(
-            r"not exist|no such|unknown|undefined"
+            r"not exist|no such|unknown|undefined|could not find|nodatabase"
         ).search(lower):
             continue
         if reason is LogReason.EXCEPTION and not _regex(r"\w(?:error|exception)\b|caused by:|^error:").search(

@@ -65,8 +65,8 @@ SAYINGS: tuple[Saying, ...] = (
     Saying(
         LogReason.MISSING_DATABASE,
         30,
-        _any('unknown database|database "'),
-        rf"database {_Q}(?P<subject>[\w.-]{{1,100}})",
+        _any('unknown database|database "|nodatabaseerror|could not find your database'),
+        rf"database:? {_Q}(?P<subject>[\w.-]{{1,100}})",
     ),
     Saying(
         LogReason.MISSING_TABLE,
@@ -93,9 +93,9 @@ SAYINGS: tuple[Saying, ...] = (
         _any(
             "connection refused|econnrefused|actively refused|could not connect to server|connectexception",
             "can't connect to mysql server|connection to server at|no route to host|network is unreachable",
-            "connection reset by peer|econnreset|failed to connect to",
+            "connection reset by peer|econnreset|failed to connect to|can't reach database server",
         ),
-        rf"\b(?:dial tcp|econnrefused|connect to server:?|server at|host|connecting to|connect to|on) {_Q}"
+        rf"\b(?:dial tcp|econnrefused|server at|host|connecting to|connect to|on) {_Q}"
         r"(?P<subject>[\w.\[\]-]{2,253}(?::\d{1,5})?)",
     ),
     Saying(
@@ -125,7 +125,7 @@ SAYINGS: tuple[Saying, ...] = (
             "unbound variable|parameter not set|missing environment|is required but was not|required key",
             "missing required configuration|keyerror:",
         ),
-        rf"(?P<before>\b[A-Z][A-Z0-9]*_?[A-Z0-9_]{{2,80}}){_Q} (?:env|environment|is|must|was)\b"
+        rf"(?P<before>\b(?-i:[A-Z][A-Z0-9_]{{2,80}})){_Q} (?:env|environment|is|must|was)\b"
         rf"|(?:variables?|env var|env|keyerror|required key|key)[:\s]+{_Q}(?P<subject>[A-Za-z][\w.]{{2,80}})"
         r"|(?P<shell>\w{2,80}): (?:unbound variable|parameter not set)",
     ),
@@ -171,7 +171,7 @@ SAYINGS: tuple[Saying, ...] = (
             "eperm:|must be owner of|insufficient privileges",
         ),
         r"\b(?:open|mkdir|stat|write|path|for|permission denied:|permissionerror:|of table|table|schema) "
-        rf"{_Q}(?P<subject>[\w./-]{{2,253}})",
+        rf"{_Q}(?P<subject>[\w./-]{{2,253}})|(?P<before>/[\w./-]{{1,200}}): permission denied",
     ),
     Saying(
         LogReason.IMPORT,
@@ -191,7 +191,7 @@ SAYINGS: tuple[Saying, ...] = (
             "migrations failed|validate failed: migration|migration checksum mismatch|can't locate revision",
             '" already exists',
         ),
-        rf"(?:migration|version|revision|relation|table) {_Q}(?P<subject>[\w.-]{{1,200}})",
+        rf"(?:migration|version|revision|relation|table) {_Q}(?!failed|error)(?P<subject>[\w.-]{{1,200}})",
     ),
     Saying(
         LogReason.SYNTAX,
@@ -219,7 +219,7 @@ SAYINGS: tuple[Saying, ...] = (
             "i/o timeout|timed out|etimedout|context deadline exceeded|timeout exceeded|timeoutexception",
             "timeout while|timeout waiting|timeouterror",
         ),
-        rf"\b(?:dial tcp|connect to|connecting to|host|server at|connection to|etimedout) {_Q}"
+        rf"\b(?:dial tcp|connect to|connecting to|host|server at|connection to|waiting for|etimedout) {_Q}"
         r"(?P<subject>[\w.:-]{2,253})",
     ),
     Saying(
@@ -234,3 +234,5 @@ SAYINGS: tuple[Saying, ...] = (
         _any("error|fatal|failed|failure|fail:|critical|cannot |could not|unable to|not set"),
     ),
 )
+
+WORDS: tuple[str, ...] = tuple(dict.fromkeys(word for saying in SAYINGS for word in saying.words))
