@@ -261,6 +261,12 @@ def test_several_inputs_are_one_bundle(tmp_path: Path) -> None:
     assert names(found.applications) == ["web"]
 
 
+def test_a_folder_of_a_bundle_alone_keeps_its_meaning(tmp_path: Path) -> None:
+    folder(tmp_path, FILES)
+    found = read_bundle([tmp_path / "desired", tmp_path / "applications"])
+    assert {app: names(group) for app, group in found.desired.items()} == {"argocd/web": ["one", "two"]}
+
+
 def test_a_broken_file_is_a_gap_and_the_rest_is_read(tmp_path: Path) -> None:
     files = {
         "live/a.yaml": CONFIG.replace("NAME", "a") + "---\nb: [\n---\n" + CONFIG.replace("NAME", "c"),

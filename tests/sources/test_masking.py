@@ -345,6 +345,41 @@ def test_credentials_inside_a_docker_config_are_known() -> None:
     assert "Dock3r-Pass" not in everything(found)
 
 
+def test_regions_are_no_secrets() -> None:
+    node: Object = {"kind": "Node", "metadata": {"name": "n"}, "spec": {"zone": "eu-central-1"}}
+    found = mask_snapshot(Snapshot(live=live(node, secret(stringData={"REGION": "eu-central-1"}))))
+    assert found.live[0].body["spec"] == {"zone": "eu-central-1"}
+
+
+def test_a_bundle_keeps_no_secret_in_any_part(tmp_path: Path) -> None:
+    files = {
+        "applications/a.yaml": (
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: argocd}\n"
+            f"spec: {{source: {{repoURL: 'https://u:{SECRET}@git/x'}}, destination: {{}}}}\n"
+            f"status: {{conditions: [{{type: ComparisonError, message: 'bad {SECRET}'}}]}}\n"
+        ),
+        "desired/a/s.json": json.dumps(secret(stringData={"pw": SECRET})),
+        "live/s.json": json.dumps(secret(data={"pw": b64(SECRET)})),
+        "live/broken.yaml": f"kind: Secret\nstringData: {{pw: '{SECRET}'\n",
+        "live/tagged.yaml": f"v: !!int {SECRET}\n",
+        f"live/{SECRET}.txt": "",
+        "logs/shop/p/c.log": f"password is {SECRET}\n",
+        "facts/managed.json": json.dumps(
+            {"items": [{"liveState": json.dumps(secret("m", stringData={"pw": SECRET})), "targetState": "{"}]}
+        ),
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    found = read_bundle([tmp_path])
+    text = everything(found)
+    assert SECRET not in text
+    assert b64(SECRET) not in text
+    assert found.desired["argocd/a"][0].body["stringData"] == found.live[-1].body["data"]
+    assert len(found.gaps) == 3
+
+
 def test_marks_of_an_earlier_run_do_not_mix(tmp_path: Path) -> None:
     def write(name: str, value: str) -> Path:
         body = secret(name, stringData={"a": value, "b": f"new-{name}-Value9"})

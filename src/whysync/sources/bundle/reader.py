@@ -14,6 +14,7 @@ from whysync.sources.bundle.entries import Entry, named
 from whysync.sources.bundle.inputs import EXPECTED, files_of
 from whysync.sources.bundle.limits import Budget, Limits
 from whysync.sources.bundle.pile import Pile
+from whysync.sources.bundle.roles import FOLDERS
 from whysync.sources.masking import Masker, mask_snapshot
 
 Progress = Callable[[str, int], None]
@@ -47,15 +48,19 @@ def read_bundle(
 
 
 def _prefixes(paths: Sequence[str | Path]) -> list[str]:
-    """With several inputs each file is named with the input that it came from."""
-    if len(paths) == 1:
-        return [""]
+    """With several inputs each file is named with the input that it came from.
+
+    A folder such as `live` that is given alone, without the bundle around it, keeps its meaning.
+    """
     prefixes: list[str] = []
     for path in map(str, paths):
-        name = Path(path).name or path.strip("/.")
-        is_single = path == "-" or Path(path).is_file()
-        prefix = "" if is_single and not name.endswith((".gz", ".tgz", ".tar", ".zip")) else f"{name}/"
-        prefixes.append(f"{prefix[:-1]}.{len(prefixes) + 1}/" if prefix and prefix in prefixes else prefix)
+        name = Path(path).name
+        is_folder = path != "-" and Path(path).is_dir()
+        is_archive = name.endswith((".gz", ".tgz", ".tar", ".zip"))
+        prefix = ""
+        if (is_folder and name in FOLDERS) or (len(paths) > 1 and name and (is_folder or is_archive)):
+            prefix = f"{name}/"
+        prefixes.append(f"{name}.{len(prefixes) + 1}/" if prefix and prefix in prefixes else prefix)
     return prefixes
 
 

@@ -12,7 +12,8 @@ from urllib.parse import quote
 SHORTEST: Final = 8
 _WINDOW: Final = 1 << 16
 _SEPARATORS = re.compile(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
-_PLAIN = re.compile(r"[A-Za-z]+|[0-9]+")
+# Words, numbers, and the names of cloud regions, which Secrets are full of: us-east-1, eu-central-1b.
+_PLAIN = re.compile(r"[A-Za-z]+|[0-9]+|[a-z]{2}-(?:[a-z]+-){1,2}[0-9][a-z]?")
 _NUMBERS = re.compile(r"[0-9.,:+TZ/ _-]+")
 
 

@@ -78,8 +78,10 @@ def masked(text: str, mark: Mark) -> str:
     for pattern in (_URL_PASSWORD, _URL_TOKEN, _BEARER, _BASIC, _QUERY):
         text = pattern.sub(lambda found: _value(found, mark), text)
     text = _TOKEN.sub(lambda found: mark(found[0]), text)
-    for pattern in (_ASSIGNED, _FLAG, _MEMBER, _QUOTED_MEMBER, _PYTHON_MEMBER):
+    for pattern in (_ASSIGNED, _FLAG):
         text = pattern.sub(lambda found: _named(found, mark), text)
+    for pattern in (_MEMBER, _QUOTED_MEMBER, _PYTHON_MEMBER):
+        text = pattern.sub(lambda found: _named(found, mark, shortest=1), text)
     return text
 
 
