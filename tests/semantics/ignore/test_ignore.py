@@ -197,6 +197,21 @@ def test_a_value_that_is_not_of_its_type_stays() -> None:
         assert dig(with_known_types(obj, known), "spec", "size") == after
 
 
+def test_depth_is_no_reason_to_fail() -> None:
+    deep: Object = {}
+    for _ in range(20_000):
+        deep = {"a": deep}
+    known = {("x.io", "Y"): (KnownTypeField(field="spec", type="core/v1/PodSpec"),)}
+    obj: Object = {"apiVersion": "x.io/v1", "kind": "Y", "spec": deep}
+    assert with_known_types(obj, known) is obj
+    ignored = IgnoreDifference(
+        group="x.io", kind="Y", json_pointers=("/spec/a/a",), jq_path_expressions=(".spec | first(.b)",)
+    )
+    left, applied = Normalizer.build([ignored]).apply(obj)
+    assert left["spec"] == {"a": {}}
+    assert applied[0].removed
+
+
 def test_respected_fields_keep_their_live_value() -> None:
     names: Object = {"apiVersion": "x.io/v1", "kind": "Y"}
     target: Object = {**names, "spec": {"a": 1, "b": 1, "c": 1}}

@@ -65,7 +65,13 @@ def with_known_types(obj: Object, fields_by_kind: Mapping[tuple[str, str], Seque
     known = fields_by_kind.get((ref.group, ref.kind), ())
     if not known:
         return obj
-    obj = copy_object(obj)
+    try:
+        return _rewritten(copy_object(obj), known)
+    except RecursionError:  # deeper than any real type
+        return obj
+
+
+def _rewritten(obj: Object, known: Sequence[KnownField]) -> Object:
     for entry in known:
         kind = known_type(entry.type)
         if kind is not None:
