@@ -66,6 +66,7 @@ def test_the_revision_of_a_failed_sync(text: str, revision: str | None) -> None:
         ('namespaces "x" not found (retried 5 times).', 5, 'namespaces "x" not found'),
         ('namespaces "x" not found. Retrying attempt #2 at 9:41AM.', 2, 'namespaces "x" not found'),
         ("Retrying operation. Attempt #3", 3, ""),
+        ("one or more objects failed to apply, reason: ... Retrying attempt #4", 4, ""),
         ('namespaces "x" not found', None, 'namespaces "x" not found'),
     ],
 )

@@ -185,20 +185,20 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     ),
     LayerKind.APP_HEALTH: (r"error setting app health: ",),
     LayerKind.OBJECTS_FAILED_TO_APPLY: (
-        r"one or more objects failed to apply(?P<dry> \(dry run\))?(?:, reason: |\.?$|(?=[.] R| \())",
+        r"one or more objects failed to apply(?P<dry> \(dry run\))?(?:, reason:\s*|\.?$|(?=[.] R| \())",
     ),
     LayerKind.TASKS_UNSUCCESSFUL: (
-        r"one or more synchronization tasks completed unsuccessfully(?:, reason: |\.?$|(?=\n))",
+        r"one or more synchronization tasks completed unsuccessfully(?:, reason:\s*|\.?$|(?=\n))",
     ),
     LayerKind.TASKS_NOT_VALID: (
         r"one or more synchronization tasks are not valid(?:: |, reason: | due to [^.:]{0,200}: |\.?$)",
     ),
     LayerKind.NAMESPACE_FAILED_TO_APPLY: (
-        r"the namespace failed to apply(?:, reason: |\.?$)",
+        r"the namespace failed to apply(?:, reason:\s*|\.?$)",
         r"namespace auto creation failed: ",
         r"namespaceModifier error: ",
     ),
-    LayerKind.SYNC_FAIL_HOOKS: (r"one or more SyncFail hooks failed(?:, reason: |\.?$)",),
+    LayerKind.SYNC_FAIL_HOOKS: (r"one or more SyncFail hooks failed(?:, reason:\s*|\.?$)",),
     LayerKind.DELETION: (
         r"[Uu]nable to delete application resources: ",
         r"error executing (?:pre|post)-delete hooks: ",
