@@ -26,7 +26,7 @@ from whysync.semantics.diff.remarshal import remarshal
 from whysync.semantics.diff.server_side import without_owned_ancestors
 from whysync.semantics.diff.three_way import strip_namespace
 from whysync.semantics.diff.typed import FieldSet, Schemas
-from whysync.semantics.ignore.managers import schema_of
+from whysync.semantics.ignore.managers import atom_for
 
 _STRATEGIES = {
     "two-way": Strategy.LEGACY,
@@ -116,7 +116,7 @@ def _state_compared(record: Object) -> DiffResult:
     rules = ignore.Normalizer.build(msgspec.convert(raw, tuple[IgnoreDifference, ...]))
     desired, live = fields(record.get("desired")), fields(record.get("live"))
     managers = rules.trusted_managers(ref_of(desired))
-    live, desired = ignore.without_trusted_changes(live, desired, managers, schema=schema_of(desired))
+    live, desired = ignore.without_trusted_changes(live, desired, managers, atom_for(desired))
     return _compared({**record, "desired": desired, "live": live}, rules.normalize)
 
 

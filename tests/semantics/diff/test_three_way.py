@@ -229,6 +229,18 @@ def test_nesting_without_end_is_an_answer_not_a_crash() -> None:
         diff(thing({"x": deep(100_000)}), thing({"x": deep(99_999)}))
 
 
+@pytest.mark.parametrize("levels", [100, 300, 450, 600, 900])
+def test_nesting_is_compared_or_refused(levels: int) -> None:
+    for desired, live in ((deep(levels), deep(levels - 1)), (deep(levels), deep(levels))):
+        try:
+            result = diff(thing({"x": desired}), thing({"x": live}))
+            assert bool(result.changes) == result.modified
+            assert result.normalized_live is not None
+        except DiffError as problem:
+            refused = str(problem)
+            assert refused == "the object is nested too deeply to be compared"  # noqa: PT017  # either is right
+
+
 @pytest.mark.parametrize("odd", [None, "text", 5, [], ["a"], {"a": None}])
 @pytest.mark.parametrize("place", ["metadata", "spec", "kind", "apiVersion", "data"])
 def test_odd_shapes_are_compared_or_refused(odd: Json, place: str) -> None:

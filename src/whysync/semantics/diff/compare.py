@@ -12,7 +12,7 @@ from whysync.semantics.diff.normalize import Normalizer, normalize
 from whysync.semantics.diff.prepare import prepared, prepared_and_fits
 from whysync.semantics.diff.result import DiffResult, Sides
 from whysync.semantics.diff.strategy import Strategy, asks_for_server_side_apply
-from whysync.semantics.diff.subset import nothing_to_do
+from whysync.semantics.diff.subset import is_still_desired, is_within
 from whysync.semantics.diff.three_way import Outcome, filled, three_way, two_way
 
 _USUAL: Final = DiffOptions()
@@ -47,16 +47,14 @@ def _diff(desired: Object | None, live: Object | None, options: DiffOptions) -> 
 def _is_plainly_equal(
     applied: Object | None, desired: Object, live: Object, normalizer: Normalizer | None
 ) -> bool:
-    if not nothing_to_do(applied, desired, live):
+    if not is_still_desired(applied, desired):
         return False
-    if normalizer is None:
-        return True
-    try:
-        left, right = normalizer(desired), normalizer(live)
-    except Exception:
-        # What a failing rule means is for the long way round to say.
-        return False
-    return left is desired or nothing_to_do(None, left, right)
+    if normalizer is not None:
+        try:
+            desired, live = normalizer(desired), normalizer(live)
+        except ValueError:
+            return False  # what a failing rule means is for the long way round to say
+    return is_within(desired, live)
 
 
 def _equal_sides(desired: Object, live: Object, options: DiffOptions) -> Sides:

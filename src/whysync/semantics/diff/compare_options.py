@@ -19,7 +19,8 @@ class DiffOptions:
     """The strategy and what it needs.
 
     - `normalizer` brings ignore rules and known types; it gives back a new object, or the same one if it has
-      nothing to do, and never changes its argument.
+      nothing to do, and never changes its argument; a `ValueError` from it is
+      logged and passed over.
     - `schemas` are the types of custom resources, for structured merge and for leaving out webhooks' changes.
     - `dry_run` answers what a server-side apply of the desired object would give.
     """

@@ -44,7 +44,7 @@ def normalize(
         return obj
     try:
         return normalizer(obj)
-    except Exception as problem:
+    except ValueError as problem:
         # The rules are the users'; upstream goes on with the object as far as it came.
         _log.warning("could not normalise %s: %s", kind, problem)
         return obj

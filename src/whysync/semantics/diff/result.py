@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from whysync.contracts.tree import Object
 from whysync.semantics.diff.changes import FieldChange, changes_between
+from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.schemas import Type
 
 
@@ -42,7 +43,10 @@ class DiffResult:
     @property
     def sides(self) -> Sides:
         if self._sides is None:
-            self._sides = self._look()
+            try:
+                self._sides = self._look()
+            except RecursionError:
+                raise DiffError("the object is nested too deeply to be compared") from None
         return self._sides
 
     @property
@@ -58,9 +62,11 @@ class DiffResult:
         """Field by field; empty for equal objects, and where one side does not exist."""
         if self._changes is None:
             live, predicted, kind = self.sides if self.modified else Sides(None, None)
-            self._changes = (
-                changes_between(live, predicted, kind) if live is not None and predicted is not None else ()
-            )
+            try:
+                both = live is not None and predicted is not None
+                self._changes = changes_between(live or {}, predicted or {}, kind) if both else ()
+            except RecursionError:
+                raise DiffError("the object is nested too deeply to be compared") from None
         return self._changes
 
     def __repr__(self) -> str:

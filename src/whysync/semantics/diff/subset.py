@@ -7,13 +7,20 @@ from whysync.semantics.schemas import Type, type_of
 
 
 def nothing_to_do(last_applied: Object | None, desired: Object, live: Object) -> bool:
-    """True when an apply would change nothing; False means only that it takes a closer look.
+    """True when an apply would change nothing; False means only that it takes a closer look."""
+    return is_still_desired(last_applied, desired) and is_within(desired, live)
 
-    Every field of the desired object stands in live with the same value, and none was applied before that the
-    desired object lacks. Live objects come from an API server, so their values are in canonical form already.
+
+def is_still_desired(last_applied: Object | None, desired: Object) -> bool:
+    """Was nothing applied before that the desired object lacks?"""
+    return last_applied is None or _same_but_namespace(last_applied, desired)
+
+
+def is_within(desired: Object, live: Object) -> bool:
+    """Does every field of the desired object stand in live with the same value?
+
+    Live objects come from an API server, so their values are in canonical form already.
     """
-    if last_applied is not None and not _same_but_namespace(last_applied, desired):
-        return False
     kind = type_of(text(desired.get("apiVersion")), text(desired.get("kind")), in_scheme=True)
     for key, value in desired.items():
         if key == "metadata":

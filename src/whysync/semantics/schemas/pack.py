@@ -13,7 +13,7 @@ A field is one line of text, for example `[]Container|o|p=merge|k=name|l=name`:
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -28,6 +28,7 @@ _BOUNDS: Final = {
     "uint32": (0, 2**32 - 1),
     "uint64": (0, 2**64 - 1),
 }
+_DATA: Final = Path(__file__).with_name("data")
 SCALARS: Final = frozenset(
     {"string", "bool", "float", "bytes", "quantity", "int-or-string", "time", "microtime", "duration", "raw"}
 )
@@ -196,4 +197,4 @@ def _table(package: str) -> _Table:
 
 
 def _read(name: str) -> bytes:
-    return (files(__package__ or "") / "data" / f"{name}.json").read_bytes()
+    return (_DATA / f"{name}.json").read_bytes()
