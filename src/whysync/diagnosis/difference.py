@@ -29,14 +29,13 @@ def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Differ
     stack: list[tuple[Json, Json, str]] = [(desired, live, pointer)]
     while stack:
         wanted, found, at = stack.pop()
-        if same(wanted, found):
-            continue
         if isinstance(wanted, dict) and isinstance(found, dict):
             pairs = list(_of_maps(wanted, found, at))
         elif isinstance(wanted, list) and isinstance(found, list) and wanted and found:
             pairs = list(_of_lists(wanted, found, at))
         else:
-            yield Difference(at, wanted, found)
+            if not same(wanted, found):
+                yield Difference(at, wanted, found)
             continue
         for one, other, below in reversed(pairs):
             if isinstance(one, Missing) or isinstance(other, Missing):
@@ -89,10 +88,5 @@ def _nth(side: list[Json], index: int) -> Json | Missing:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Equal as JSON: Python calls `1` and `True` equal, an API server does not."""
-    try:
-        if one != other:
-            return False
-        return isinstance(one, bool) == isinstance(other, bool) if not isinstance(one, dict | list) else True
-    except RecursionError:
-        return False
+    """Equal as JSON scalars, or both empty: Python calls `1` and `True` equal, an API server does not."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
