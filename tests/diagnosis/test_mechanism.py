@@ -1,0 +1,222 @@
+"""By which mechanism a field differs: decided once, in one order. Each mechanism, and its near misses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.situations import REVISION, application, case_of, row
+from whysync.contracts.tree import Json, Object, fields
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.mechanism import Mechanism, behind_git, mechanism_of
+from whysync.diagnosis.shape import is_builtin
+
+DEPLOYMENT: Object = {"apiVersion": "apps/v1", "kind": "Deployment"}
+WIDGET: Object = {"apiVersion": "example.com/v1", "kind": "Widget"}
+CONFIG: Object = {"apiVersion": "v1", "kind": "ConfigMap"}
+OLD = "0000000000000000000000000000000000000000"
+
+
+def written_by(manager: str, *path: str, operation: str = "Update", subresource: str = "") -> Object:
+    claim: Object = {}
+    for part in reversed(path):
+        claim = {f"f:{part}": claim}
+    entry: Object = {
+        "manager": manager,
+        "operation": operation,
+        "time": "2026-03-02T03:00:00Z",
+        "fieldsV1": claim,
+    }
+    if subresource:
+        entry["subresource"] = subresource
+    return entry
+
+
+def differing(
+    type: Object,
+    wanted: Object,
+    live: Object,
+    *others: Object,
+    writer: Object | None = None,
+    annotations: Object | None = None,
+    synced: str = REVISION,
+) -> Case:
+    """An app with one resource whose two sides are these."""
+    desired: Object = {
+        **type,
+        "metadata": {"name": "web", "namespace": "shop", "annotations": {"whysync.dev/role": "desired"}},
+        **wanted,
+    }
+    meta: Object = {"name": "web", "namespace": "shop"}
+    if writer is not None:
+        meta["managedFields"] = [writer]
+    if annotations is not None:
+        meta["annotations"] = annotations
+    at = row(str(type["kind"]), "web", "OutOfSync")
+    at["group"] = str(type["apiVersion"]).rpartition("/")[0]
+    status: Object = {"resources": [at], "history": [{"revision": synced}]}
+    return case_of(
+        application(sync="OutOfSync", status=status), desired, {**type, "metadata": meta, **live}, *others
+    )
+
+
+def told(case: Case) -> dict[str, Mechanism]:
+    return {drift.pointer: mechanism_of(case, drift) for drift in case.drifts}
+
+
+HPA: Object = {
+    "apiVersion": "autoscaling/v2",
+    "kind": "HorizontalPodAutoscaler",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}},
+}
+
+
+def replicas(wanted: int, live: int, *others: Object, writer: Object | None = None) -> Case:
+    return differing(
+        DEPLOYMENT, {"spec": {"replicas": wanted}}, {"spec": {"replicas": live}}, *others, writer=writer
+    )
+
+
+def test_an_autoscalers_number() -> None:
+    assert told(replicas(1, 3, HPA)) == {"/spec/replicas": Mechanism.AUTOSCALED}
+
+
+@pytest.mark.parametrize(
+    ("manager", "mechanism"),
+    [
+        ("kubectl-edit", Mechanism.BY_HAND),
+        ("kubectl-client-side-apply", Mechanism.BY_HAND),
+        ("kubectl-patch", Mechanism.BY_HAND),
+        ("helm", Mechanism.BY_OTHER_TOOL),
+        ("Terraform", Mechanism.BY_OTHER_TOOL),
+        ("kube-controller-manager", Mechanism.BY_CONTROLLER),
+    ],
+)
+def test_the_writer_of_the_live_value_decides(manager: str, mechanism: Mechanism) -> None:
+    case = replicas(1, 3, writer=written_by(manager, "spec", "replicas"))
+    assert told(case) == {"/spec/replicas": mechanism}
+
+
+def test_the_autoscaler_comes_before_the_writer() -> None:
+    """A person who scales what an autoscaler scales is not the cause."""
+    case = replicas(1, 3, HPA, writer=written_by("kubectl-edit", "spec", "replicas"))
+    assert told(case) == {"/spec/replicas": Mechanism.AUTOSCALED}
+
+
+def test_an_autoscaler_of_something_else_says_nothing() -> None:
+    other: Object = {**HPA, "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "other"}}}
+    assert told(replicas(1, 3, other)) == {"/spec/replicas": Mechanism.UNTOLD}
+
+
+def test_git_has_moved_on_by_the_revisions() -> None:
+    case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, synced=OLD)
+    assert behind_git(case)
+    assert told(case) == {"/data/a": Mechanism.NOT_SYNCED_YET}
+
+
+def test_git_has_moved_on_by_the_last_applied_annotation() -> None:
+    applied: Json = {"data": {"a": "old"}}
+    last: Object = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(applied)}
+    case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, annotations=last)
+    assert told(case) == {"/data/a": Mechanism.NOT_SYNCED_YET}
+
+
+def test_a_person_who_wrote_it_is_the_cause_even_when_git_moved_on() -> None:
+    case = differing(
+        CONFIG,
+        {"data": {"a": "new"}},
+        {"data": {"a": "by hand"}},
+        writer=written_by("kubectl-edit", "data", "a"),
+        synced=OLD,
+    )
+    assert told(case) == {"/data/a": Mechanism.BY_HAND}
+
+
+def test_a_broken_last_applied_annotation_says_nothing() -> None:
+    last: Object = {"kubectl.kubernetes.io/last-applied-configuration": "{broken"}
+    case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, annotations=last)
+    assert told(case) == {"/data/a": Mechanism.UNTOLD}
+
+
+def test_status_in_git() -> None:
+    case = differing(WIDGET, {"status": {"ready": True}}, {"status": {"ready": False}})
+    assert set(told(case).values()) <= {Mechanism.SERVER_SET_IN_GIT}
+
+
+def test_the_same_value_written_differently() -> None:
+    case = differing(WIDGET, {"spec": {"cpu": "1000m"}}, {"spec": {"cpu": "1"}})
+    assert told(case) == {"/spec/cpu": Mechanism.SAME_VALUE}
+
+
+def test_a_sidecar_that_a_webhook_put_in() -> None:
+    mine: Json = {"name": "web", "image": "web:1"}
+    theirs: Json = {"name": "istio-proxy", "image": "proxy:1"}
+
+    def pod(*containers: Json) -> Object:
+        return {"spec": {"template": {"spec": {"containers": list(containers)}}}}
+
+    case = differing(DEPLOYMENT, pod(mine), pod(mine, theirs))
+    assert set(told(case).values()) == {Mechanism.INJECTED}
+
+
+def test_an_image_pinned_by_its_digest() -> None:
+    def pod(image: str) -> Object:
+        return {"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}}
+
+    case = differing(DEPLOYMENT, pod("web:1"), pod("web:1@sha256:0123456789abcdef"))
+    assert set(told(case).values()) == {Mechanism.INJECTED}
+    case = differing(DEPLOYMENT, pod("web:1"), pod("web:2"))
+    assert set(told(case).values()) == {Mechanism.UNTOLD}
+
+
+def test_a_default_of_a_custom_resource() -> None:
+    case = differing(WIDGET, {"spec": {"size": 1}}, {"spec": {"size": 1, "policy": "Retain"}})
+    assert told(case) == {"/spec/policy": Mechanism.CRD_DEFAULT}
+
+
+def test_a_field_that_the_cluster_does_not_keep() -> None:
+    case = differing(WIDGET, {"spec": {"size": 1, "typo": "x"}}, {"spec": {"size": 1}})
+    assert told(case) == {"/spec/typo": Mechanism.DROPPED}
+
+
+def test_a_generated_password() -> None:
+    secret: Object = {"apiVersion": "v1", "kind": "Secret"}
+    case = differing(secret, {"data": {"password": "YQ=="}}, {"data": {"password": "Yg=="}})
+    assert set(told(case).values()) == {Mechanism.GENERATED}
+
+
+def test_what_nothing_tells_stays_untold() -> None:
+    case = differing(CONFIG, {"data": {"a": "x"}}, {"data": {"a": "y"}})
+    assert told(case) == {"/data/a": Mechanism.UNTOLD}
+    assert case.drifts_by(Mechanism.UNTOLD) == case.drifts
+    assert case.drifts_by(Mechanism.BY_HAND) == ()
+
+
+def test_every_drift_has_exactly_one_mechanism() -> None:
+    case = differing(
+        DEPLOYMENT,
+        {"spec": {"replicas": 1, "paused": True, "minReadySeconds": 5}},
+        {"spec": {"replicas": 3, "paused": False, "minReadySeconds": 7}},
+        HPA,
+        writer=written_by("kubectl-edit", "spec", "paused"),
+    )
+    by_mechanism = [drift for mechanism in Mechanism for drift in case.drifts_by(mechanism)]
+    assert sorted(d.pointer for d in by_mechanism) == sorted(d.pointer for d in case.drifts)
+
+
+def test_built_in_kinds_are_known() -> None:
+    case = replicas(1, 3)
+    assert is_builtin(case.drifts[0].ref)
+    widget = differing(WIDGET, {"spec": {"a": 1}}, {"spec": {"a": 2}})
+    assert not is_builtin(widget.drifts[0].ref)
+
+
+def test_secret_values_never_reach_a_drift() -> None:
+    secret: Object = {"apiVersion": "v1", "kind": "Secret"}
+    case = differing(secret, {"stringData": {"password": "hunter2"}}, {"data": {"password": "aHVudGVyMw=="}})
+    shown = repr([(drift.wanted, drift.found) for drift in case.drifts])
+    assert "hunter2" not in shown
+    assert "aHVudGVyMw" not in shown
+    assert "hunter2" not in repr([fields(one.body) for one in case.desired])
