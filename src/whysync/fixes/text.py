@@ -9,6 +9,7 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.difference import differences
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.edit import edited
 
@@ -69,7 +70,7 @@ def merge_patch(before: Json, after: Json) -> Json:
     for key, value in after.items():
         if key not in before:
             patch[key] = value
-        elif before[key] != value:
+        elif before[key] != value or any(differences(before[key], value)):  # `1 == True` in Python alone
             patch[key] = merge_patch(before[key], value)
     return patch
 

@@ -1,0 +1,163 @@
+"""A fix as text that can be applied: merge patches, diffs that `patch` takes, commands, policy, objects."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.situations import application, case_of, config_map, row
+from tests.trees import SCALARS, objects
+from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object, copy_object
+from whysync.contracts.yaml import dump, load
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
+from whysync.fixes.apply import applied
+from whysync.fixes.edit import edited
+from whysync.fixes.text import merge_patch, object_of, patch_text, unified_diff
+
+WHOLE = SCALARS.filter(lambda value: value is not None)  # a merge patch cannot write null
+SETTINGS = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
+
+
+def merged(target: Json, patch: Json) -> Json:
+    """RFC 7386, word by word."""
+    if not isinstance(patch, dict):
+        return patch
+    result: Object = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result
+
+
+def exactly(one: Json, other: Json) -> bool:
+    """Python's `==` takes `True` for `1`; a cluster does not."""
+    return one == other and dump(_sorted(one)) == dump(_sorted(other))
+
+
+def _sorted(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
+
+
+@given(objects(WHOLE), objects(WHOLE))
+def test_a_merge_patch_makes_the_one_the_other(before: Object, after: Object) -> None:
+    assert exactly(merged(before, merge_patch(before, after)), after)
+
+
+@given(objects(WHOLE))
+def test_nothing_to_change_is_an_empty_patch(body: Object) -> None:
+    assert merge_patch(body, copy_object(body)) == {}
+
+
+def test_true_instead_of_one_is_a_change() -> None:
+    assert merge_patch({"a": 1}, {"a": True}) == {"a": True}
+
+
+def out_of_sync() -> Case:
+    return case_of(
+        application(sync="OutOfSync", status={"resources": [row("ConfigMap", "settings", "OutOfSync")]}),
+        config_map(data={"a": "git", "b": "same"}, desired=True),
+        config_map(data={"a": "live", "b": "same"}),
+    )
+
+
+def test_a_change_of_the_application_is_a_merge_patch() -> None:
+    case = out_of_sync()
+    edits = (Add(pointer="/spec/syncPolicy/syncOptions", value="ServerSideApply=true"),)
+    text = patch_text(Fix.application(case.application.ref, *edits, title="t"), case)
+    head, _, body = text.partition("\n")
+    assert head == "# kubectl -n argocd patch application shop --type merge --patch-file THIS_FILE"
+    assert load(body) == {"spec": {"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}}}
+
+
+def test_a_change_of_a_manifest_is_a_diff_that_git_takes() -> None:
+    text = patch_text(Fix.remove(SETTINGS, "/data/b", title="t"), out_of_sync())
+    lines = text.splitlines()
+    assert lines[:2] == ["--- a/configmap-settings.yaml", "+++ b/configmap-settings.yaml"]
+    assert [line for line in lines if line.startswith("-") and not line.startswith("---")] == ["-  b: same"]
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch command here")
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Remove(pointer="/data/b"),
+        Set(pointer="/data/c", value="line one\nline two\n"),
+        Set(pointer="/spec/template/spec/containers", value=[{"name": "a", "args": ["-c", "true"]}]),
+        Set(pointer="/data/a", value=None),
+        Remove(pointer="/data"),
+    ],
+    ids=lambda edit: f"{type(edit).__name__} {edit.pointer}",
+)
+def test_the_diff_applies_with_patch(tmp_path: Path, edit: Set | Remove) -> None:
+    before = out_of_sync().desired[0]
+    after = edited(before.body, [edit])
+    file = tmp_path / "configmap-settings.yaml"
+    file.write_text(dump(before.body))
+    subprocess.run(
+        ["patch", "-p1", "--fuzz=0", "-s"],
+        input=unified_diff(before, after).encode(),
+        cwd=tmp_path,
+        check=True,
+        timeout=60,
+    )
+    assert load(file.read_text()) == after
+
+
+@given(st.data())
+def test_a_diff_of_any_two_objects_says_which_lines_go(data: st.DataObject) -> None:
+    before, after = data.draw(objects()), data.draw(objects())
+    text = unified_diff(Manifest(before, role=Role.DESIRED), after)
+    assert (text == "") == (dump(before) == dump(after))
+
+
+def test_commands_stand_one_a_line() -> None:
+    assert patch_text(Fix.run("one", "two", title="t"), out_of_sync()) == "one\ntwo\n"
+
+
+def test_a_line_of_policy_says_where_it_goes() -> None:
+    text = patch_text(Fix.policy("p, role:dev, applications, sync, */*, allow", title="t"), out_of_sync())
+    assert "argocd-rbac-cm" in text.splitlines()[0]
+    assert text.splitlines()[1] == "p, role:dev, applications, sync, */*, allow"
+
+
+def test_a_new_object_is_yaml() -> None:
+    assert load(patch_text(Fix.new(config_map(), title="t"), out_of_sync())) == config_map()
+
+
+def test_a_fix_of_what_is_not_at_hand_has_no_text() -> None:
+    unknown = Ref(version="v1", kind="ConfigMap", namespace="shop", name="unknown")
+    fix = Fix.remove(unknown, "/data/a", title="t")
+    assert object_of(fix, out_of_sync()) is None
+    assert patch_text(fix, out_of_sync()) == ""
+
+
+def test_a_fix_that_is_applied_takes_the_symptom_away() -> None:
+    case = out_of_sync()
+    (symptom,) = [one.id for one in case.symptoms]
+    after = applied(Fix.change(SETTINGS, Set(pointer="/data/a", value="live"), title="t"), case)
+    assert symptom not in after.symptom_ids
+    assert symptom in case.symptom_ids, "the Case itself is never changed"
+
+
+def test_commands_change_no_case() -> None:
+    case = out_of_sync()
+    assert applied(Fix.run("argocd app sync shop", title="t"), case).symptom_ids == case.symptom_ids
+
+
+@pytest.mark.parametrize("kind", list(FixKind))
+def test_every_kind_of_fix_has_an_answer(kind: FixKind) -> None:
+    fix = Fix(title="t", kind=kind, target=SETTINGS, edits=(Set(pointer="/data/a", value="x"),))
+    assert isinstance(patch_text(fix, out_of_sync()), str)
+    applied(fix, out_of_sync())
