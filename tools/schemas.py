@@ -58,7 +58,7 @@ MEMBER = re.compile(r"^\t(?:(\w+(?:, \w+)*)\s+)?(\S+)(?:\s+`([^`]*)`)?\s*(?://.*
 TAG = re.compile(r'(\w+):"((?:[^"\\]|\\.)*)"')
 MARK = re.compile(r"^\s*//\s*\+(\w+)=(.*)$")
 IMPORT = re.compile(r'^\s*(?:import\s+)?(\w+)?\s*"(k8s\.io/[^"]+)"')
-CONST = re.compile(r'^\s*(\w+)(?:\s+\w+)?\s*=\s*"([^"]*)"')
+CONST = re.compile(r'^\s*(?:const\s+)?(\w+)(?:\s+\w+)?\s*=\s*"([^"]*)"')
 GROUP = re.compile(r'GroupName\s*=\s*"([^"]*)"')
 REGISTERED = re.compile(r"&(\w+)\{\}")
 

@@ -11,7 +11,7 @@ values of Secrets as Argo CD shows them.
 
 from __future__ import annotations
 
-from whysync.semantics.diff.changes import ChangeKind, FieldChange, apply_changes
+from whysync.semantics.diff.changes import ChangeKind, FieldChange, apply_changes, changes_between
 from whysync.semantics.diff.compare import diff
 from whysync.semantics.diff.compare_options import DiffOptions
 from whysync.semantics.diff.errors import DiffError
@@ -32,6 +32,7 @@ __all__ = [
     "Normalizer",
     "Strategy",
     "apply_changes",
+    "changes_between",
     "diff",
     "ignores_mutation_webhooks",
     "last_applied",
