@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from tests.conformance.checks import lacks_fragments, mismatch
+import msgspec
+
+from tests.conformance.checks import contains, failed_checks, lacks_fragments, mismatch
 from whysync.contracts.application import Destination, SelectedResource, Spec
 from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
@@ -215,6 +217,21 @@ def _global_projects(record: Object, expect: Object) -> list[str]:
     return mismatch("global_projects", expect["global_projects"], [one.metadata.name for one in found])
 
 
+def _merge_global(record: Object, expect: Object) -> list[str]:
+    merged = projects.merged(
+        _decoded(record["project"], AppProject), _decoded(record["global_project"], AppProject)
+    )
+    got: Object = msgspec.to_builtins(merged)
+    failures: list[str] = []
+    for name, wanted in expect.items():
+        found = got if name in ("project", "merged") else got.get(name, fields(got["spec"]).get(name))
+        if isinstance(wanted, list) and "path" in fields(next(iter(wanted), None)):
+            failures += failed_checks(found, wanted)
+        elif not contains(found, wanted):
+            failures += mismatch(name, wanted, found)
+    return failures
+
+
 def _sync_filter(record: Object, expect: Object) -> list[str]:
     filters = [_decoded(one, SelectedResource) for one in items(record["filters"])]
     return mismatch("included", expect["included"], projects.is_included(filters, _ref(record["resource"])))
@@ -255,6 +272,7 @@ _OPS: dict[str, Callable[[Object, Object], list[str]]] = {
     "validate-app-spec": _app_spec,
     "destination-cluster": _destination_cluster,
     "global-projects": _global_projects,
+    "merge-global-project": _merge_global,
     "sync-resource-filter": _sync_filter,
     "sync-resource-contains": _sync_contains,
     "augment-sync-message": _sync_message,

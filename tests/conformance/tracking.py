@@ -124,7 +124,9 @@ _OPS: dict[str, Callable[[Object], Object]] = {
     "parse-tracking-id": _parse_tracking_id,
     "normalize-tracking": _normalize,
     "self-referenced": _self_referenced,
-    "is-old-method": lambda record: {"old": tracking.is_label_only(text(record["method"]))},
+    "is-old-method": lambda record: dict.fromkeys(
+        fields(record["expect"]), tracking.is_label_only(text(record["method"]))
+    ),
     "set-instance-label": _on_object(tracking.with_instance_label, "object"),
     "set-instance-annotation": _on_object(tracking.with_annotation, "object"),
     "get-annotation": _on_object(lambda obj, key, _: tracking.annotation_of(obj, key), "value"),

@@ -64,7 +64,14 @@ def test_items_of_lists(expression: str) -> None:
         (".spec.text.x", 'JQ patch returned error: expected an object but got: string ("t")'),
         (".spec) , (.metadata", "JQ patch returned multiple objects"),
         (".spec) | empty | (.", "JQ patch did not return any data"),
-        ("last(repeat(1))", "JQ patch execution timed out (0.2s)"),
+        ('.spec | .text["x"] | tostring', "JQ patch returned error: expected an object but got: string"),
+        (
+            ".spec.text |= fromjson) | (.",
+            "JQ patch returned error: fromjson cannot be applied to "
+            '"t": Invalid literal at EOF at line 1, column 1',
+        ),
+        ("last(repeat(1))", "JQ patch execution timed out (200ms)"),
+        ("[limit(1e9; repeat(1))]", "JQ patch execution timed out (200ms)"),
     ],
 )
 def test_a_failure_is_told_in_the_words_of_argo_cd(expression: str, message: str) -> None:

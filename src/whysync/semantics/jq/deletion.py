@@ -43,6 +43,22 @@ _STRINGS = r'(?s)"(?:[^"\\]|\\.)*"'
 _CALL = rf"(?<![.$\w@])(?P<name>inputs?|{'|'.join(_UNKNOWN_TO_GOJQ)})(?![\w:])"
 
 
+# What libjq says often, and how gojq puts it.
+_ERROR = r"(JQ patch returned error: )"
+_WORDS = (
+    (_ERROR + r"Cannot iterate over null \(null\)", r"\1cannot iterate over: null"),
+    (_ERROR + r"Cannot iterate over (.*)", r"\1cannot iterate over: \2"),
+    (
+        _ERROR + r'Cannot index array with (string \(".*"\))',
+        r"\1expected a number for indexing an array but got: \2",
+    ),
+    (_ERROR + r"Cannot index object with (number \(.*\))", r"\1expected a string for object key but got: \2"),
+    (_ERROR + r"Cannot index (\w+) with string .*", r"\1expected an object but got: \2"),
+    (_ERROR + r"Cannot index (\w+) with number.*", r"\1expected an array but got: \2"),
+    (_ERROR + r"(.*) \(while parsing '(.*)'\)", r'\1fromjson cannot be applied to "\3": \2'),
+)
+
+
 class BadExpression(ValueError):
     """The expression does not compile: with Argo CD that fails the comparison of the whole app."""
 
@@ -84,10 +100,10 @@ class Deletion:
             raise DeletionFailed(f"JQ patch returned error: {problem}") from problem
         try:
             answer = _WORKER.ask(f"{_program(self.expression)}\0{document}".encode(), seconds=self._seconds)
-        except WorkerTooSlow as problem:
-            raise DeletionFailed(f"JQ patch execution timed out ({self._seconds:g}s)") from problem
-        except WorkerDied as problem:
-            raise DeletionFailed("JQ patch returned error: out of memory") from problem
+        except (WorkerTooSlow, WorkerDied) as problem:
+            # upstream has no bound on memory: there, what eats it all runs into the limit of time
+            limit = _go_duration(self._seconds)
+            raise DeletionFailed(f"JQ patch execution timed out ({limit})") from problem
         if answer[:1] != b"v":
             raise DeletionFailed(_in_gojq_words(answer[1:].decode(errors="replace")))
         return cast(Json, json.loads(answer[1:]))
@@ -119,4 +135,16 @@ def _first_line(problem: str) -> str:
 
 
 def _in_gojq_words(problem: str) -> str:
-    return problem.replace("Cannot iterate over null (null)", "cannot iterate over: null")
+    for pattern, words in _WORDS:
+        found = re.fullmatch(pattern, problem, re.DOTALL)
+        if found is not None:
+            return found.expand(words)
+    return problem
+
+
+def _go_duration(seconds: float) -> str:
+    """`1s`, `500ms`, `1m30s`: as Go prints the limit."""
+    if seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    minutes, rest = divmod(seconds, 60)
+    return f"{int(minutes)}m{rest:g}s" if minutes else f"{rest:g}s"
