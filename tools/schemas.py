@@ -54,7 +54,7 @@ SCALARS = {
 }  # fmt: skip
 
 TYPE = re.compile(r"^type (\w+)\s+(?:=\s*)?(.+)$")
-MEMBER = re.compile(r"^\t(?:(\w+(?:, \w+)*)\s+)?(\S+)(?:\s+`([^`]*)`)?\s*(?://.*)?$")
+MEMBER = re.compile(r"^\t(?:(\w+(?:, \w+)*)\s+)?([^\s`]+)(?:\s+`([^`]*)`)?\s*(?://.*)?$")
 TAG = re.compile(r'(\w+):"((?:[^"\\]|\\.)*)"')
 MARK = re.compile(r"^\s*//\s*\+(\w+)=(.*)$")
 IMPORT = re.compile(r'^\s*(?:import\s+)?(\w+)?\s*"(k8s\.io/[^"]+)"')
