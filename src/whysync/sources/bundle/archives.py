@@ -11,7 +11,7 @@ from io import BufferedReader, RawIOBase
 from typing import IO, BinaryIO, cast
 
 from whysync.errors import Unreadable
-from whysync.sources.bundle.entries import Found, Skipped, is_readable, read_entry, safe_name
+from whysync.sources.bundle.entries import Found, Skipped, is_readable, is_tar, read_entry, safe_name
 from whysync.sources.bundle.limits import Budget
 
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError)
@@ -65,10 +65,6 @@ def gzip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
             yield from tar_files(cast("BinaryIO", counted), name, budget)
     except _FAILED as problem:
         raise broken_archive(name, problem) from problem
-
-
-def is_tar(start: bytes) -> bool:
-    return start[257:262] == b"ustar"
 
 
 def tar_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:

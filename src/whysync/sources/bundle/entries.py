@@ -53,6 +53,10 @@ def is_readable(name: str) -> bool:
     return name.lower().endswith(READABLE) or is_log(name)
 
 
+def is_tar(start: bytes) -> bool:
+    return start[257:262] == b"ustar"
+
+
 def read_entry(name: str, read: Read, budget: Budget) -> Found:
     """Read one file by pieces, and no more of it than the limits allow."""
     if is_log(name):

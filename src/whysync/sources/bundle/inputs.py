@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from whysync.errors import NotFound, TooLarge, Unreadable
-from whysync.sources.bundle.archives import gzip_files, is_tar, tar_files, zip_files
-from whysync.sources.bundle.entries import CHUNK, Found, Skipped, is_readable, read_entry
+from whysync.sources.bundle.entries import CHUNK, Found, Skipped, is_readable, is_tar, read_entry
 from whysync.sources.bundle.limits import Budget, size
 
 _GZIP = b"\x1f\x8b"
-_ZIP = b"PK"
 _OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z"}
 EXPECTED = "a folder, a .tar.gz, .tar or .zip of one, or a file of YAML or JSON objects"
 
@@ -70,12 +68,13 @@ def _all(stream: BinaryIO, budget: Budget) -> bytes:
 def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
     start = stream.read(1024)
     stream.seek(0)
-    if start.startswith(_GZIP):
-        yield from gzip_files(stream, name, budget)
-    elif start.startswith(_ZIP) and start[2:4] in (b"\x03\x04", b"\x05\x06"):
-        yield from zip_files(stream, name, budget)
-    elif is_tar(start) or (start and name.endswith(".tar")):
-        yield from tar_files(stream, name, budget)
+    is_zip = start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
+    if is_zip or start.startswith(_GZIP) or is_tar(start) or (start and name.endswith(".tar")):
+        # The libraries for archives are only loaded for archives.
+        from whysync.sources.bundle.archives import gzip_files, tar_files, zip_files  # noqa: PLC0415
+
+        unpack = zip_files if is_zip else gzip_files if start.startswith(_GZIP) else tar_files
+        yield from unpack(stream, name, budget)
     else:
         for magic, kind in _OTHERS.items():
             if start.startswith(magic):
