@@ -90,6 +90,10 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
         "azure-application-gateway-ingress",
         "application-gateway-kubernetes-ingress",
         "azure-workload-identity",
+        "argo-rollouts",
+        "rollouts-controller",
+        "eks",  # managed add-ons of Amazon's clusters
+        "kube-addon-manager",
         "external-dns",
         "node-problem-detector",
         "sealed-secrets",
@@ -167,6 +171,7 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
         "manager",  # the binary that kubebuilder and the Operator SDK build
         "olm",
         "catalog",
+        "argocd-operator",
         "cluster-version-operator",
         "rook",
         "strimzi",
@@ -197,6 +202,8 @@ _PREFIXES = (
     ("argocd-", WriterKind.ARGOCD),
     ("kubectl-", WriterKind.KUBECTL_OTHER),
     ("vpa-", WriterKind.AUTOSCALER),
+    ("flux-", WriterKind.OTHER_GITOPS),
+    ("gotk-", WriterKind.OTHER_GITOPS),
     ("terraform", WriterKind.TERRAFORM),
     ("pulumi", WriterKind.TERRAFORM),
     ("linkerd-", WriterKind.WEBHOOK),
@@ -209,6 +216,7 @@ _FRAGMENTS = (
     ("injector", WriterKind.WEBHOOK),
     ("webhook", WriterKind.WEBHOOK),
     ("admission", WriterKind.WEBHOOK),
+    ("crossplane", WriterKind.CONTROLLER),
 )
 _SUFFIXES = (
     ("-operator", WriterKind.OPERATOR),
@@ -223,7 +231,7 @@ _SUFFIXES = (
 
 def kind_of(manager: str, *, operation: str = "", subresource: str = "") -> WriterKind:
     """The sort of writer behind one entry of managedFields."""
-    name = manager.strip().lower()
+    name = manager.strip().lower().removesuffix(".exe")
     if subresource == "scale" and name == "kube-controller-manager":
         # the one controller in there that writes scale: the horizontal pod autoscaler
         return WriterKind.AUTOSCALER
