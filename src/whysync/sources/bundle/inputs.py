@@ -71,7 +71,7 @@ def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
     is_zip = start.startswith((b"PK\x03\x04", b"PK\x05\x06"))
     if is_zip or start.startswith(_GZIP) or is_tar(start) or (start and name.endswith(".tar")):
         # The libraries for archives are only loaded for archives.
-        from whysync.sources.bundle.archives import gzip_files, tar_files, zip_files  # noqa: PLC0415
+        from whysync.sources.bundle.archives import gzip_files, tar_files, zip_files
 
         unpack = zip_files if is_zip else gzip_files if start.startswith(_GZIP) else tar_files
         yield from unpack(stream, name, budget)
