@@ -48,14 +48,14 @@ class ComparedApp:
         return self.case.rows.get(resource.key)
 
     def is_unseen(self, resource: ComparedResource) -> bool:
-        """The facts lack the live object, and Argo CD does not call it missing."""
-        if resource.live is not None:
-            return False
+        """One side is not among the facts, and by Argo CD's own row it exists."""
         row = self.row(resource)
         if row is None:
             return False
+        if resource.target is None:
+            return row.status == "Synced" and not row.requires_pruning
         health = row.health.status if row.health else ""
-        return row.status == "Synced" or health not in ("", "Missing")
+        return resource.live is None and (row.status == "Synced" or health not in ("", "Missing"))
 
 
 class Comparer:

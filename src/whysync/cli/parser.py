@@ -155,6 +155,32 @@ def _get(verb: argparse.ArgumentParser) -> None:
     _facts(verb)
 
 
+def _diff(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    verb.add_argument("-o", "--output", choices=DIFF_OUTPUTS, default="text", help="how to show it")
+    verb.add_argument(
+        "--resource",
+        metavar="GROUP:KIND:NS/NAME",
+        action=_Append,
+        default=[],
+        help="only this resource, as argocd's --resource; a name alone will do, ! leaves it out (repeatable)",
+    )
+    verb.add_argument(
+        "--show-ignored", action="store_true", help="what ignore rules hide, and rules that hide nothing"
+    )
+    verb.add_argument(
+        "--show-managed", action="store_true", help="all managers of each differing field, not the last alone"
+    )
+    verb.add_argument(
+        "--side-by-side", action="store_true", help="live and Git beside each other (wide terminals: always)"
+    )
+    verb.add_argument(
+        "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
+    )
+    _facts(verb)
+    verb.epilog = "exit codes: 0 nothing differs, 1 something does, 2 an error, or an app cannot be compared"
+
+
 def _health(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "files",
@@ -177,6 +203,7 @@ def _health(verb: argparse.ArgumentParser) -> None:
         help="exit 1 on Degraded, Missing and Unknown; on Progressing too; on Suspended too",
     )
     _common(verb)
+    verb.epilog = "exit codes: 0 nothing fails, 1 something does (see --fail-on), 2 the input cannot be read"
 
 
 def _explain(verb: argparse.ArgumentParser) -> None:
@@ -194,6 +221,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("diagnose", "say why apps are not Synced and Healthy, and what fixes it", _diagnose),
     ("list", "list apps as argocd does, with the cause of each", _list),
     ("get", "show one app as argocd app get does", _get),
+    ("diff", "show where Git and the cluster differ, who wrote it, and what is ignored", _diff),
     ("health", "say how healthy Argo CD would call each object of some files", _health),
     ("explain", "the page of a rule or a cause", _explain),
     ("completion", "print a completion script for a shell", _completion),

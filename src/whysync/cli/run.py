@@ -152,6 +152,12 @@ def _get(options: argparse.Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
+def _diff(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.diffing import diff
+
+    return diff(options, screen)
+
+
 def _health(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.cli.health import health
 
@@ -179,6 +185,7 @@ _VERBS = {
     "diagnose": _diagnose,
     "list": _list,
     "get": _get,
+    "diff": _diff,
     "health": _health,
     "explain": _explain,
     "completion": _completion,

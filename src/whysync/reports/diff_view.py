@@ -1,0 +1,291 @@
+"""`diff` as text: like `argocd app diff`, with who wrote each field and what is ignored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from whysync.contracts.tree import Json, Missing
+from whysync.diagnosis.case import Case
+from whysync.engine.ignored import IgnoredField
+from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
+from whysync.reports.screen import Screen, ago, one_line, plain
+from whysync.reports.yaml_diff import TooLong, side_by_side, unified
+from whysync.semantics.diff import FieldChange, Strategy
+from whysync.semantics.writers import Ownership, Standing, Writer, phrase
+
+WIDE = 140
+_LABEL = 15
+_STRATEGIES = {
+    Strategy.LEGACY: "three-way: Git, live, and what was applied last (two-way where that is unknown)",
+    Strategy.STRUCTURED_MERGE: "structured merge: as server-side apply would merge it",
+    Strategy.SERVER_SIDE: "server-side diff: a dry run of the API server",
+}
+_WORDS = {
+    State.MISSING: "missing: Git has it, the cluster does not",
+    State.EXTRA: "extra: the cluster has it, Git does not",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What was asked for beside the differences."""
+
+    ignored: bool = False
+    managers: bool = False
+    side_by_side: bool = False
+
+
+def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> str:
+    return "\n".join("\n".join(_app(app, screen, shown)) for app in apps) + "\n"
+
+
+def _app(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
+    yield answer(app, screen)
+    if app.comparison is None:
+        yield from screen.wrap(one_line(app.compared.next), indent=_LABEL, first="  next")
+        return
+    yield ""
+    yield from _label("compared by", strategy_words(app), screen)
+    for note in app.comparison.notes:
+        yield from _label("but", note, screen)
+    for condition in app.comparison.conditions:
+        yield from _label(plain(condition.type), one_line(condition.message, 2_000), screen)
+    for one in app.in_state(State.ERROR):
+        yield from _label("cannot compare", one_line(f"{one.title}: {one.resource.error}", 2_000), screen)
+    for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
+        yield ""
+        yield from _resource(one, app.case, screen, shown)
+    yield from _below(app, screen, shown)
+
+
+def answer(app: AppDiff, screen: Screen) -> str:
+    """The first line."""
+    name = plain(app.case.app.name)
+    if app.comparison is None:
+        return f"{screen.mark('unsure')} {name}   cannot be compared: {one_line(app.problem)}"
+    if app.failed:
+        mark = screen.paint(screen.mark("bad"), "red")
+        return f"{mark} {name}   Unknown: Argo CD cannot compare this app"
+    counted = [
+        (len(app.in_state(State.DIFFERS)), "differs", "differ"),
+        (len(app.in_state(State.MISSING)), "is missing", "are missing"),
+        (len(app.in_state(State.EXTRA)), "is extra", "are extra"),
+    ]
+    told = ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in counted if count)
+    total = len(app.resources)
+    if told:
+        mark = screen.paint(screen.mark("bad"), "red")
+        return f"{mark} {name}   {told}, of {total} {'resource' if total == 1 else 'resources'}"
+    if app.differs:
+        mark = screen.paint(screen.mark("bad"), "red")
+        return f"{mark} {name}   OutOfSync: managedNamespaceMetadata changed since the last sync"
+    mark = screen.paint(screen.mark("good"), "green")
+    unseen = len(app.in_state(State.UNSEEN))
+    but = f"; {unseen} more cannot be compared, as the facts lack one side" if unseen else ""
+    return f"{mark} {name}   no difference in {total - unseen} resources{but}"
+
+
+def strategy_words(app: AppDiff) -> str:
+    assert app.comparison is not None
+    words = _STRATEGIES[app.comparison.strategy]
+    others = {one.resource.strategy for one in app.resources if one.state is State.DIFFERS}
+    if app.comparison.strategy is Strategy.LEGACY and Strategy.STRUCTURED_MERGE in others:
+        words += "; resources that ask for server-side apply by structured merge"
+    return words
+
+
+def _label(label: str, text: str, screen: Screen) -> list[str]:
+    return screen.wrap(text, indent=max(_LABEL, len(label) + 4), first=f"  {label}")
+
+
+def _resource(one: ResourceDiff, case: Case, screen: Screen, shown: Shown) -> Iterator[str]:
+    yield screen.paint(f"===== {plain(one.title)} ======", "bold")
+    if one.state in _WORDS:
+        words = _WORDS[one.state]
+        if one.state is State.EXTRA:
+            words += f" ({extra_words(one)})"
+        yield f"  {words}"
+    for changed in one.fields:
+        yield from _field(changed, case, screen, shown)
+    if shown.ignored:
+        for field in one.ignored:
+            yield from _ignored(field, screen)
+    if one.disagreement:
+        yield from screen.wrap(f"{one.disagreement}: {reason_for(case)}", indent=2)
+    yield from _yaml(one, screen, shown)
+
+
+def extra_words(one: ResourceDiff) -> str:
+    if one.resource.requires_deletion_confirmation:
+        return "a sync with pruning asks before it deletes it"
+    return "a sync with pruning deletes it"
+
+
+def _field(changed: ChangedField, case: Case, screen: Screen, shown: Shown) -> Iterator[str]:
+    yield from _values(changed.change, screen)
+    label, words = writer_words(changed.ownership, case)
+    yield from screen.wrap(words, indent=_LABEL + 4, first=f"    {label}")
+    if shown.managers:
+        for writer in (*changed.ownership.writers[1:], *changed.ownership.around[1:]):
+            yield from screen.wrap(named(writer, case), indent=_LABEL + 4, first="    also")
+
+
+def _values(change: FieldChange, screen: Screen) -> list[str]:
+    """On one line where they fit."""
+    git, live = value_words(change.desired), value_words(change.live)
+    arrow = screen.mark("arrow")
+    path = plain(change.path)
+    line = f"  {screen.paint(path, 'cyan')}   Git {git} {arrow} live {live}"
+    if len(path) + len(git) + len(live) + 16 <= screen.width:
+        return [line]
+    return [
+        f"  {screen.paint(path, 'cyan')}",
+        *screen.wrap(git, indent=_LABEL + 4, first="    Git"),
+        *screen.wrap(live, indent=_LABEL + 4, first="    live"),
+    ]
+
+
+def value_words(value: Json | Missing) -> str:
+    if isinstance(value, Missing):
+        return "(not set)"
+    return one_line(json.dumps(value, ensure_ascii=False), 300)
+
+
+def writer_words(ownership: Ownership, case: Case) -> tuple[str, str]:
+    """A label and a sentence: who wrote the live value."""
+    match ownership.standing:
+        case Standing.OWNED:
+            return "written by", named(ownership.writers[0], case)
+        case Standing.NOBODY:
+            return "written by", "nobody on record: a default of the API server, or of its definition"
+        case Standing.ABSENT:
+            around = (
+                f"; {named(ownership.around[0], case)} owns what is around it" if ownership.around else ""
+            )
+            return "written by", f"nobody: the cluster does not have it{around}"
+        case Standing.NO_RECORD:
+            return "written by", "not on record: the live object came without managedFields"
+
+
+def named(writer: Writer, case: Case) -> str:
+    age: timedelta | None = None
+    if writer.time is not None and writer.time.tzinfo is not None:
+        age = case.age(writer.time)
+    when = f", {ago(age)}" if age is not None else ""
+    return one_line(f"{phrase(writer)}{when}")
+
+
+def _ignored(field: IgnoredField, screen: Screen) -> Iterator[str]:
+    yield from _values(field.change, screen)
+    yield from screen.wrap(rule_words(field), indent=_LABEL + 4, first="    ignored by")
+
+
+def rule_words(field: IgnoredField) -> str:
+    if field.rule is None:
+        return "the ignore rules together"
+    return one_line(f"{field.rule.origin}: {field.selector}")
+
+
+def reason_for(case: Case) -> str:
+    """Why Argo CD's row may be another; the facts seldom tell which."""
+    compared = case.app.status.reconciled_at
+    if compared is not None and (age := case.age(compared)) is not None and age > timedelta(minutes=5):
+        return f"it compared last {ago(age)}, these facts are newer"
+    return "it compared at another moment, or it knows what the facts do not show"
+
+
+def _yaml(one: ResourceDiff, screen: Screen, shown: Shown) -> Iterator[str]:
+    diff = one.resource.diff
+    if diff is None:
+        return
+    try:
+        if shown.side_by_side:
+            yield from _beside(one, screen)
+            return
+        yield screen.paint("--- live", "red")
+        yield screen.paint("+++ after a sync", "green")
+        for mark, text in unified(diff.normalized_live, diff.predicted_live):
+            yield _line(mark, text, screen)
+    except TooLong:
+        yield "  (too long to show line by line)"
+
+
+def _line(mark: str, text: str, screen: Screen) -> str:
+    match mark:
+        case "-":
+            return screen.paint(f"-{text}", "red")
+        case "+":
+            return screen.paint(f"+{text}", "green")
+        case "@":
+            return screen.paint(f"@@ {text}".rstrip(), "cyan")
+        case _:
+            return f" {text}".rstrip()
+
+
+def _beside(one: ResourceDiff, screen: Screen) -> Iterator[str]:
+    diff = one.resource.diff
+    assert diff is not None
+    half = max((screen.width - 3) // 2, 20)
+    yield f"{screen.paint('live'.ljust(half), 'red')}   {screen.paint('after a sync', 'green')}"
+    for live, mark, predicted in side_by_side(diff.normalized_live, diff.predicted_live):
+        if mark == "@":
+            yield screen.paint(f"@@ {predicted}".rstrip(), "cyan")
+            continue
+        left, right = _cut(live, half), _cut(predicted, half)
+        if mark in "<|":
+            left = screen.paint(left.ljust(half), "red")
+        if mark in ">|":
+            right = screen.paint(right, "green")
+        yield f"{left.ljust(half)} {mark} {right}".rstrip()
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _below(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
+    """What counts for less: hidden differences, other opinions, what could not be seen."""
+    lines: list[str] = []
+    hidden = [(one, field) for one in app.resources for field in one.ignored]
+    if shown.ignored:
+        for one in app.resources:
+            if one.state is State.EQUAL and one.ignored:
+                lines += ["", screen.paint(f"===== {plain(one.title)} ======", "bold")]
+                lines.append("  equal, but for what is ignored")
+                for field in one.ignored:
+                    lines += _ignored(field, screen)
+        lines += _idle_rules(app, screen)
+    elif hidden:
+        fields = f"{len(hidden)} {'field' if len(hidden) == 1 else 'fields'}"
+        lines += [
+            "",
+            *_label("ignored", f"{fields} would differ but for ignore rules: --show-ignored", screen),
+        ]
+    for one in app.in_state(State.EQUAL):
+        if one.disagreement:
+            told = f"{plain(one.title)}: {one.disagreement}: {reason_for(app.case)}"
+            lines += ["", *_label("otherwise", told, screen)]
+    unseen = app.in_state(State.UNSEEN)
+    for side, lack in (("live object", "live"), ("manifest of Git's", "target")):
+        names = [plain(str(one.resource.ref)) for one in unseen if getattr(one.resource, lack) is None]
+        if names:
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            told = f"{', '.join(names[:5])}{more}: no {side} among the facts, and Argo CD has one"
+            lines += ["", *_label("not seen", told, screen)]
+    yield from lines
+
+
+def _idle_rules(app: AppDiff, screen: Screen) -> Iterator[str]:
+    if not app.idle_rules:
+        return
+    yield ""
+    yield "  rules that hide nothing"
+    for idle in app.idle_rules:
+        about = f" ({idle.about.ref})" if idle.about else ""
+        better = f"; write {idle.suggestion}" if idle.suggestion else ""
+        told = f"{idle.why}{about}{better}"
+        origin = plain(idle.rule.origin)
+        yield from screen.wrap(one_line(told), indent=len(origin) + 7, first=f"    {origin}")
