@@ -149,6 +149,14 @@ def test_destination_and_source_problems_are_told_together() -> None:
     )
 
 
+def test_a_source_that_is_not_complete_ends_the_search() -> None:
+    sources = (Source(repo_url="https://x/y", ref="a"), Source(repo_url="https://x/z"), Source())
+    told = projects.spec_problems(Spec(sources=sources), project(), [HERE])
+    assert told[0] == "application repo https://x/y is not permitted in project 'shop'"
+    assert told[1].endswith("source.ref are required for source https://x/z")
+    assert len(told) == 2
+
+
 def test_a_global_project_hands_its_lists_down() -> None:
     child = project()
     parent = project("base", namespaceResourceBlacklist=[{"group": "", "kind": "Secret"}], sourceRepos=["x"])

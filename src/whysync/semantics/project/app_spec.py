@@ -6,7 +6,7 @@ InvalidSpecError, and the app is Unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from whysync.contracts.application import Destination, Source, SourceHydrator, Spec
 from whysync.contracts.project import AppProject
@@ -53,10 +53,9 @@ def spec_problems(
     lookup_error: str = "",
 ) -> tuple[str, ...]:
     """The messages of InvalidSpecError conditions; `hydrated_repo` is `sourceHydrator.syncSource.repoURL`."""
-    missing = tuple(_missing_fields(spec))
-    if missing:
-        return missing
-    problems = list(_sources_not_permitted(spec, project, hydrated_repo))
+    problems, complete = _source_problems(spec, project, hydrated_repo)
+    if not complete:
+        return tuple(problems)
     try:
         cluster = destination_cluster(spec.destination, clusters, lookup_error=lookup_error)
     except NoCluster as problem:
@@ -71,20 +70,28 @@ def spec_problems(
     return tuple(problems)
 
 
-def _missing_fields(spec: Spec) -> Iterator[str]:
+def _source_problems(spec: Spec, project: AppProject, hydrated_repo: str) -> tuple[list[str], bool]:
+    """The problems of the sources, and whether they are complete: one that is not ends the search."""
+    problems: list[str] = []
     if spec.source_hydrator is not None:
-        yield from _missing_in_hydrator(spec.source_hydrator)
-    elif spec.sources:
-        yield from _first_missing(spec.sources, multiple=True)
-    else:
-        yield from _first_missing((spec.source or Source(),), multiple=False)
+        missing = list(_missing_in_hydrator(spec.source_hydrator))
+        if missing:
+            return missing, False
+        dry = spec.source_hydrator.dry_source.repo_url
+        problems += _not_permitted(project, dry, "application repo")
+        if hydrated_repo not in ("", dry):
+            problems += _not_permitted(project, hydrated_repo, "sync source repo")
+        return problems, True
+    for source in spec.sources or (spec.source or Source(),):
+        if problem := _missing_in_source(source, multiple=bool(spec.sources)):
+            return [*problems, problem], False
+        problems += _not_permitted(project, source.repo_url, "application repo")
+    return problems, True
 
 
-def _first_missing(sources: Iterable[Source], *, multiple: bool) -> Iterator[str]:
-    for source in sources:
-        if problem := _missing_in_source(source, multiple=multiple):
-            yield problem
-            return
+def _not_permitted(project: AppProject, url: str, what: str) -> Iterator[str]:
+    if not source_verdict(project, url).permitted:
+        yield f"{what} {url} is not permitted in project '{project.metadata.name}'"
 
 
 def _missing_in_source(source: Source, *, multiple: bool) -> str | None:
@@ -109,17 +116,3 @@ def _missing_in_hydrator(hydrator: SourceHydrator) -> Iterator[str]:
             "when spec.sourceHydrator.hydrateTo is set, "
             "spec.sourceHydrator.hydrateTo.targetBranch is required"
         )
-
-
-def _sources_not_permitted(spec: Spec, project: AppProject, hydrated_repo: str) -> Iterator[str]:
-    name = project.metadata.name
-    if spec.source_hydrator is None:
-        urls = [source.repo_url for source in spec.sources or (spec.source or Source(),)]
-    else:
-        urls = [spec.source_hydrator.dry_source.repo_url]
-    for url in urls:
-        if not source_verdict(project, url).permitted:
-            yield f"application repo {url} is not permitted in project '{name}'"
-    elsewhere = spec.source_hydrator is not None and hydrated_repo not in ("", urls[0])
-    if elsewhere and not source_verdict(project, hydrated_repo).permitted:
-        yield f"sync source repo {hydrated_repo} is not permitted in project '{name}'"
