@@ -183,6 +183,22 @@ def test_json_takes_the_fast_way_to_the_same_values() -> None:
     assert found == Document(body={"a": 1, "b": float(2**64 - 1), "c": "<x/", "d": [None, True, 1000]})
 
 
+def test_json_values_behind_each_other() -> None:
+    assert list(documents('{"a": 1}\n\n{"b": 2} [3]\n')) == [
+        Document(body={"a": 1}, line=1),
+        Document(body={"b": 2}, line=3),
+        Document(body=[3], line=3),
+    ]
+    assert bodies('{"a": 1} {"b": NaN}') == [{"a": 1}, {"b": "NaN"}]
+    assert bodies('{"a": 1}\n---\n{"b": 2}\n') == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize("number", ["1" * 400, "1" * 10_000, "1e400", "-1e400"])
+def test_numbers_beyond_all_measure(number: str) -> None:
+    assert bodies(f'{{"v": {number}}}') == [{"v": number}]
+    assert bodies(f"v: {number}\n") == [{"v": number}]
+
+
 def test_json_with_a_key_twice_warns() -> None:
     (found,) = documents('\n{"a": {"v": 1,\n "v": 2}}')
     assert found == Document(body={"a": {"v": 2}}, line=2, warnings=('line 3: key "v" already set in map',))

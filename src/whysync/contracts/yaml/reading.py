@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import cast
 
@@ -53,9 +53,9 @@ def documents(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator
         yield Broken(problem=problem.problem, line=problem.line)
         return
     if text.lstrip()[:1] in ("{", "["):
-        value = _from_json(text, limits)
-        if value is not None:
-            yield value
+        found = list(_from_json(text, limits))
+        if found:
+            yield from found
             return
     if text.startswith("%") or "\n%" in text:
         yield from parsed(text, 0, limits)
@@ -149,6 +149,7 @@ def _broken(problem: Exception, first_line: int) -> Broken:
     return Broken(problem=whole, line=first_line + mark.line + 1, column=mark.column + 1)
 
 
+_NO_BLANK = re.compile(r"\S")
 # A number of 19 digits may lie beyond int64.
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
 
@@ -160,27 +161,55 @@ def _float(digits: str) -> int | float:
     return whole_if_possible(number)
 
 
-def _from_json(text: str, limits: Limits) -> Document | Broken | None:
-    """The text as JSON, or `None` when it is none and may still be YAML in flow style."""
+def _from_json(text: str, limits: Limits) -> Iterator[Document | Broken]:
+    """The text as JSON, one value or several behind each other (as `jq` writes them).
+
+    Nothing when it is no JSON that Go would take: it may still be YAML in flow style.
+    """
     try:
         value = cast("Json", _json_decoder().decode(text))
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return None
+        for piece, first_line in _json_pieces(text):
+            for found in list(_from_json(piece, limits)) or parsed(piece, 0, limits):
+                yield replace(found, line=found.line + first_line)
+        return
     except RecursionError:
-        return Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
-    except Invalid as problem:
-        return Broken(problem=problem.problem, line=1)
+        yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
+        return
+    except Invalid:
+        return
     if _depth_beyond(value, limits.depth):
-        return Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
+        yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
+        return
+    try:
+        if _LONG_NUMBER.search(text):
+            value = _within_int64(value)
+        # The same letters when written again: then no key stood there twice. Escapes differ, so look closer.
+        same = msgspec.json.encode(value).decode() == msgspec.json.format(text, indent=-1)
+        warnings = () if same else _duplicates(text)
+    except (OverflowError, ValueError):
+        return  # a number too large for a float, which YAML takes for text
     line = text[: len(text) - len(text.lstrip())].count("\n") + 1
-    # The same bytes when written again: then no key stood there twice. Escapes may differ, so look closer.
-    minified = msgspec.json.format(text, indent=-1)
-    warnings: tuple[str, ...] = ()
-    if _LONG_NUMBER.search(text):
-        value = _within_int64(value)
-    if msgspec.json.encode(value).decode() != minified:
-        warnings = _duplicates(text)
-    return Document(body=value, line=line, warnings=warnings)
+    yield Document(body=value, line=line, warnings=warnings)
+
+
+def _json_pieces(text: str) -> list[tuple[str, int]]:
+    """The JSON values that stand one behind the other, and the lines before each; none if it is not so."""
+    pieces: list[tuple[str, int]] = []
+    decoder = json.JSONDecoder()
+    at = line = 0
+    while at < len(text):
+        start = _NO_BLANK.search(text, at)
+        if start is None:
+            break
+        try:
+            _, end = decoder.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            return []
+        pieces.append((text[at:end], line))
+        line += text.count("\n", at, end)
+        at = end
+    return pieces if len(pieces) > 1 else []
 
 
 def _json_decoder() -> msgspec.json.Decoder[object]:
