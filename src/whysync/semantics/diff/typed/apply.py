@@ -71,7 +71,7 @@ def applied(
     """
     version = text(config.get("apiVersion"))
     current = {
-        who: _reconciled(claim.owned, atom)
+        who: claim.owned
         for who, claim in managers.items()
         if claim.api_version == text(live.get("apiVersion"))
     }
@@ -79,8 +79,10 @@ def applied(
     before = current.pop(me, None)
     merged = _tree(merge(live, config, atom))
     if before and version == text(live.get("apiVersion")):
-        current[me] = field_set(config, atom)
-        merged = _pruned(merged, before, list(current.values()), atom)
+        before, now = _reconciled(before, atom), field_set(config, atom)
+        if before.difference(now):
+            others = [_reconciled(owned, atom) for owned in current.values()]
+            merged = _pruned(merged, before, [*others, now], atom)
     return None if merged == live else merged
 
 

@@ -20,7 +20,7 @@ class FieldSet:
     __slots__ = ("children", "members")
 
     def __init__(self, members: Iterable[str] = (), children: dict[str, FieldSet] | None = None) -> None:
-        self.members = set(members)
+        self.members = set(members) if members else set[str]()
         self.children: dict[str, FieldSet] = {} if children is None else children
 
     @classmethod

@@ -75,13 +75,14 @@ class Atom:
 
     def form(self, value: Json | Missing) -> str:
         """Which of its forms applies to a value; where none fits, the first it has (and checking fails)."""
-        if isinstance(value, dict):
+        shape = value.__class__
+        if shape is dict:
             if self.map is not None:
                 return "map"
-        elif isinstance(value, list):
+        elif shape is list:
             if self.list is not None:
                 return "list"
-        elif value is not None and not isinstance(value, Missing) and self.scalar:
+        elif self.scalar and value is not None and shape is not Missing:
             return "scalar"
         return "map" if self.map is not None else "scalar" if self.scalar else "list"
 

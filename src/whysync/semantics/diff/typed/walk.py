@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from whysync.contracts.tree import MISSING, Json, Missing, Object
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.go_text import go_text
 from whysync.semantics.diff.typed.fieldset import FieldSet, key_step, told, value_step
-from whysync.semantics.diff.typed.schema import Atom, ListType, MapType
+from whysync.semantics.diff.typed.schema import DEDUCED, Atom, ListType, MapType
+
+_Problems: TypeAlias = "Sequence[tuple[str, str]]"
 
 
 class TypeErrors(DiffError):
@@ -24,40 +27,47 @@ def _indented(problems: list[str]) -> list[str]:
 
 def validate(value: Json, atom: Atom) -> None:
     """Raises `TypeErrors` when the value has a field or a form that its type does not know."""
-    problems = [f"{path}: {problem}" if path else problem for path, problem in _problems(value, atom, "")]
+    problems = _problems(value, atom)
     if problems:
-        raise TypeErrors(problems)
+        raise TypeErrors([f"{path}: {problem}" if path else problem for path, problem in problems])
 
 
-def _problems(value: Json, atom: Atom, path: str) -> Iterator[tuple[str, str]]:
+def _problems(value: Json, atom: Atom) -> _Problems:
+    """Paths are put together on the way back, and only where something is wrong: usually nothing is."""
+    if value is None or atom is DEDUCED:
+        return ()
     form = atom.form(value)
+    if form == "scalar":
+        problem = scalar_problem(value, atom.scalar)
+        return (("", problem),) if problem else ()
     if form == "map":
         assert atom.map is not None
         if isinstance(value, dict):
-            yield from _map_problems(value, atom.map, path)
-        elif value is not None:
-            yield path, f"expected map, got &{{{go_text(value)}}}"
-    elif form == "list":
+            return _map_problems(value, atom.map)
+    elif isinstance(value, list):
         assert atom.list is not None
-        if isinstance(value, list):
-            yield from _list_problems(value, atom.list, path)
-        elif value is not None:
-            yield path, f"expected list, got &{{{go_text(value)}}}"
-    elif value is not None and (problem := scalar_problem(value, atom.scalar)):
-        yield path, problem
+        return _list_problems(value, atom.list)
+    return (("", f"expected {form}, got &{{{go_text(value)}}}"),)
 
 
-def _map_problems(value: Object, kind: MapType, path: str) -> Iterator[tuple[str, str]]:
+def _map_problems(value: Object, kind: MapType) -> _Problems:
     """Upstream stops at the first undeclared field it happens to meet; here that is the first by name."""
-    for key in sorted(value):
-        inner = kind.at(key)
+    found: list[tuple[str, str]] = []
+    known, element = kind.known, kind.element
+    complete = element is not None or value.keys() <= known.keys()
+    for key in value if complete else sorted(value):
+        inner = known.get(key) or element
         if inner is None:
-            yield f"{path}.{key}", "field not declared in schema"
-            return
-        yield from _problems(value[key], inner, f"{path}.{key}")
+            found.append((f".{key}", "field not declared in schema"))
+            break
+        below = _problems(value[key], inner)
+        if below:
+            found.extend((f".{key}{path}", problem) for path, problem in below)
+    return found
 
 
-def _list_problems(value: list[Json], kind: ListType, path: str) -> Iterator[tuple[str, str]]:
+def _list_problems(value: list[Json], kind: ListType) -> _Problems:
+    found: list[tuple[str, str]] = []
     seen: set[str] = set()
     for index, item in enumerate(value):
         step = f"i:{index}"
@@ -65,12 +75,15 @@ def _list_problems(value: list[Json], kind: ListType, path: str) -> Iterator[tup
             try:
                 step = item_step(item, kind)
             except ValueError as problem:
-                yield path, f"element {index}: {problem}"
-                return
+                found.append(("", f"element {index}: {problem}"))
+                break
             if step in seen:
-                yield path, f"duplicate entries for key {told(step)}"
+                found.append(("", f"duplicate entries for key {told(step)}"))
             seen.add(step)
-        yield from _problems(item, kind.element, path + told(step))
+        below = _problems(item, kind.element)
+        if below:
+            found.extend((told(step) + path, problem) for path, problem in below)
+    return found
 
 
 def scalar_problem(value: Json, scalar: str) -> str:
@@ -140,43 +153,55 @@ def safe_step(item: Json, kind: ListType) -> str:
 
 def field_set(value: Json, atom: Atom) -> FieldSet:
     """Every leaf and every item of a value."""
+    top = FieldSet()
+    _collect(value, atom, "", top)
+    return top.children.get("") or FieldSet()
+
+
+def _collect(value: Json, atom: Atom, step: str, into: FieldSet) -> None:
+    form = atom.form(value)
+    if form == "map":
+        assert atom.map is not None
+        if not atom.map.atomic:
+            if isinstance(value, dict):
+                _put(into, step, _of_map(value, atom.map))
+            return
+    elif form == "list":
+        assert atom.list is not None
+        if atom.list.associative:
+            if isinstance(value, list):
+                _put(into, step, _of_list(value, atom.list))
+            return
+    into.members.add(step)
+
+
+def _put(into: FieldSet, step: str, found: FieldSet) -> None:
+    if found.members or found.children:
+        into.children[step] = found
+
+
+def _of_map(value: Object, kind: MapType) -> FieldSet:
     found = FieldSet()
-    _collect(value, atom, (), found)
+    known, element = kind.known, kind.element
+    for key, item in value.items():
+        inner = known.get(key)
+        step = f"f:{key}"
+        if inner is None:
+            found.members.add(step)
+            inner = element
+        elif item is None or item == {}:
+            found.members.add(step)
+        if inner is not None:
+            _collect(item, inner, step, found)
     return found
 
 
-def _collect(value: Json, atom: Atom, path: tuple[str, ...], found: FieldSet) -> None:
-    form = atom.form(value)
-    if form == "scalar":
-        found.insert(path)
-    elif form == "map":
-        assert atom.map is not None
-        if atom.map.atomic:
-            found.insert(path)
-        elif isinstance(value, dict):
-            _collect_map(value, atom.map, path, found)
-    else:
-        assert atom.list is not None
-        if not atom.list.associative:
-            found.insert(path)
-        elif isinstance(value, list):
-            _collect_list(value, atom.list, path, found)
-
-
-def _collect_map(value: Object, kind: MapType, path: tuple[str, ...], found: FieldSet) -> None:
-    for key, item in value.items():
-        inner = kind.at(key)
-        below = (*path, f"f:{key}")
-        if inner is not None:
-            _collect(item, inner, below, found)
-        if item is None or item == {} or key not in kind.known:
-            found.insert(below)
-
-
-def _collect_list(value: list[Json], kind: ListType, path: tuple[str, ...], found: FieldSet) -> None:
+def _of_list(value: list[Json], kind: ListType) -> FieldSet:
+    found = FieldSet()
     steps = [safe_step(item, kind) for item in value]
+    repeated = {step for step in steps if steps.count(step) > 1} if len(set(steps)) < len(steps) else ()
     for step, item in zip(steps, value, strict=True):
-        below = (*path, step)
-        found.insert(below)
-        if steps.count(step) == 1:
-            _collect(item, kind.element, below, found)
+        found.members.add(step)
+        if step not in repeated:
+            _collect(item, kind.element, step, found)
+    return found
