@@ -1,0 +1,26 @@
+"""All measurements, one table: `make bench`. Each has its yardstick in the same run; compare ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks import compare, diagnose, read_bundle, startup
+
+PARTS: tuple[tuple[str, Callable[[], list[tuple[str, str]]]], ...] = (
+    ("Start-up", startup.run),
+    ("A fleet, from a bundle to the list of causes", diagnose.run),
+    ("Reading a bundle", read_bundle.run),
+)
+
+
+def main() -> None:
+    for title, run in PARTS:
+        print(f"\n{title}", flush=True)
+        for what, figure in run():
+            print(f"  {what:<48} {figure}", flush=True)
+    print("\nComparing desired and live", flush=True)
+    compare.main(1_000)
+
+
+if __name__ == "__main__":
+    main()

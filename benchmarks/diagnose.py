@@ -1,0 +1,211 @@
+"""A fleet of apps of 30 resources each, from a bundle to the list of causes, in one process.
+
+`python -m benchmarks.diagnose [APPS…]`. One app in ten was changed by hand, one in fifty cannot be compared.
+Each size runs in a process of its own, so that its peak of memory is its own. The yardstick is decoding the
+same files as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from benchmarks.compare import custom_resource, deployment, service, stored
+from whysync import app
+from whysync.contracts.tree import Json, Object, fields
+from whysync.reports import fleet
+from whysync.reports.screen import Screen
+
+RESOURCES: Final = 30
+SIZES: Final = (250, 500, 1_000)
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds are of the processor: other work on the machine does not count."""
+
+    apps: int
+    megabytes: float
+    yardstick: float
+    reading: float
+    diagnosing: float
+    listing: float
+    peak: float
+    findings: int
+
+    @property
+    def total(self) -> float:
+        return self.reading + self.diagnosing + self.listing
+
+
+def config_map(index: int) -> Object:
+    """Some settings, and one file of YAML."""
+    file = "".join(f"section-{n}:\n  setting: {index + n}\n" for n in range(10))
+    data: Object = {"LOG_LEVEL": "info", "REGION": "north", "WORKERS": "4", "config.yaml": file}
+    meta: Object = {"name": f"web-{index}", "namespace": "shop"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+_MAKERS = (deployment, service, config_map, custom_resource)
+
+
+def write(root: Path, apps: int) -> float:
+    """The bundle, in megabytes."""
+    total = 0
+    for number in range(apps):
+        for path, bodies in _app(number).items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies})
+            file.write_text(text)
+            total += len(text)
+    return total / 1e6
+
+
+def _app(number: int) -> dict[str, list[Object]]:
+    name = f"app-{number:05d}"
+    desired = [_in_namespace(_MAKERS[at % 4](number * RESOURCES + at), name) for at in range(RESOURCES)]
+    live = [_in_namespace(stored(one, at), name) for at, one in enumerate(desired)]
+    rows = [_row(one) for one in desired]
+    broken, changed = number % 50 == 7, number % 10 == 3
+    if changed:
+        fields(live[0]["spec"])["replicas"] = 9
+        rows[0]["status"] = "OutOfSync"
+        claim: Object = {
+            "manager": "kubectl-edit",
+            "operation": "Update",
+            "time": "2026-01-02T00:00:00Z",
+            "fieldsV1": {"f:spec": {"f:replicas": {}}},
+        }
+        fields(live[0]["metadata"])["managedFields"] = [claim]
+    return {
+        f"applications/{name}.json": [_application(name, rows, broken=broken, changed=changed)],
+        f"desired/{name}/all.json": desired,
+        f"live/{name}.json": live,
+    }
+
+
+def _in_namespace(body: Object, namespace: str) -> Object:
+    return {**body, "metadata": {**fields(body["metadata"]), "namespace": namespace}}
+
+
+def _row(body: Object) -> Object:
+    group, _, version = str(body["apiVersion"]).rpartition("/")
+    meta = fields(body["metadata"])
+    return {
+        "group": group,
+        "version": version,
+        "kind": body["kind"],
+        "namespace": meta["namespace"],
+        "name": meta["name"],
+        "status": "Synced",
+        "health": {"status": "Healthy"},
+    }
+
+
+def _application(name: str, rows: list[Object], *, broken: bool, changed: bool) -> Object:
+    conditions: list[Json] = []
+    if broken:
+        message = "rpc error: code = Unknown desc = authentication required"
+        conditions = [{"type": "ComparisonError", "message": message}]
+    status = "Unknown" if broken else "OutOfSync" if changed else "Synced"
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": "argocd"},
+        "spec": {
+            "project": "default",
+            "source": {
+                "repoURL": "https://git.example.com/fleet.git",
+                "path": name,
+                "targetRevision": "main",
+            },
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": name},
+        },
+        "status": {
+            "sync": {"status": status, "revision": "a3f1c29d0b7e4a8c9f6d5e4c3b2a190817263544"},
+            "health": {"status": "Healthy"},
+            "reconciledAt": "2026-01-02T00:10:00Z",
+            "conditions": conditions,
+            "resources": [*rows],
+        },
+    }
+
+
+def measured(root: Path, apps: int, megabytes: float) -> Figures:
+    files = sorted(root.rglob("*.json"))
+    start = time.process_time()
+    for file in files:
+        json.loads(file.read_bytes())
+    decoded = time.process_time()
+    world = app.read(app.Place(bundles=(str(root),)))
+    read = time.process_time()
+    report = app.diagnose(app.cases(world))
+    diagnosed = time.process_time()
+    text = fleet.render(report, Screen())
+    listed = time.process_time()
+    assert text.count("\n") >= apps
+    return Figures(
+        apps=apps,
+        megabytes=megabytes,
+        yardstick=decoded - start,
+        reading=read - decoded,
+        diagnosing=diagnosed - read,
+        listing=listed - diagnosed,
+        peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        findings=sum(len(one.findings) for one in report.apps),
+    )
+
+
+def in_own_process(root: Path, apps: int, megabytes: float) -> Figures:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.diagnose", "--measure", str(root), str(apps), str(megabytes)],
+        capture_output=True,
+        check=True,
+    )
+    return msgspec.json.decode(done.stdout, type=Figures)
+
+
+def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
+    results: list[tuple[str, str]] = []
+    first: Figures | None = None
+    for apps in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            figures = in_own_process(Path(folder), apps, write(Path(folder), apps))
+        first = first or figures
+        growth = (figures.total / figures.apps) / (first.total / first.apps)
+        parts = f"read {figures.reading:.2f}, diagnose {figures.diagnosing:.2f}, list {figures.listing:.2f}"
+        results += [
+            (
+                f"{apps:,} apps x {RESOURCES} resources, {figures.megabytes:.0f} MB",
+                f"{figures.total:.2f} s ({parts}), {figures.peak:,.0f} MiB at most,"
+                f" {figures.findings} findings",
+            ),
+            (
+                "  against decoding alone, and growth",
+                f"{figures.total / figures.yardstick:.1f} times json.loads; for each app {growth:.2f} times"
+                f" what it costs among {first.apps:,}",
+            ),
+        ]
+    return results
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--measure"]:
+        figures = measured(Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
+        sys.stdout.buffer.write(msgspec.json.encode(figures))
+        return
+    sizes = tuple(int(size) for size in sys.argv[1:]) or SIZES
+    for what, figure in run(sizes):
+        print(f"{what}: {figure}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""How long until the first answer: whole processes, less what a bare interpreter takes.
+
+`python -m benchmarks.startup`
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "examples/deploy-key-rejected.yaml"
+# What is promised, in seconds above a bare interpreter.
+PROMISES = {
+    "whysync --version": 0.15,
+    "whysync --help": 0.15,
+    "whysync diagnose, one app": 0.4,
+}
+COMMANDS = {
+    "whysync --version": ["--version"],
+    "whysync --help": ["--help"],
+    "whysync diagnose, one app": ["diagnose", "--bundle", str(EXAMPLE)],
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Of one process: of the processor, and by the wall clock (other work on the machine included)."""
+
+    cpu: float
+    wall: float
+
+    def above(self, other: Cost) -> Cost:
+        return Cost(cpu=max(self.cpu - other.cpu, 0.0), wall=max(self.wall - other.wall, 0.0))
+
+
+def cost(*arguments: str, rounds: int = 7) -> Cost:
+    """The cheapest of several rounds: noise only ever adds."""
+    every = [_once(arguments) for _ in range(rounds)]
+    return Cost(cpu=min(one.cpu for one in every), wall=min(one.wall for one in every))
+
+
+def _once(arguments: tuple[str, ...]) -> Cost:
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Cost(cpu=used.ru_utime + used.ru_stime, wall=wall)
+
+
+def bare(rounds: int = 7) -> Cost:
+    return cost("-c", "pass", rounds=rounds)
+
+
+def of_command(name: str, rounds: int = 7) -> Cost:
+    return cost("-m", "whysync.cli.main", *COMMANDS[name], rounds=rounds)
+
+
+def run() -> list[tuple[str, str]]:
+    yardstick = bare()
+    results = [
+        ("python -c pass (the yardstick)", f"{yardstick.wall:.3f} s, {yardstick.cpu:.3f} s of processor")
+    ]
+    for name, promised in PROMISES.items():
+        above = of_command(name).above(yardstick)
+        ratio = f"{above.cpu / yardstick.cpu:.1f} yardsticks" if yardstick.cpu else ""
+        figure = f"+{above.wall:.3f} s, +{above.cpu:.3f} s of processor, {ratio} (promised +{promised} s)"
+        results.append((name, figure))
+    return results
+
+
+if __name__ == "__main__":
+    for what, figure in run():
+        print(f"{what}: {figure}")
