@@ -16,6 +16,7 @@ from whysync.engine.comparison import Comparison, Inputs
 from whysync.engine.diffs import app_strategy, diffs_of
 from whysync.engine.live import LiveStateProblem
 from whysync.engine.own_namespace import own_namespace_changed, own_namespaces
+from whysync.engine.row_status import is_plain
 from whysync.engine.rows import rows_of
 from whysync.engine.status import status_after, status_without_settings
 from whysync.semantics.comparison.pairing import Pair, Pairing, pair
@@ -96,8 +97,11 @@ class _Run:
         live = self.live(targets)
         self.tell_shared(live)
         targets += own_namespaces(self.app, targets, live.values())
-        parts = partition_for_sync(targets)
-        pairing = self.paired(parts.sync, live)
+        # Few objects are hooks, and only these can be taken out.
+        parts = partition_for_sync(target for target in targets if not is_plain(target))
+        kept = {id(target) for target in parts.sync}
+        in_sync = [target for target in targets if is_plain(target) or id(target) in kept]
+        pairing = self.paired(in_sync, live)
         diffs = diffs_of(pairing.pairs, inputs)
         if diffs.error:
             self.fail(f"Failed to compare desired state to live state: {diffs.error}")

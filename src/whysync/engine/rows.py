@@ -12,7 +12,7 @@ from whysync.contracts.tree import Object
 from whysync.engine.comparison import ComparedResource, Inputs
 from whysync.engine.diffs import Diffed, Diffs
 from whysync.engine.own_namespace import is_own_namespace
-from whysync.engine.row_status import row_status
+from whysync.engine.row_status import is_plain, row_status
 from whysync.semantics.comparison.confirmation import requires_confirmation
 from whysync.semantics.comparison.pairing import Pair, Pairing
 from whysync.semantics.health.verdict import Verdict
@@ -38,6 +38,7 @@ class RowMaker:
         self._compared = compared
         self._failed = failed
         self._options = inputs.app.spec.sync_policy.sync_options
+        self._app_asks_first = requires_confirmation({}, self._options)
         self._permissions: dict[tuple[str, str, str, bool], bool] = {}
         self.drifts_app = False
         self.conditions: list[Condition] = []
@@ -58,8 +59,10 @@ class RowMaker:
         if namespaced and not ref.namespace:
             message = f"Namespace for {ref.name} {ref.group}/{ref.version}, Kind={ref.kind} is missing."
             self.conditions.append(Condition(type="InvalidSpecError", message=message))
+        plain = is_plain(target) and is_plain(live)
         status = row_status(
             pair,
+            is_plain=plain,
             modified=self._compared and diffed.diff is not None and diffed.diff.modified,
             is_own=own,
             may_be_absent=live is None and is_own_namespace(pair.obj, inputs.app),
@@ -67,7 +70,7 @@ class RowMaker:
         self.drifts_app = self.drifts_app or status.drifts_app
         # What it did to the app stays done.
         sync = SyncCode.UNKNOWN if self._failed or not permitted else status.sync
-        hook = is_any_hook(pair.obj)
+        hook = not plain and is_any_hook(pair.obj)
         return ComparedResource(
             ref=ref,
             target=target,
@@ -78,13 +81,22 @@ class RowMaker:
             health=health,
             hook=hook,
             requires_pruning=target is None and own,
-            requires_deletion_confirmation=requires_confirmation(target, self._options)
-            or requires_confirmation(live, self._options),
-            sync_wave=wave_of(target) if target is not None else self._wave_in_git(ref) if hook else 0,
+            requires_deletion_confirmation=self._asks_first(pair, plain=plain),
+            sync_wave=0 if plain else self._wave(pair, ref, hook=hook),
             is_own=own,
             is_permitted=permitted,
             error=diffed.error,
         )
+
+    def _asks_first(self, pair: Pair, *, plain: bool) -> bool:
+        if plain:
+            return self._app_asks_first
+        return any(requires_confirmation(one, self._options) for one in (pair.target, pair.live))
+
+    def _wave(self, pair: Pair, ref: Ref, *, hook: bool) -> int:
+        if pair.target is not None:
+            return wave_of(pair.target)
+        return self._wave_in_git(ref) if hook else 0
 
     def _is_permitted(self, ref: Ref, *, namespaced: bool) -> bool:
         project = self._inputs.project

@@ -13,7 +13,7 @@ from whysync.engine.ignored import IgnoredField
 from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
 from whysync.reports.screen import Screen, ago, one_line, plain
 from whysync.reports.yaml_diff import TooLong, side_by_side, unified
-from whysync.semantics.diff import FieldChange, Strategy
+from whysync.semantics.diff import FieldChange, Strategy, last_applied
 from whysync.semantics.writers import Ownership, Standing, Writer, phrase
 
 WIDE = 140
@@ -68,7 +68,7 @@ def answer(app: AppDiff, screen: Screen) -> str:
         return f"{screen.mark('unsure')} {name}   cannot be compared: {one_line(app.problem)}"
     if app.failed:
         mark = screen.paint(screen.mark("bad"), "red")
-        return f"{mark} {name}   Unknown: Argo CD cannot compare this app"
+        return f"{mark} {name}   Unknown: the comparison fails, as it would in Argo CD"
     counted = [
         (len(app.in_state(State.DIFFERS)), "differs", "differ"),
         (len(app.in_state(State.MISSING)), "is missing", "are missing"),
@@ -85,7 +85,8 @@ def answer(app: AppDiff, screen: Screen) -> str:
     mark = screen.paint(screen.mark("good"), "green")
     unseen = len(app.in_state(State.UNSEEN))
     but = f"; {unseen} more cannot be compared, as the facts lack one side" if unseen else ""
-    return f"{mark} {name}   no difference in {total - unseen} resources{but}"
+    seen = total - unseen
+    return f"{mark} {name}   no difference in {seen} {'resource' if seen == 1 else 'resources'}{but}"
 
 
 def strategy_words(app: AppDiff) -> str:
@@ -114,7 +115,7 @@ def _resource(one: ResourceDiff, case: Case, screen: Screen, shown: Shown) -> It
         for field in one.ignored:
             yield from _ignored(field, screen)
     if one.disagreement:
-        yield from screen.wrap(f"{one.disagreement}: {reason_for(case)}", indent=2)
+        yield from screen.wrap(f"{one.disagreement}: {reason_for(one, case)}", indent=2)
     yield from _yaml(one, screen, shown)
 
 
@@ -189,12 +190,28 @@ def rule_words(field: IgnoredField) -> str:
     return one_line(f"{field.rule.origin}: {field.selector}")
 
 
-def reason_for(case: Case) -> str:
-    """Why Argo CD's row may be another; the facts seldom tell which."""
+def reason_for(one: ResourceDiff, case: Case) -> str:
+    """Why Argo CD's row may be another, as far as the facts tell."""
+    drifts = [drift for drift in case.drifts if drift.ref.key == one.resource.key]
+    if one.ignored:
+        return f"ignore rules hide {plain(one.ignored[0].change.path)}, which it may not have heard of yet"
+    if one.state is State.EQUAL and drifts:
+        places = ", ".join(plain(drift.pointer) for drift in drifts[:3])
+        more = f" and {len(drifts) - 3} more" if len(drifts) > 3 else ""
+        if not all(drift.only_live for drift in drifts):
+            return f"the texts differ at {places}{more}, in what Kubernetes takes for the same"
+        blind = ", and what was applied last is not among the facts" if _is_blind(one) else ""
+        return f"only the cluster has {places}{more}{blind}"
     compared = case.app.status.reconciled_at
     if compared is not None and (age := case.age(compared)) is not None and age > timedelta(minutes=5):
         return f"it compared last {ago(age)}, these facts are newer"
     return "it compared at another moment, or it knows what the facts do not show"
+
+
+def _is_blind(one: ResourceDiff) -> bool:
+    """A removal from Git shows only against what was applied last."""
+    live = one.resource.live
+    return one.resource.strategy is Strategy.LEGACY and live is not None and last_applied(live) is None
 
 
 def _yaml(one: ResourceDiff, screen: Screen, shown: Shown) -> Iterator[str]:
@@ -266,7 +283,7 @@ def _below(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
         ]
     for one in app.in_state(State.EQUAL):
         if one.disagreement:
-            told = f"{plain(one.title)}: {one.disagreement}: {reason_for(app.case)}"
+            told = f"{plain(one.title)}: {one.disagreement}: {reason_for(one, app.case)}"
             lines += ["", *_label("otherwise", told, screen)]
     unseen = app.in_state(State.UNSEEN)
     for side, lack in (("live object", "live"), ("manifest of Git's", "target")):
