@@ -1,0 +1,78 @@
+"""Promises of the code base that no other tool keeps: purity of rules, the public names, the demo's words."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import whysync
+from tests.situations import ROOT
+from whysync.reports.json_v1 import schema
+
+SOURCE = ROOT / "src/whysync"
+PURE = sorted([*SOURCE.glob("rules/**/*.py"), *SOURCE.glob("diagnosis/*.py"), *SOURCE.glob("fixes/*.py")])
+OUTSIDE = {
+    "os",
+    "sys",
+    "time",
+    "random",
+    "subprocess",
+    "socket",
+    "pathlib",
+    "io",
+    "tempfile",
+    "secrets",
+    "uuid",
+}
+
+
+def imports_of(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", PURE, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_rules_and_diagnosis_have_no_clock_no_files_and_no_environment(path: Path) -> None:
+    assert {name for name in imports_of(path) if name.partition(".")[0] in OUTSIDE} == set()
+    calls = {
+        f"{node.func.value.id}.{node.func.attr}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+    }
+    assert not calls & {"datetime.now", "datetime.utcnow", "date.today", "datetime.today"}
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.glob("rules/**/*.py")), ids=lambda path: path.stem)
+def test_rules_do_not_know_each_other(path: Path) -> None:
+    assert not [name for name in imports_of(path) if name.startswith("whysync.rules")]
+
+
+def test_public_names() -> None:
+    assert whysync.__all__ == ["__version__"]
+
+
+def test_the_published_schema_is_fresh() -> None:
+    published = msgspec.json.decode((ROOT / "docs/report-v1.schema.json").read_bytes())
+    assert published == msgspec.json.decode(msgspec.json.encode(schema())), "make docs"
+
+
+def test_modules_are_small() -> None:
+    """400 lines is where a module hides a second one; tables of texts and types are data."""
+    tables = ("messages/tables", "health/shipped")
+    long = [
+        f"{path.relative_to(SOURCE)}: {lines}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if not any(table in str(path) for table in tables)
+        and (lines := len(path.read_text().splitlines())) > 400
+    ]
+    assert long == []

@@ -1,0 +1,59 @@
+"""The first answer comes soon: only what a command needs is imported."""
+
+from __future__ import annotations
+
+import compileall
+import subprocess
+import sys
+
+import pytest
+
+from benchmarks.startup import EXAMPLE, PROMISES, bare, of_command
+from tests.cli.running import small_environment
+from tests.situations import ROOT
+
+NOISE = 3  # other work on the machine; the measured figures are in docs/benchmarks.md
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    compileall.compile_dir(ROOT / "src", quiet=2)
+
+
+@pytest.mark.parametrize("command", PROMISES)
+def test_start_up_is_within_its_promise(command: str) -> None:
+    above = of_command(command, rounds=3).above(bare(rounds=3))
+    assert above.cpu < PROMISES[command] * NOISE
+
+
+def imported_by(*arguments: str) -> set[str]:
+    code = (
+        "import sys; from whysync.cli.main import main\n"
+        f"try: main({list(arguments)!r})\n"
+        "except SystemExit: pass\n"
+        "sys.stderr.write(' '.join(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=small_environment(), check=True, timeout=60
+    )
+    return set(done.stderr.decode().split())
+
+
+def test_the_version_needs_nothing() -> None:
+    loaded = imported_by("--version")
+    assert {name for name in loaded if name.startswith("whysync")} == {
+        "whysync",
+        "whysync.cli",
+        "whysync.cli.main",
+    }
+    assert not loaded & {"argparse", "msgspec", "yaml"}
+
+
+def test_help_needs_no_library() -> None:
+    assert not imported_by("--help") & {"msgspec", "yaml", "lupa", "jq", "whysync.app"}
+
+
+def test_a_diagnosis_loads_no_sandbox_and_no_archives() -> None:
+    loaded = imported_by("diagnose", "--bundle", str(EXAMPLE))
+    assert "whysync.app" in loaded
+    assert not loaded & {"lupa", "jq", "zipfile", "tarfile", "multiprocessing", "asyncio", "http.client"}
