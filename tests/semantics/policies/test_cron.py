@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whysync.semantics.policies.cron import BadSchedule, parse_schedule, time_zone
@@ -106,6 +106,17 @@ def test_an_answer_is_a_whole_minute_behind_the_start(parts: list[str], start: d
     if found is not None:
         assert moment < found <= moment + timedelta(days=366 * 6)
         assert (found.second, found.microsecond) == (0, 0)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["*", "5", "1-5", "*/7", "2/3", "1,3", "?"]), min_size=5, max_size=5),
+    st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)),
+)
+def test_the_short_way_in_utc_finds_what_the_long_way_finds(parts: list[str], start: datetime) -> None:
+    schedule = " ".join(parts)
+    long_way = after(schedule, start.replace(tzinfo=ZoneInfo("Etc/UTC")))
+    assert after(schedule, start.replace(tzinfo=UTC)) == long_way
 
 
 @given(st.text(max_size=60))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
@@ -72,7 +72,8 @@ class Schedule:
         if not self._can_match():
             return None
         try:
-            found = _search(self, moment, self.zone or moment.tzinfo or UTC)
+            zone = self.zone or moment.tzinfo or UTC
+            found = _search_utc(self, moment) if zone is UTC else _search(self, moment, zone)
         except (OverflowError, ValueError):
             return None  # the calendar ends with the year 9999
         return None if found is None else found.astimezone(moment.tzinfo)
@@ -83,7 +84,7 @@ class Schedule:
         days = self.days and self.weekdays if both else self.days or self.weekdays
         return bool(self.minutes and self.hours and self.months and days)
 
-    def matches_day(self, day: datetime) -> bool:
+    def matches_day(self, day: date) -> bool:
         of_month = bool(self.days >> day.day & 1)
         of_week = bool(self.weekdays >> day.isoweekday() % 7 & 1)
         if (self.days | self.weekdays) & _EVERY:
@@ -189,14 +190,50 @@ def _number(text: str) -> int:
     return value
 
 
+def _search_utc(schedule: Schedule, moment: datetime) -> datetime | None:
+    """The same answer where clocks never jump, and much faster: sync windows ask in UTC."""
+    start = moment.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    last_year = start.year + _YEARS
+    start += timedelta(seconds=-start.second % 60)
+    day, hour, minute = start.date(), start.hour, start.minute
+    while day.year <= last_year:
+        if not schedule.months >> day.month & 1:
+            day = date(day.year + day.month // 12, day.month % 12 + 1, 1)
+        else:
+            if schedule.matches_day(day):
+                found = _time_of_day(schedule, hour, minute)
+                if found is not None:
+                    return datetime.combine(day, found, UTC)
+            day += timedelta(days=1)
+        hour = minute = 0
+    return None
+
+
+def _time_of_day(schedule: Schedule, hour: int, minute: int) -> time | None:
+    """The first that matches from then on."""
+    due = _next_bit(schedule.hours, hour)
+    if due == hour:
+        at = _next_bit(schedule.minutes, minute)
+        if at is not None:
+            return time(hour, at)
+        due = _next_bit(schedule.hours, hour + 1)
+    at = _next_bit(schedule.minutes, 0)
+    return None if due is None or at is None else time(due, at)
+
+
+def _next_bit(bits: int, least: int) -> int | None:
+    rest = (bits & ~_EVERY) >> least << least
+    return (rest & -rest).bit_length() - 1 if rest else None
+
+
 def _search(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | None:
     """Upstream's search: field by field from the largest, and all over again when one wraps around to zero.
 
     A clock that jumps over that zero is not noticed, so larger fields are not looked at again: mirrored here
-    by keeping the field in hand. `time` is UTC, where adding meets no gap; `local` is what the clock shows.
+    by keeping the field in hand. `instant` is UTC, where adding meets no gap; `local` is the clock.
     """
-    time = moment.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
-    local = time.astimezone(zone)
+    instant = moment.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
+    local = instant.astimezone(zone)
     last_year = local.year + _YEARS
     fresh = True  # nothing was added yet, so the smaller fields still have to be set to zero
     field = _Unit.MONTH
@@ -205,23 +242,23 @@ def _search(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | No
             return None
         if _fits(schedule, local, field):
             if field is _Unit.SECOND:
-                return time
+                return instant
             field = _Unit(field + 1)
             continue
         match field:
             case _Unit.MONTH:
                 month = local.year * 12 + local.month  # counted from zero, it is the next one
-                time = _instant(datetime(month // 12, month % 12 + 1, 1), zone)
+                instant = _instant(datetime(month // 12, month % 12 + 1, 1), zone)
             case _Unit.DAY:
-                time = _next_day(local, zone, fresh=fresh)
+                instant = _next_day(local, zone, fresh=fresh)
             case _Unit.HOUR:
                 if fresh:
-                    time = _instant(datetime(local.year, local.month, local.day, local.hour), zone)
-                time += timedelta(hours=1)
+                    instant = _instant(datetime(local.year, local.month, local.day, local.hour), zone)
+                instant += timedelta(hours=1)
             case _Unit.MINUTE | _Unit.SECOND:
-                time += timedelta(seconds=60 - local.second)
+                instant += timedelta(seconds=60 - local.second)
         fresh = False
-        local = time.astimezone(zone)
+        local = instant.astimezone(zone)
         wrapped = (local.month == 1, local.day == 1, local.hour == 0, local.minute == 0, True)
         if wrapped[field]:
             field = _Unit.MONTH
@@ -256,14 +293,14 @@ def _next_day(local: datetime, zone: tzinfo, *, fresh: bool) -> datetime:
     if fresh:
         local = _instant(datetime(local.year, local.month, local.day), zone).astimezone(zone)
     wanted = local.replace(tzinfo=None) + timedelta(days=1)
-    time = _instant(wanted, zone)
-    hour = time.astimezone(zone).hour
+    instant = _instant(wanted, zone)
+    hour = instant.astimezone(zone).hour
     if hour > 12:
-        time += timedelta(hours=24 - hour)
+        instant += timedelta(hours=24 - hour)
     elif hour:
-        time -= timedelta(hours=hour)
+        instant -= timedelta(hours=hour)
     # A day that never was leads back to the one before, again and again.
-    return time if time > before else before + timedelta(days=1)
+    return instant if instant > before else before + timedelta(days=1)
 
 
 def _instant(wall: datetime, zone: tzinfo) -> datetime:
@@ -273,5 +310,5 @@ def _instant(wall: datetime, zone: tzinfo) -> datetime:
     return as_utc - _offset(as_utc - offset, zone) if offset else as_utc
 
 
-def _offset(time: datetime, zone: tzinfo) -> timedelta:
-    return time.astimezone(zone).utcoffset() or timedelta()
+def _offset(instant: datetime, zone: tzinfo) -> timedelta:
+    return instant.astimezone(zone).utcoffset() or timedelta()
