@@ -12,7 +12,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from whysync.contracts import pointer as pointers
-from whysync.contracts.tree import Json, Missing
+from whysync.contracts.tree import Json, Missing, fields
+from whysync.diagnosis.cloud_marks import is_instant, is_written_by_cloud
+from whysync.diagnosis.known_fields import builtin_knows, schema_knows
 from whysync.diagnosis.meaning import same_but
 from whysync.diagnosis.shape import (
     is_builtin,
@@ -25,7 +27,8 @@ from whysync.diagnosis.shape import (
     looks_defaulted,
     looks_generated,
 )
-from whysync.semantics.writers import WriterKind
+from whysync.semantics.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
+from whysync.semantics.writers import Writer, WriterKind
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 TRACKING_ID = "/metadata/annotations/argocd.argoproj.io~1tracking-id"
 INSTANCE = "/metadata/labels/app.kubernetes.io~1instance"
+PRESERVE_UNKNOWN = "/spec/preserveUnknownFields"
 RESTARTED_AT = "kubectl.kubernetes.io~1restartedAt"
 _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 
@@ -54,6 +58,12 @@ class Mechanism(StrEnum):
     CRD_DEFAULT = "filled in from the CRD's schema"
     GENERATED = "rendered differently each time"
     DROPPED = "in Git, and not kept by the cluster"
+    CONVERTED = "stored in another version of its schema"
+    AGGREGATED = "rules that the aggregation controller fills in"
+    CLOUD_ANNOTATION = "an annotation that a cloud controller writes"
+    TIMESTAMP = "a time that a controller writes"
+    KEPT = "not declared any more, and still owned by Argo CD's server-side apply"
+    ENCODING = "a Secret's value given twice, or as plain text"
     UNTOLD = "nothing tells"
 
 
@@ -78,7 +88,13 @@ def mechanism_of(case: Case, drift: Drift) -> Mechanism:
 def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
     parts = pointers.split(drift.pointer)
     if drift.pointer == "/apiVersion":
-        return Mechanism.OLD_API
+        return Mechanism.OLD_API if is_builtin(drift.ref) else Mechanism.CONVERTED
+    if drift.pointer == PRESERVE_UNKNOWN and drift.ref.kind == "CustomResourceDefinition":
+        return Mechanism.CONVERTED
+    if drift.ref.kind == "ClusterRole" and parts[:1] == ("rules",) and _aggregates(drift):
+        return Mechanism.AGGREGATED
+    if drift.ref.kind == "Secret" and _is_encoding(drift, parts):
+        return Mechanism.ENCODING
     if not drift.only_live and (parts[:1] == ("status",) or _is_server_set(parts)):
         return Mechanism.SERVER_SET_IN_GIT
     if drift.pointer in (TRACKING_ID, INSTANCE):
@@ -91,6 +107,18 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
     return Mechanism.SAME_VALUE if same else None
 
 
+def _aggregates(drift: Drift) -> bool:
+    return any(side.body.get("aggregationRule") is not None for side in (drift.desired, drift.live))
+
+
+def _is_encoding(drift: Drift, parts: tuple[str, ...]) -> bool:
+    """The API server turns `stringData` into `data`; a key that stands in both has two values in Git."""
+    if parts[:1] == ("stringData",):
+        return not drift.only_live
+    both = fields(drift.desired.body.get("data")).keys() & fields(drift.desired.body.get("stringData")).keys()
+    return parts[:1] == ("data",) and len(parts) == 2 and parts[1] in both
+
+
 def _is_server_set(parts: tuple[str, ...]) -> bool:
     return len(parts) == 2 and parts[0] == "metadata" and parts[1] in _SERVER_SET
 
@@ -100,13 +128,42 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
     writer = drift.writer
     if moved_in_git(case, drift) and (writer is None or writer.kind is WriterKind.ARGOCD):
         return Mechanism.NOT_SYNCED_YET
+    if _is_kept(drift, writer):
+        return Mechanism.KEPT
     if writer is None or writer.kind in (WriterKind.ARGOCD, WriterKind.UNKNOWN, WriterKind.API_SERVER):
         return None
+    if writer.kind in _CONTROLLERS and drift.only_live and _annotation(drift):
+        return _annotated(drift) or Mechanism.BY_CONTROLLER
     if writer.kind in _BY_HAND:
         return Mechanism.BY_HAND
     if writer.kind in _OTHER_TOOLS:
         return Mechanism.BY_OTHER_TOOL
     return Mechanism.INJECTED if writer.kind is WriterKind.WEBHOOK else Mechanism.BY_CONTROLLER
+
+
+def _is_kept(drift: Drift, writer: Writer | None) -> bool:
+    """Git leaves it out, and the one who owns it is Argo CD's own server-side apply."""
+    return (
+        drift.only_live
+        and writer is not None
+        and writer.kind is WriterKind.ARGOCD
+        and writer.operation == "Apply"
+    )
+
+
+def _annotation(drift: Drift) -> str:
+    """The annotation's name, where the field is one of the object's own annotations."""
+    parts = pointers.split(drift.pointer)
+    return parts[2] if len(parts) == 3 and parts[:2] == ("metadata", "annotations") else ""
+
+
+def _annotated(drift: Drift) -> Mechanism | None:
+    name = _annotation(drift)
+    if name and is_written_by_cloud(name):
+        return Mechanism.CLOUD_ANNOTATION
+    if name and is_instant(name, drift.found) and not is_instant(name, drift.wanted):
+        return Mechanism.TIMESTAMP
+    return None
 
 
 def moved_in_git(case: Case, drift: Drift) -> bool:
@@ -155,13 +212,42 @@ def _suggested(case: Case, drift: Drift) -> Mechanism:
         return Mechanism.GENERATED if _rendered_certificate(drift) else Mechanism.BY_CONTROLLER
     if is_injected(drift):
         return Mechanism.INJECTED
+    annotated = _annotated(drift)
+    if annotated is not None:
+        return annotated
+    if _kept_by_deduction(case, drift):
+        return Mechanism.KEPT
     if is_known_default(drift):
         return Mechanism.API_DEFAULT
     if looks_generated(case, drift):
         return Mechanism.GENERATED
     if looks_defaulted(drift):
         return Mechanism.API_DEFAULT if is_builtin(drift.ref) else Mechanism.CRD_DEFAULT
-    return Mechanism.DROPPED if drift.only_git and not is_builtin(drift.ref) else Mechanism.UNTOLD
+    return Mechanism.DROPPED if drift.only_git and _is_dropped(case, drift) else Mechanism.UNTOLD
+
+
+def _is_dropped(case: Case, drift: Drift) -> bool:
+    """The schema does not know it; for a custom resource without its CRD at hand, it may be so."""
+    known = builtin_knows(drift.ref, drift.pointer)
+    if known is not None:
+        return not known
+    return not drift.pointer.startswith("/metadata/") and not schema_knows(case, drift.ref, drift.pointer)
+
+
+def _kept_by_deduction(case: Case, drift: Drift) -> bool:
+    """Server-side apply takes away only what it owns: what others own would be no difference at all.
+
+    That holds where Argo CD compares in that way and the live object came without its managedFields.
+    """
+    if not drift.only_live or drift.live.meta.get("managedFields"):
+        return False
+    strategy = strategy_for(
+        case.application.annotations,
+        case.app.spec.sync_policy.sync_options,
+        server_side_diff=case.argocd.server_side_diff,
+        target_annotations=drift.desired.annotations,
+    )
+    return strategy is not Strategy.LEGACY and ignores_mutation_webhooks(case.application.annotations)
 
 
 def _rendered_certificate(drift: Drift) -> bool:

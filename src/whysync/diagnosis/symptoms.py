@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from whysync.contracts.application import OperationState, ResourceRow
 from whysync.contracts.tree import text
+from whysync.diagnosis.freshness import is_frozen, looping, overdue, troubled_set_of
 from whysync.diagnosis.spoken import FAILED_PHASES
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
 from whysync.semantics.messages import Unknown, understand
@@ -38,6 +39,7 @@ def symptoms_of(case: Case) -> tuple[Symptom, ...]:
         *_rows(case),
         *_health(case),
         *_behind(case),
+        *_stale(case),
         *_spoken_only(case),
     ]
     return tuple({symptom.id: symptom for symptom in found}.values())
@@ -203,6 +205,20 @@ def _behind(case: Case) -> Iterator[Symptom]:
                 SymptomKind.BEHIND,
                 f"{head.revision} is at {head.commit[:8]}, Argo CD compared with {compared[:8]}",
             )
+
+
+def _stale(case: Case) -> Iterator[Symptom]:
+    """Nobody looks at the app, or what makes it is in trouble: the status may be about the past."""
+    if is_frozen(case):
+        yield _symptom("stale:frozen", SymptomKind.STALE, "reconciling is switched off for this app")
+    elif overdue(case) is not None:
+        yield _symptom("stale", SymptomKind.STALE, "nothing has looked at this app for far longer than usual")
+    if troubled_set_of(case) is not None:
+        yield _symptom("stale:set", SymptomKind.STALE, "the ApplicationSet of this app reports an error")
+    if looping(case) is not None:
+        yield _symptom(
+            "looping", SymptomKind.DIFFERS, "Argo CD syncs one commit again and again, and it does not hold"
+        )
 
 
 def _same_commit(one: str, other: str) -> bool:
