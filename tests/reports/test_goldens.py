@@ -1,0 +1,99 @@
+"""Whole reports of the examples, in every form, as they are in files beside this one (`make accept`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.golden import Golden
+from tests.situations import EXAMPLES, application, case_of, config_map, row
+from whysync import app
+from whysync.contracts.tree import Object
+from whysync.diagnosis.report import Report
+from whysync.reports import fleet, json_v1, markdown, one_app, terminal
+from whysync.reports.screen import Screen
+
+HERE = Path(__file__).parent
+
+
+def report_of(*bundles: Path) -> Report:
+    return app.diagnose(app.cases(app.read(app.Place(bundles=tuple(map(str, bundles))))))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_in_every_form(example: Path, golden: Golden) -> None:
+    report, folder = report_of(example), HERE / example.stem
+    folder.mkdir(exist_ok=True)
+    golden(folder / "text.txt", terminal.render(report, Screen(width=80)))
+    golden(folder / "wide.txt", terminal.render(report, Screen(width=120), wide=True))
+    golden(folder / "ascii.txt", terminal.render(report, Screen(width=80, unicode=False)))
+    golden(folder / "report.md", markdown.render(report))
+    golden(folder / "report.json", json_v1.as_json(json_v1.report_v1(report)))
+    cases = [one.case for one in report.apps]
+    golden(folder / "get.txt", one_app.render(cases, Screen(width=80), form="text", show_operation=True))
+
+
+def test_the_fleet_in_every_form(golden: Golden) -> None:
+    report, folder = report_of(*EXAMPLES), HERE / "fleet"
+    folder.mkdir(exist_ok=True)
+    golden(folder / "text.txt", fleet.render(report, Screen(width=80)))
+    golden(folder / "wide.txt", fleet.render(report, Screen(width=80), wide=True))
+    golden(folder / "list.md", fleet.as_markdown(report))
+    golden(folder / "list.json", json_v1.indented(fleet.as_object(report)))
+
+
+ODD: dict[str, list[Object]] = {
+    "nothing_wrong": [application()],
+    "never_compared": [application(sync="", health="", status={"reconciledAt": None})],
+    "unexplained": [application(health="Degraded")],
+    "sync_running": [
+        application(
+            sync="OutOfSync",
+            status={"operationState": {"phase": "Running", "startedAt": "2026-03-02T03:09:30Z"}},
+        )
+    ],
+    "gaps": [
+        application(sync="Unknown", health="Unknown"),
+        {
+            "apiVersion": "whysync.dev/v1",
+            "kind": "Bundle",
+            "gaps": [{"what": f"logs of pod {n}", "why": "forbidden", "howToGet": "ask"} for n in range(7)],
+        },
+    ],
+    "long_words": [
+        application(
+            sync="OutOfSync",
+            status={"resources": [row("ConfigMap", "settings", "OutOfSync")]},
+        ),
+        config_map(data={"file": "line of the file in Git\n" * 40}, desired=True),
+        config_map(data={"file": "x" * 500}),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_situations_on_a_terminal(name: str, golden: Golden) -> None:
+    case = case_of(*ODD[name])
+    report = app.diagnose([case])
+    (HERE / "odd").mkdir(exist_ok=True)
+    golden(HERE / "odd" / f"{name}.txt", terminal.render(report, Screen(width=80)))
+    golden(HERE / "odd" / f"{name}.md", markdown.render(report))
+
+
+def test_what_is_encoded_decodes_to_the_same() -> None:
+    made = json_v1.report_v1(report_of(*EXAMPLES))
+    again = msgspec.json.decode(json_v1.as_json(made), type=json_v1.ReportV1)
+    assert again == made
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_get_gives_the_application_as_it_is(form: str) -> None:
+    case = report_of(EXAMPLES[0]).apps[0].case
+    text = one_app.render([case], Screen(), form=form, show_operation=False)
+    if form == "json":
+        assert json.loads(text) == case.application.body
+    both = one_app.render([case, case], Screen(), form=form, show_operation=False)
+    assert both.count("kind: Application" if form == "yaml" else '"kind": "Application"') == 2
