@@ -32,11 +32,12 @@ from whysync.diagnosis.spoken import Spoken, texts_of
 from whysync.diagnosis.symptom import Symptom
 from whysync.diagnosis.symptoms import symptoms_of
 from whysync.diagnosis.world import World
+from whysync.semantics.comparison.normalization import Normalization
 from whysync.semantics.health.assess import health_of
 from whysync.semantics.health.verdict import Verdict
 from whysync.semantics.ignore import BadRule, Normalizer
 from whysync.semantics.messages import Failure
-from whysync.semantics.settings import Overrides, Settings
+from whysync.semantics.settings import Settings
 
 F = TypeVar("F", bound=Failure)
 
@@ -98,18 +99,23 @@ class Case:
         return self.world.argocd
 
     @cached_property
-    def ignoring(self) -> Normalizer | None:
-        """All ignore rules that concern the app; `None` where one of them does not compile."""
-        return self._rules(self.argocd.overrides)
+    def normalization(self) -> Normalization | None:
+        """What Argo CD evens out before it compares; `None` where an ignore rule does not compile."""
+        try:
+            return Normalization.build(
+                self.app.spec.ignore_differences,
+                self.argocd.overrides,
+                tracking_method=self.argocd.tracking_method,
+                label_key=self.argocd.instance_label_key,
+            )
+        except BadRule:
+            return None
 
     @cached_property
     def own_ignoring(self) -> Normalizer | None:
         """The Application's own ignore rules alone."""
-        return self._rules({}) if self.app.spec.ignore_differences else None
-
-    def _rules(self, overrides: Overrides) -> Normalizer | None:
         try:
-            return Normalizer.build(self.app.spec.ignore_differences, overrides)
+            return Normalizer.build(self.app.spec.ignore_differences)
         except BadRule:
             return None
 
@@ -193,7 +199,11 @@ class Case:
         return None
 
     def desired_of(self, key: Key) -> Manifest | None:
-        return self.desired_by_key.get(key) or self.desired_by_key.get(key._replace(namespace=""))
+        for wanted in (key, key._replace(namespace=""), key._replace(namespace=self.destination_namespace)):
+            found = self.desired_by_key.get(wanted)
+            if found is not None and (key.namespace == "" or wanted.namespace in ("", key.namespace)):
+                return found
+        return None
 
     def live_named(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """By kind alone, where the text at hand does not tell the API group."""

@@ -18,6 +18,7 @@ from whysync.contracts.tree import MISSING, Json, Missing, Object
 from whysync.diagnosis.difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
 from whysync.semantics.diff import DiffError, DiffOptions, Strategy, diff, strategy_for
+from whysync.semantics.tracking import MalformedMetadata
 from whysync.semantics.writers import Writer, writer_of
 
 if TYPE_CHECKING:
@@ -138,15 +139,18 @@ def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> Iterator[
         server_side_diff=settings.server_side_diff,
         target_annotations=desired.annotations,
     )
-    normalizer = case.ignoring
+    normalization = case.normalization
     options = DiffOptions(
         strategy=Strategy.LEGACY if strategy is Strategy.SERVER_SIDE else strategy,
-        normalizer=normalizer.normalize if normalizer is not None else None,
+        normalizer=normalization,
         ignore_aggregated_roles=settings.compare_options.ignore_aggregated_roles,
     )
     try:
-        result = diff(desired.body, live.body, options)
-    except DiffError:
+        sides = desired.body, live.body
+        if normalization is not None:
+            sides = normalization.before_diff(*sides)
+        result = diff(*sides, options)
+    except (DiffError, MalformedMetadata):
         return
     for change in result.changes if result.modified else ():
         yield Difference(change.pointer, change.desired, change.live)
