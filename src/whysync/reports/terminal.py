@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whysync.contracts.tree import Json
 from whysync.diagnosis.evidence import Evidence
-from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
@@ -38,11 +38,11 @@ def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
 
 def _app(report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
     yield from _headline(report, screen)
-    roots = [finding for finding in report.findings if not finding.caused_by]
-    for number, finding in enumerate(roots):
+    for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
         yield ""
         yield from _finding(finding, report, screen, wide=wide, first=number == 0)
-    yield from _consequences(report, screen)
+    if not wide:
+        yield from _consequences(report, screen)
     if report.findings or report.unexplained:
         yield ""
         yield from _safety(report, screen)
@@ -69,8 +69,11 @@ def _headline(report: AppReport, screen: Screen) -> Iterator[str]:
         mark, color = "unsure", "yellow"
     elif report.findings:
         mark, color = "wait", "blue"
-    head = f"{screen.mark(mark)} {plain(report.case.app.name)}   {state_of(report)}"
-    answer = _answer(report)
+    elif report.is_unsure:
+        mark, color = "unsure", "yellow"
+    state = state_of(report).replace("·", screen.mark("dot"))
+    head = f"{screen.mark(mark)} {plain(report.case.app.name)}   {state}"
+    answer = answer_of(report)
     painted = screen.paint(head, "bold", color)
     if not answer:
         yield painted
@@ -82,12 +85,15 @@ def _headline(report: AppReport, screen: Screen) -> Iterator[str]:
             yield screen.paint(line, "bold")
 
 
-def _answer(report: AppReport) -> str:
+def answer_of(report: AppReport) -> str:
+    """In one sentence. "Nothing found" and "could not look" are different answers."""
     if report.first is not None:
         return f"{_word(report)}: {one_line(report.first.verdict)}"
     if report.unexplained:
         return f"{_word(report)}: nothing that whysync knows explains it"
-    return "nothing is wrong"
+    if not report.was_compared:
+        return "Argo CD has not compared it yet"
+    return "nothing found, but evidence is missing" if report.is_unsure else "nothing is wrong"
 
 
 def _word(report: AppReport) -> str:
@@ -197,12 +203,16 @@ def _patch(fix: Fix, report: AppReport, *, wide: bool) -> Iterator[str]:
 
 
 def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
+    """What follows from a root; news that rest on one tell how to prevent the next."""
     following = [finding for finding in report.findings if finding.caused_by]
-    if not following:
-        return
-    yield ""
+    if following:
+        yield ""
     for finding in following:
-        lines = screen.wrap(one_line(finding.verdict), indent=_INDENT, first="  so then")
+        news = finding.severity is Severity.INFO
+        text = one_line(finding.verdict)
+        if news and finding.fixes:
+            text += f" {screen.mark('arrow')} {one_line(finding.fixes[0].title)} (-o wide)"
+        lines = screen.wrap(text, indent=_INDENT, first="    also" if news else "    so then")
         yield from (screen.paint(line, "dim") for line in lines)
 
 
