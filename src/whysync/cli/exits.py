@@ -23,6 +23,6 @@ def exit_of(report: Report, *, fail_on: Severity) -> Exit:
         return Exit.FOUND
     if any(f.severity.weight >= fail_on.weight for app in report.apps for f in app.findings):
         return Exit.FOUND
-    if any(app.gaps or app.crashed or not app.case.app.status.sync.status for app in report.apps):
+    if any(app.is_unsure for app in report.apps):
         return Exit.UNSURE
     return Exit.OK

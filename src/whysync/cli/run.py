@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from typing import cast
 
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.parser import parser
@@ -77,7 +78,8 @@ def _run(arguments: Sequence[str]) -> int:
 def _let_speak(form: str) -> None:
     """A terminal that knows fewer letters gets `?` for the others; data is UTF-8 wherever it goes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8" if form in ("json", "yaml") else None, errors="replace")
+        out = cast("io.TextIOWrapper", sys.stdout)
+        out.reconfigure(encoding="utf-8" if form in ("json", "yaml") else None, errors="replace")
 
 
 def _wants_color() -> bool:

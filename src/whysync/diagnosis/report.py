@@ -64,6 +64,15 @@ class AppReport:
     def first(self) -> Finding | None:
         return self.findings[0] if self.findings else None
 
+    @property
+    def was_compared(self) -> bool:
+        return bool(self.case.app.status.sync.status)
+
+    @property
+    def is_unsure(self) -> bool:
+        """Evidence that matters was missing: then nothing found does not mean nothing wrong."""
+        return bool(self.gaps or self.crashed) or not self.was_compared
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:

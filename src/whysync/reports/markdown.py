@@ -9,7 +9,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import AppReport, Report
 from whysync.fixes.text import patch_text
 from whysync.reports.screen import ago, one_line, plain
-from whysync.reports.terminal import SIDE_WORDS, state_of
+from whysync.reports.terminal import answer_of, state_of
 from whysync.semantics.writers import phrase
 
 
@@ -18,16 +18,17 @@ def render(report: Report) -> str:
 
 
 def _app(report: AppReport) -> Iterator[str]:
-    yield f"# {_text(report.case.app.name)}: {_answer(report)}"
+    yield f"# {_text(report.case.app.name)}: {_text(answer_of(report))}"
     yield ""
     yield f"**{_text(state_of(report))}**"
     yield ""
     for finding in report.findings:
         yield from _finding(finding, report)
-    yield "## Is it safe to sync now?"
-    yield ""
-    yield f"**{report.safety.sync.value}**" + "".join(f"; {_text(r.text)}" for r in report.safety.reasons)
-    yield ""
+    if report.findings or report.unexplained:
+        yield "## Is it safe to sync now?"
+        yield ""
+        yield f"**{report.safety.sync.value}**" + "".join(f"; {_text(r.text)}" for r in report.safety.reasons)
+        yield ""
     if report.unexplained:
         yield "## Unexplained"
         yield ""
@@ -36,14 +37,10 @@ def _app(report: AppReport) -> Iterator[str]:
     if report.gaps:
         yield "## What could not be seen"
         yield ""
-        yield from (f"- {_text(gap.what)}: {_text(gap.why)} {_text(gap.how_to_get)}" for gap in report.gaps)
+        for gap in report.gaps:
+            help = f"; {_text(gap.how_to_get)}" if gap.how_to_get else ""
+            yield f"- {_text(gap.what)}: {_text(gap.why)}{help}"
         yield ""
-
-
-def _answer(report: AppReport) -> str:
-    if report.first is not None:
-        return f"{SIDE_WORDS[report.side]}: {_text(report.first.verdict)}"
-    return "unexplained" if report.unexplained else "nothing is wrong"
 
 
 def _finding(finding: Finding, report: AppReport) -> Iterator[str]:
