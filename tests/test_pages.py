@@ -45,7 +45,7 @@ def test_make_targets_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_on_pages_are_commands(page: Path) -> None:
     """Every `whysync VERB --flag` that a page names is understood."""
-    verbs = parser({}).verbs()
+    verbs = parser().verbs()
     for line in re.findall(r"(?:^|[`$|] ?)whysync ((?:[a-z]+)(?: [^`\n]*)?)", page.read_text(), re.MULTILINE):
         verb, *rest = line.split()
         if verb in verbs:

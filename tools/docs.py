@@ -46,7 +46,7 @@ def _index() -> str:
 def _commands() -> str:
     os.environ["COLUMNS"] = "100"
     os.environ["NO_COLOR"] = "1"
-    top = parser({})
+    top = parser()
     lines = [
         "# Commands",
         "",

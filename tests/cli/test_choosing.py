@@ -242,3 +242,10 @@ def test_standard_input_that_is_an_archive(whysync: Whysync) -> None:
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         archive.add(DOCS, arcname=".")
     assert "docs" in whysync("diagnose", "--bundle", "-", stdin=buffer.getvalue()).out
+
+
+def test_the_environment_counts_for_the_verb_alone(whysync: Whysync) -> None:
+    """`name` is no output of diff, and `critical` no severity of health: list does not mind."""
+    ran = whysync("list", "--bundle", DOCS, WHYSYNC_OUTPUT="name", WHYSYNC_FAIL_ON="critical")
+    assert (ran.code, ran.out) == (0, "argocd/docs\n")
+    assert whysync("diff", "--bundle", DOCS, WHYSYNC_OUTPUT="name").code == 2

@@ -8,7 +8,7 @@ from whysync.cli.parser import parser
 def words() -> dict[str, list[str]]:
     """Each verb with its flags."""
     verbs: dict[str, list[str]] = {}
-    for name, verb in parser({}).verbs().items():
+    for name, verb in parser().verbs().items():
         flags = [flag for known in verb._actions for flag in known.option_strings]  # pyright: ignore[reportPrivateUsage]  (no public way)
         verbs[name] = sorted(flag for flag in flags if flag.startswith("--"))
     return verbs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -64,8 +63,8 @@ class Parser(argparse.ArgumentParser):
         return {}
 
 
-def parser(environ: Mapping[str, str] | None = None) -> Parser:
-    env = os.environ if environ is None else environ
+def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parser:
+    """The environment counts for `verb` alone: what it says may make no sense to the others."""
     top = Parser(
         prog="whysync",
         description="Why is this Argo CD app OutOfSync, Degraded or failed? The cause, its writer, the fix.",
@@ -76,15 +75,16 @@ def parser(environ: Mapping[str, str] | None = None) -> Parser:
     top.add_argument("-V", "--version", action="store_true", help="show the version and exit")
     verbs = top.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser)
     for name, help, build in _VERBS:
-        verb = verbs.add_parser(
+        made = verbs.add_parser(
             name,
             help=help,
             description=help[0].upper() + help[1:] + ".",
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        build(verb)
-        _from_environment(verb, env)
+        build(made)
+        if name == verb:
+            _from_environment(made, environ or {})
     return top
 
 

@@ -58,7 +58,7 @@ def _screen(color: bool) -> Screen:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    top = parser()
+    top = parser(os.environ, verb=arguments[0] if arguments else "")
     if not arguments or list(arguments) == ["help"]:
         top.print_help()
         return Exit.OK if arguments else Exit.ERROR
