@@ -10,6 +10,9 @@ from whysync.contracts.ref import Ref
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
+CONTROLLER = "statefulset/argocd-application-controller"
+REPO_SERVER = "deployment/argocd-repo-server"
+API_SERVER = "deployment/argocd-server"
 _CONTROL_PLANES = ("", "argocd", "openshift-gitops")
 
 
@@ -40,6 +43,11 @@ def refresh(case: Case) -> str:
 
 def terminate(case: Case) -> str:
     return f"argocd app terminate-op {app_argument(case)}"
+
+
+def restart(case: Case, *parts: str) -> str:
+    """Restart parts of Argo CD itself."""
+    return kubectl("rollout", "restart", *parts, namespace=argocd_namespace(case))
 
 
 def kubectl(*words: str, namespace: str = "") -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, items, text
-from whysync.diagnosis.awaited import Wait, minutes, result_of
+from whysync.diagnosis.awaited import Wait, result_of
 from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.rule import Fact
 from whysync.semantics.messages import Awaited
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def why_stalled(case: Case, wait: Wait) -> Stall | None:
             words=f"it is {row.health.status}" + (f": {row.health.message}" if row.health.message else "")
         )
     if wait.is_long:
-        return Stall(words=f"it has not got there in {minutes(wait.age)}", certain=False)
+        return Stall(words="nothing at hand tells why, and it should have ended", certain=False)
     return None
 
 
@@ -66,14 +67,12 @@ def _gone(case: Case, wait: Wait, live: Manifest | None, declared: Manifest | No
         evidence = (
             cite(known, "/spec/ttlSecondsAfterFinished", says="Kubernetes deletes it so soon after its end"),
         )
-        if live is None:
-            return Stall(
-                words=f"it is gone: deleted {ttl} s after its end, before Argo CD looked", evidence=evidence
-            )
-        if ttl < 60 and wait.is_long:
-            return Stall(
-                words=f"Kubernetes deletes it {ttl} s after its end, before Argo CD looks", evidence=evidence
-            )
+        if live is None and case.has(Fact.LIVE):
+            words = f"it is gone: deleted {ttl} s after its end, before Argo CD looked"
+            return Stall(words=words, evidence=evidence)
+        if live is None or (ttl < 60 and wait.is_long):
+            words = f"Kubernetes deletes it {ttl} s after its end, which can be before Argo CD looks"
+            return Stall(words=words, evidence=evidence, certain=False)
     others = any(key.kind == wait.ref.kind and key != wait.ref.key for key in case.world.live_by_key)
     if live is None and others and result_of(case, wait.ref) is not None:
         return Stall(words="it is not in the cluster any more")

@@ -25,6 +25,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import kubectl, on_object, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import AdmissionDenied, PolicyEngine
 
 ENGINES = {
@@ -62,8 +63,8 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{denier(failure)} refuses {ref}{group.others}"
-            + (f": {failure.reason}" if failure.reason else ""),
-            root=failure.reason or None,
+            + (f": {one_line(failure.reason)}" if failure.reason else ""),
+            root=one_line(failure.reason) or None,
             evidence=(
                 *group.cited(says="the refusal in its own words"),
                 *_field(failure, desired),

@@ -26,6 +26,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import kubectl, on_object, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.unreachable import why_unreachable
+from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import Network, WebhookDown
 
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
@@ -45,7 +46,7 @@ def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(group),
-            root=failure.detail or None,
+            root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server could not ask the webhook"),
                 *_looked(case, service, place),

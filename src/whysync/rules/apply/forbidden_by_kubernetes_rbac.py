@@ -24,6 +24,7 @@ from whysync.contracts.tree import Json, Object
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import Forbidden
 
 READING = ("get", "list", "watch")
@@ -43,7 +44,7 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"Kubernetes does not let {_user(failure)} {_deeds(group)} {where}",
-            root=failure.detail or None,
+            root=one_line(failure.detail) or None,
             evidence=group.cited(says="the API server refuses it"),
             fixes=tuple(_fixes(group)),
         )

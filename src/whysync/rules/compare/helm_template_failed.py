@@ -27,6 +27,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import hard_refresh
 from whysync.diagnosis.failing_source import failing_source, source_pointer
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import HelmRender
 
 
@@ -44,7 +45,7 @@ def helm_template_failed(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(failure),
-            root=failure.detail or None,
+            root=one_line(failure.detail) or None,
             evidence=(*group.cited(says="Helm's own words"), *_values(case, source)),
             fixes=tuple(_fixes(case, failure, source)),
         )
@@ -64,7 +65,9 @@ def _verdict(failure: HelmRender) -> str:
         return f"Helm cannot render {place_of(failure)}: {failure.value_path} is required and not set"
     if failure.value_path:
         return f"Helm cannot render {place_of(failure)}: {failure.value_path} has no usable value"
-    return f"Helm cannot render {place_of(failure)}" + (f": {failure.detail}" if failure.detail else "")
+    return f"Helm cannot render {place_of(failure)}" + (
+        f": {one_line(failure.detail)}" if failure.detail else ""
+    )
 
 
 def _values(case: Case, source: Source | None) -> Iterator[Evidence]:

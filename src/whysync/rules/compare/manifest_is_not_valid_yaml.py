@@ -25,6 +25,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import hard_refresh
 from whysync.diagnosis.failing_source import failing_source, source_pointer
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import InvalidYaml
 
 
@@ -33,14 +34,15 @@ def manifest_is_not_valid_yaml(case: Case) -> Iterator[Finding]:
     for group in grouped(case, InvalidYaml, by=lambda failure: (failure.file, failure.line, failure.detail)):
         failure = group.failure
         source = failing_source(case, group.message)
+        said = one_line(failure.detail) or "its text is broken"
         file = failure.file or "a manifest of the source"
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{file} cannot be read as a Kubernetes object: {failure.detail or 'its text is broken'}",
-            root=failure.detail or None,
+            verdict=f"{file} cannot be read as a Kubernetes object: {said}",
+            root=one_line(failure.detail) or None,
             evidence=(*group.cited(says="the parser's own words"), *_where(case, source)),
             fixes=(_fix(case, failure, source),),
         )

@@ -29,6 +29,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import argocd_namespace, hard_refresh, kubectl
 from whysync.diagnosis.failing_source import failing_source, repository_secret, source_pointer
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import AuthMethod, RepoAuthFailed
 
 CREDENTIALS = {
@@ -57,7 +58,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{url or 'the repository'} rejects Argo CD's {credential}, so nothing can be compared",
-            root=failure.detail or None,
+            root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the host refuses the login"),
                 *_where(case, source, secret),

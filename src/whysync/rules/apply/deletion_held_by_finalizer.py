@@ -1,0 +1,146 @@
+"""Something is being deleted and does not go away: a finalizer holds it.
+
+## What happens
+A finalizer tells Kubernetes to keep an object until its controller has cleaned up. If that
+controller is gone, or cannot do its work, the object stays in deletion for ever: a prune or an
+Application's deletion waits for it, and an object of the same name cannot be made anew.
+
+## How whysync knows
+A live object has a `deletionTimestamp` and finalizers; or the operation waits for its deletion; or
+Argo CD says that it cannot delete.
+
+## Fix
+Get the controller that serves the finalizer working again. Only if it is gone for good, take the
+finalizer off by hand.
+
+## When it is something else
+The namespace itself is being deleted: namespace-terminating.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import items, text
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.awaited import minutes, wait_of
+from whysync.diagnosis.commands import on_object
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.resources import named_ref
+from whysync.semantics.messages import Awaited, DeletionFailed, FinalizerStuck
+
+PATIENCE = timedelta(minutes=2)
+NONE_LEFT = '{"metadata":{"finalizers":null}}'
+
+
+@rule(cause="finalizer-stuck", since="0.1")
+def deletion_held_by_finalizer(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for group in grouped(case, FinalizerStuck, by=lambda failure: failure.resource):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        live = case.live_of(ref.key)
+        told.add(str(ref.key))
+        yield _finding(
+            case,
+            ref,
+            live,
+            explains=group.explains,
+            evidence=group.cited(says="it cannot be deleted"),
+            finalizers=(failure.finalizer,) if failure.finalizer else _finalizers(live),
+        )
+    for live in case.world.snapshot.live:
+        if str(live.key) not in told and _is_stuck(case, live):
+            explains = tuple(_about(case, live))
+            if explains:
+                yield _finding(
+                    case, live.ref, live, explains=explains, evidence=(), finalizers=_finalizers(live)
+                )
+                told.add(str(live.key))
+    yield from _of_the_application(case)
+
+
+def _of_the_application(case: Case) -> Iterator[Finding]:
+    """Argo CD cannot delete what belongs to the Application, so the Application stays too."""
+    for group in grouped(case, DeletionFailed, by=lambda failure: failure.resource):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        yield _finding(
+            case,
+            ref,
+            case.live_of(ref.key),
+            explains=group.explains,
+            evidence=group.cited(says="Argo CD cannot delete it"),
+            finalizers=_finalizers(case.live_of(ref.key)) or case.app.metadata.finalizers,
+            sure=False,
+        )
+
+
+def _finalizers(live: Manifest | None) -> tuple[str, ...]:
+    return tuple(text(item) for item in items(live.meta.get("finalizers"))) if live is not None else ()
+
+
+def _deleted_at(live: Manifest) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text(live.meta.get("deletionTimestamp")))
+    except ValueError:
+        return None
+
+
+def _is_stuck(case: Case, live: Manifest) -> bool:
+    since = _deleted_at(live)
+    if since is None or not _finalizers(live):
+        return False
+    return since.tzinfo is not None and case.now - since >= PATIENCE
+
+
+def _about(case: Case, live: Manifest) -> Iterator[str]:
+    """What it holds up: its own row's symptoms, and an operation that waits for its deletion."""
+    yield from (s.id for s in case.symptoms if s.ref is not None and s.ref.key == live.key)
+    wait = wait_of(case)
+    if (wait is not None and wait.ref.key == live.key and "operation" in case.symptom_ids) or (
+        wait is not None and wait.what is Awaited.DELETION and wait.ref.name == live.ref.name
+    ):
+        yield "operation"
+
+
+def _finding(
+    case: Case,
+    ref: Ref,
+    live: Manifest | None,
+    *,
+    explains: tuple[str, ...],
+    evidence: tuple[Evidence, ...],
+    finalizers: tuple[str, ...],
+    sure: bool = True,
+) -> Finding:
+    since = _deleted_at(live) if live is not None else None
+    age = f" since {minutes(case.age(since))}" if since is not None and since.tzinfo is not None else ""
+    held = ", ".join(finalizers) or "a finalizer"
+    return Finding(
+        about=ref,
+        field="/metadata/finalizers",
+        explains=tuple(dict.fromkeys(explains)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if sure and finalizers else Confidence.MEDIUM,
+        verdict=f"{ref} is being deleted{age} and does not go away: {held} holds it",
+        evidence=(*evidence, *_cited(live)),
+        fixes=(
+            Fix.run(
+                on_object("get", ref, "-o", "yaml") + "   # finalizers, and what its status says",
+                title=f"Get the controller behind {held} working: it must finish, then the object goes",
+            ),
+            Fix.run(
+                on_object("patch", ref, "--type=merge", "-p", NONE_LEFT),
+                title="Only if that controller is gone for good: take the finalizer off",
+                destroys=("the object at once; what the finalizer should have cleaned up stays behind",),
+            ),
+        ),
+    )
+
+
+def _cited(live: Manifest | None) -> Iterator[Evidence]:
+    if live is not None:
+        yield cite(live, "/metadata/deletionTimestamp", says="when its deletion began")
+        yield cite(live, "/metadata/finalizers", says="who must finish first")

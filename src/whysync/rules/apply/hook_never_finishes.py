@@ -1,0 +1,115 @@
+"""The sync waits for a hook that does not end.
+
+## What happens
+Argo CD waits for a hook without a limit. If its Pod cannot start (image, quota, missing Secret, no
+node), if the Job hangs, or if Kubernetes deleted it before Argo CD saw how it ended, the operation
+stays Running for ever, and no other sync can start.
+
+## How whysync knows
+The operation waits for the hook; and the hook's Pods, its `ttlSecondsAfterFinished`, its absence
+from the cluster, or more than ten minutes of waiting show that it will not end by itself.
+
+## Fix
+End the operation, mend what keeps the hook from ending, sync again. A deadline on the Job turns the
+next hang into a clear failure.
+
+## When it is something else
+The hook ended with an error: hook-failed. It has only just started: wave-in-progress.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Remove, Set, Severity, cite, rule
+from whysync.diagnosis.awaited import Wait, minutes, wait_of
+from whysync.diagnosis.commands import on_object, sync, terminate
+from whysync.diagnosis.rows_above import symptoms_about
+from whysync.diagnosis.stalled import Stall, why_stalled
+from whysync.semantics.messages import Awaited
+
+TTL = "/spec/ttlSecondsAfterFinished"
+DEADLINE = "/spec/activeDeadlineSeconds"
+
+
+@rule(cause="hook-stuck", since="0.1")
+def hook_never_finishes(case: Case) -> Iterator[Finding]:
+    wait = wait_of(case)
+    if wait is None or wait.what is not Awaited.HOOK:
+        return
+    stall = why_stalled(case, wait)
+    if stall is None:
+        return
+    others = f" and {wait.others} more" if wait.others else ""
+    about_it = symptoms_about(case, wait.ref)
+    yield Finding(
+        about=wait.ref,
+        explains=tuple(dict.fromkeys(("operation", *about_it))),
+        because=tuple(id for id in about_it if id != "operation"),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
+        verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}: {stall.words}",
+        root=stall.words if stall.certain else None,
+        evidence=tuple(_evidence(case, stall)),
+        fixes=tuple(_fixes(case, wait)),
+    )
+    yield from _endless(case, wait)
+
+
+def _evidence(case: Case, stall: Stall) -> Iterator[Evidence]:
+    yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
+    yield cite(case.application, "/status/operationState/startedAt", says="since when")
+    yield from stall.evidence
+
+
+def _fixes(case: Case, wait: Wait) -> Iterator[Fix]:
+    pods = on_object("describe", wait.ref)
+    yield Fix.run(
+        pods + "   # its events say what it waits for",
+        terminate(case),
+        on_object("delete", wait.ref, "--ignore-not-found"),
+        sync(case),
+        title="End the operation, mend what keeps the hook from ending, sync again",
+        risk="what the hook has done so far stays done; its Pods are deleted",
+    )
+
+
+def _endless(case: Case, wait: Wait) -> Iterator[Finding]:
+    """What would have turned the hang into a clear answer."""
+    job = case.desired_of(wait.ref.key)
+    if job is None or wait.ref.kind != "Job":
+        return
+    ttl, endless = isinstance(job.at(TTL), int), not isinstance(job.at(DEADLINE), int)
+    if not (ttl or endless):
+        return
+    yield Finding(
+        about=wait.ref,
+        field=TTL if ttl else DEADLINE,
+        explains=("operation",),
+        because=("operation",),
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        verdict=f"{wait.ref} " + _wishes(ttl=ttl, endless=endless),
+        evidence=tuple(_declared(job, ttl=ttl, endless=endless)),
+        fixes=(
+            Fix.change(
+                wait.ref,
+                *((Remove(pointer=TTL),) if ttl else ()),
+                *((Set(pointer=DEADLINE, value=600),) if endless else ()),
+                title="Prevent it: a deadline" + (", and no deletion behind Argo CD's back" if ttl else ""),
+                risk="choose a deadline that is longer than its slowest good run",
+            ),
+        ),
+    )
+
+
+def _wishes(*, ttl: bool, endless: bool) -> str:
+    wishes = [*(["may be deleted by its TTL before Argo CD looks"] if ttl else [])]
+    wishes += ["has no deadline, so a hang lasts for ever"] if endless else []
+    return ", and ".join(wishes)
+
+
+def _declared(job: Manifest, *, ttl: bool, endless: bool) -> Iterator[Evidence]:
+    if ttl:
+        yield cite(job, TTL, says="Kubernetes deletes it so many seconds after its end")
+    if endless:
+        yield cite(job, DEADLINE, says="no deadline")

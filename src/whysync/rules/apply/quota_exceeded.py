@@ -1,0 +1,100 @@
+"""A ResourceQuota of the namespace is used up, or wants every Pod to state what it needs.
+
+## What happens
+The quota counts what the namespace uses. What would go over it is refused, at the sync (an object)
+or later (Pods that a controller wants to create, which then are simply missing). A quota on CPU or
+memory also refuses every container that does not state them.
+
+## How whysync knows
+`exceeded quota: …` with requested, used and limited; or `failed quota: …: must specify …`.
+
+## Fix
+Ask for less, free something, or raise the quota. Where containers must state their needs, state
+them, or let a LimitRange fill them in.
+
+## When it is something else
+A single container that is too large or too small for the namespace: limit-range.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Object
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import kubectl, sync
+from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
+from whysync.semantics.messages import QuotaExceeded
+
+
+@rule(cause="quota", since="0.1")
+def quota_exceeded(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, QuotaExceeded, by=lambda f: (f.quota, bool(f.must_specify))):
+        failure = group.failure
+        ref = _held_back(case, group)
+        namespace = ref.namespace or case.destination_namespace
+        quota = case.live_named("ResourceQuota", namespace, failure.quota)
+        yield Finding(
+            about=ref,
+            explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=_verdict(ref, namespace, failure),
+            evidence=(
+                *group.cited(says="the quota refuses it"),
+                *((cite(quota, "/status", says="the quota: hard limit, and what is used"),) if quota else ()),
+            ),
+            fixes=tuple(_fixes(case, namespace, failure)),
+        )
+
+
+def _held_back(case: Case, group: Grouped[QuotaExceeded]) -> Ref:
+    """The row that lacks its Pods: events speak of the ReplicaSet below it."""
+    said = group.ref
+    if said is None:
+        return named_ref(case, group.failure.resource)
+    live = case.live_named(said.kind, said.namespace, said.name)
+    return (row_above(case, live) if live is not None else None) or row_named(case, said) or said
+
+
+def _verdict(ref: Ref, namespace: str, failure: QuotaExceeded) -> str:
+    quota = f"quota {failure.quota} of namespace {namespace}"
+    if failure.must_specify:
+        return f"{ref}: {quota} wants every container to state {', '.join(failure.must_specify)}"
+    amounts = f"{failure.requested} asked, {failure.used} used, {failure.limited} allowed"
+    return f"{ref}: {quota} is used up: {amounts}"
+
+
+def _fixes(case: Case, namespace: str, failure: QuotaExceeded) -> Iterator[Fix]:
+    look = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
+    if failure.must_specify:
+        yield Fix.run(
+            f"# resources.requests and resources.limits of each container: {', '.join(failure.must_specify)}",
+            sync(case),
+            title="State what the containers need, in Git",
+        )
+        yield Fix.new(
+            _defaults(namespace),
+            title="Or let a LimitRange fill in what containers do not state",
+            risk="it holds for every new container of the namespace",
+        )
+        return
+    yield Fix.run(look, sync(case), title="Ask for less, or remove what is not needed there, then sync")
+    yield Fix.run(
+        look,
+        kubectl("edit", "resourcequota", failure.quota, namespace=namespace),
+        sync(case),
+        title="Or raise the quota, if it is yours to raise",
+    )
+
+
+def _defaults(namespace: str) -> Object:
+    amounts: Object = {"cpu": "100m", "memory": "128Mi"}
+    limits: Object = {"cpu": "500m", "memory": "256Mi"}
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "container-defaults", "namespace": namespace},
+        "spec": {"limits": [{"type": "Container", "defaultRequest": amounts, "default": limits}]},
+    }

@@ -1,0 +1,140 @@
+"""A sync window of the project does not let the sync run now.
+
+## What happens
+Windows of the AppProject say when its Applications may be synced: an active deny window forbids it;
+if there are allow windows and none is active, that forbids it too. An operation that was started
+anyway stays Running (or Terminating) until it may go on. Auto-sync simply does nothing, and says so
+only in the controller's log.
+
+## How whysync knows
+`blocked by sync window`; and it evaluates the project's windows for this Application at this
+moment: which of them decide, whether a person may sync by hand, and when the next sync may run.
+
+## Fix
+Wait for the time that is named. By hand it goes only if every window that decides has `manualSync:
+true`.
+
+## When it is something else
+A window that cannot be read (a wrong schedule or duration) blocks for ever, until it is corrected.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from whysync.contracts.project import SyncWindow
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import app_argument, sync
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.mechanism import behind_git
+from whysync.semantics.messages import SyncWindowBlocked
+from whysync.semantics.policies.windows import (
+    WindowReason,
+    WindowVerdict,
+    can_sync,
+    matching,
+    next_allowed,
+)
+
+WINDOWS = "/spec/syncWindows"
+
+
+@rule(cause="sync-window", since="0.1")
+def sync_window_closed(case: Case) -> Iterator[Finding]:
+    windows = matching(case.project.spec.sync_windows, case.app) if case.project is not None else ()
+    automatic = can_sync(windows, case.now, manual=False)
+    reported = tuple(grouped(case, SyncWindowBlocked))
+    for group in reported:
+        yield _finding(
+            case,
+            windows,
+            automatic,
+            explains=group.explains,
+            evidence=group.cited(says="the sync is held back"),
+            invalid=group.failure.invalid,
+        )
+    if not reported and not automatic.allowed and case.is_automated and behind_git(case):
+        differs = tuple(s.id for s in case.symptoms if s.kind in (SymptomKind.DIFFERS, SymptomKind.MISSING))
+        if differs:
+            yield _finding(case, windows, automatic, explains=differs, evidence=(), invalid="")
+
+
+def _finding(
+    case: Case,
+    windows: tuple[SyncWindow, ...],
+    automatic: WindowVerdict,
+    *,
+    explains: tuple[str, ...],
+    evidence: tuple[Evidence, ...],
+    invalid: str,
+) -> Finding:
+    by_hand = can_sync(windows, case.now, manual=True)
+    soon = next_allowed(windows, case.now, manual=False) if not automatic.allowed else None
+    return Finding(
+        about=case.project_manifest.ref if case.project_manifest else case.application.ref,
+        field=WINDOWS if case.project_manifest else None,
+        explains=explains,
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if not automatic.allowed or invalid else Confidence.MEDIUM,
+        verdict=_verdict(case, automatic, soon, invalid or automatic.error),
+        evidence=(*evidence, *_cited(case, automatic)),
+        fixes=tuple(_fixes(case, automatic, by_hand, soon)),
+    )
+
+
+def _verdict(case: Case, automatic: WindowVerdict, soon: datetime | None, invalid: str) -> str:
+    project = case.app.project
+    if invalid:
+        return f"a sync window of project {project} cannot be read, which blocks every sync: {invalid}"
+    when = f"; the next sync may run at {soon:%Y-%m-%d %H:%M} UTC" if soon is not None else ""
+    if automatic.reason is WindowReason.DENY_OPEN:
+        return f"{_named(automatic)} of project {project} denies syncing now{when}"
+    if automatic.reason is WindowReason.ALLOWS_CLOSED:
+        return f"no allow window of project {project} is open now ({_named(automatic)}){when}"
+    if case.project is None:
+        return f"a sync window of project {project} does not let the sync run"
+    return f"a sync window of project {project} held the sync back; by the windows at hand it may run now"
+
+
+def _named(verdict: WindowVerdict) -> str:
+    """`deny window "0 22 * * *" for 8h`."""
+    shown = [f'{w.kind} window "{w.schedule}" for {w.duration}' for w in verdict.windows[:2]]
+    more = f" and {len(verdict.windows) - 2} more" if len(verdict.windows) > 2 else ""
+    return " and ".join(shown) + more
+
+
+def _cited(case: Case, automatic: WindowVerdict) -> Iterator[Evidence]:
+    if case.project is None or case.project_manifest is None:
+        return
+    deciding = [
+        index for index, window in enumerate(case.project.spec.sync_windows) if window in automatic.windows
+    ]
+    for index in deciding[:3]:
+        yield cite(case.project_manifest, f"{WINDOWS}/{index}", says="this window decides")
+    if not deciding and case.project.spec.sync_windows:
+        yield cite(
+            case.project_manifest, WINDOWS, says="the project's windows; none selects this Application now"
+        )
+
+
+def _fixes(
+    case: Case, automatic: WindowVerdict, by_hand: WindowVerdict, soon: datetime | None
+) -> Iterator[Fix]:
+    show = f"argocd proj windows list {case.app.project}"
+    if automatic.reason is WindowReason.INVALID:
+        yield Fix.run(show, title="Correct the window that cannot be read")
+        return
+    yield Fix.run(
+        show,
+        f"argocd app wait {app_argument(case)} --operation --sync",
+        title=f"Wait until {soon:%Y-%m-%d %H:%M} UTC" if soon else "Wait until the windows allow it",
+    )
+    if not automatic.allowed and by_hand.allowed:
+        yield Fix.run(sync(case), title="Or sync by hand: these windows allow that (manualSync)")
+    elif not automatic.allowed:
+        yield Fix.run(
+            show,
+            f"argocd proj windows enable-manual-sync {case.app.project} ID",
+            sync(case),
+            title="Or allow syncs by hand in the windows that decide, if it cannot wait",
+            risk="whoever may sync can then sync at any time, until it is switched off again",
+        )

@@ -1,0 +1,76 @@
+"""The sync waits for a resource of an early wave to become healthy, and it does not.
+
+## What happens
+The next wave starts only when everything in this one is Healthy. One resource that never gets there
+holds up all later waves: they stay OutOfSync or missing, though nothing is wrong with them. Argo CD
+waits without a limit.
+
+## How whysync knows
+The operation waits for the resource's health; and it is Degraded or Suspended, its Pods cannot
+start, or it has been waiting for more than ten minutes.
+
+## Fix
+The resource's own trouble is the cause: mend that. Syncing again does not help before.
+
+## When it is something else
+It has only just been applied: wave-in-progress. A kind whose health Argo CD cannot tell:
+no-health-check.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.application import HealthCode
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.awaited import Wait, minutes, wait_of
+from whysync.diagnosis.commands import on_object, terminate
+from whysync.diagnosis.stalled import Stall, why_stalled
+from whysync.diagnosis.words import counted
+from whysync.semantics.messages import Awaited
+
+
+@rule(cause="wave-stalled", since="0.1")
+def wave_never_healthy(case: Case) -> Iterator[Finding]:
+    wait = wait_of(case)
+    if wait is None or wait.what is not Awaited.HEALTH:
+        return
+    stall = why_stalled(case, wait)
+    if stall is None:
+        return
+    waiting = _behind(case)
+    held = f"; {counted(waiting, 'resource')} of this sync still to come" if waiting else ""
+    others = f" and {wait.others} more" if wait.others else ""
+    yield Finding(
+        about=wait.ref,
+        explains=("operation",),
+        because=tuple(id for id in (f"unhealthy:{wait.ref.key}",) if id in case.symptom_ids),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
+        verdict=f"the sync waits for {wait.ref}{others} to become healthy since {minutes(wait.age)}:"
+        f" {stall.words}{held}",
+        root=stall.words if stall.certain else None,
+        evidence=tuple(_evidence(case, wait, stall)),
+        fixes=(
+            Fix.run(
+                on_object("describe", wait.ref) + "   # what keeps it from becoming healthy",
+                title="Mend that resource: the sync goes on by itself when it is healthy",
+            ),
+            Fix.run(
+                terminate(case),
+                title="End the operation, if the remedy is a new commit: it cannot start before",
+                risk="later waves of this sync are not applied",
+            ),
+        ),
+    )
+
+
+def _behind(case: Case) -> int:
+    return sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
+
+
+def _evidence(case: Case, wait: Wait, stall: Stall) -> Iterator[Evidence]:
+    yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
+    yield cite(case.application, "/status/operationState/startedAt", says="since when")
+    for index, row in enumerate(case.app.status.resources):
+        if row.key == wait.ref.key and row.health is not None and row.health.status != HealthCode.HEALTHY:
+            yield cite(case.application, f"/status/resources/{index}/health", says="its health")
+    yield from stall.evidence

@@ -1,0 +1,76 @@
+"""The path that the Application points to is not in the repository at that revision.
+
+## What happens
+Argo CD has the repository, but the folder is not there: it was moved or renamed, the branch does
+not have it yet, or its name is written differently (upper and lower case count, `\\` does not
+separate folders). Nothing can be compared.
+
+## How whysync knows
+`app path does not exist`, `app path is not a directory`, `app path outside root`.
+
+## Fix
+Correct the path in the Application, or the branch that it tracks.
+
+## When it is something else
+The folder is there and holds no manifests: then the app is Synced with no resources, or auto-sync
+refuses to empty it.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.contracts.application import Source
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.commands import app_argument, hard_refresh
+from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
+from whysync.semantics.messages import PathNotFound
+
+
+@rule(cause="path-not-found", since="0.1")
+def app_path_not_found(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, PathNotFound, by=lambda failure: failure.path):
+        failure = group.failure
+        source = failing_source(case, group.message)
+        path = failure.path or (source.path if source else "")
+        pointer = f"{source_pointer(case, source)}/path" if source else None
+        corrected = source is not None and bool(failure.path) and source.path != failure.path
+        where = f" at {source.target_revision or 'HEAD'} of {source.repo_url}" if source else ""
+        yield Finding(
+            about=case.application.ref,
+            field=None if corrected else pointer,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"the path {path or 'of the source'} is not there{where}"
+            + (f": {one_line(failure.detail)}" if failure.detail and failure.detail not in _PLAIN else "")
+            + ("; the Application has another path by now" if corrected else ""),
+            evidence=(
+                *group.cited(says="Argo CD does not find the folder"),
+                *((cite(case.application, pointer, says="the path that is asked for"),) if pointer else ()),
+            ),
+            fixes=tuple(_fixes(case, path, source, corrected=corrected)),
+        )
+
+
+_PLAIN = ("app path does not exist", "does not exist")
+
+
+def _fixes(case: Case, path: str, source: Source | None, *, corrected: bool) -> Iterator[Fix]:
+    if corrected:
+        yield Fix.run(hard_refresh(case), title="Refresh hard: the path has been corrected")
+        return
+    if source is not None and "\\" in path:
+        yield Fix.application(
+            case.application.ref,
+            Set(pointer=f"{source_pointer(case, source)}/path", value=path.replace("\\", "/")),
+            title="Write the path with slashes",
+        )
+    last = quote(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or ".")
+    revision = quote(source.target_revision if source and source.target_revision else "HEAD")
+    yield Fix.run(
+        f"git ls-tree -r -d --name-only {revision} | grep -i {last}   # where it is now",
+        f"argocd app set {app_argument(case)} --path NEW_PATH",
+        title="Point the Application to where the manifests are now",
+    )

@@ -1,0 +1,62 @@
+"""The Application lives in a namespace that its project, or Argo CD, does not serve.
+
+## What happens
+Applications outside Argo CD's own namespace are served only if that namespace is switched on twice:
+for Argo CD (`application.namespaces`) and for the project (`sourceNamespaces`). Otherwise the
+Application is refused, or simply never looked at.
+
+## How whysync knows
+`is not permitted to use project`, or `namespace '…' is not permitted`.
+
+## Fix
+Add the namespace to the project's `sourceNamespaces`; check that Argo CD serves it.
+
+## When it is something else
+The namespace that the Application deploys to is not permitted: project-denied.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
+from whysync.diagnosis.grouped import grouped
+from whysync.semantics.messages import AppNamespaceNotPermitted
+from whysync.semantics.project import app_namespace_permitted
+
+
+@rule(cause="app-namespace-disabled", since="0.1")
+def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, AppNamespaceNotPermitted, by=lambda f: (f.namespace, f.project)):
+        failure = group.failure
+        namespace = failure.namespace or case.app.namespace
+        name = failure.project or case.app.project
+        project = case.project if case.app.project == name else None
+        control = argocd_namespace(case)
+        permitted = project is not None and app_namespace_permitted(project, namespace, control)
+        yield Finding(
+            about=case.application.ref,
+            field=None if permitted else "/metadata/namespace",
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"Applications of namespace {namespace} may not use project {name}"
+            + ("; the project permits it by now" if permitted else ""),
+            evidence=group.cited(says="Argo CD does not serve it from there"),
+            fixes=tuple(_fixes(case, namespace, name, known=project is not None and not permitted)),
+        )
+
+
+def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fix]:
+    if known and case.project_manifest is not None:
+        yield Fix.project(
+            case.project_manifest.ref,
+            Add(pointer="/spec/sourceNamespaces", value=namespace),
+            title=f"Let Applications of {namespace} use project {name}",
+            risk="whoever may write Applications there can then deploy with this project's rights",
+        )
+    show = "jsonpath={.data.application\\.namespaces}"
+    yield Fix.run(
+        kubectl("get", "configmap", "argocd-cmd-params-cm", "-o", show, namespace=argocd_namespace(case)),
+        restart(case, CONTROLLER, API_SERVER) + "   # after a change",
+        title=f"Check that application.namespaces names {namespace}",
+    )

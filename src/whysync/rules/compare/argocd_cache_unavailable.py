@@ -1,0 +1,63 @@
+"""Argo CD's Redis is not reachable, rejects the password, or has lost its data.
+
+## What happens
+Argo CD keeps rendered manifests and the state of Applications in Redis. Without it the UI shows
+errors or empty trees, and comparisons fail or start from nothing. The Applications in the cluster
+go on running.
+
+## How whysync knows
+Errors that name Redis: a failed connection to port 6379, `WRONGPASS`, `NOAUTH`, `cache: key is
+missing`.
+
+## Fix
+Get Redis running. If the password differs, restart all parts of Argo CD so that they read the same
+secret. Lost data is no harm: a refresh fills it again.
+
+## When it is something else
+Only manifests are missing: the repo-server is down (repo-server-down).
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.argocd_parts import pods_named
+from whysync.diagnosis.commands import (
+    API_SERVER,
+    CONTROLLER,
+    REPO_SERVER,
+    argocd_namespace,
+    hard_refresh,
+    restart,
+)
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.unreachable import why_unreachable
+from whysync.semantics.messages import ArgocdCacheDown, Network
+
+
+@rule(cause="argocd-cache-down", since="0.1")
+def argocd_cache_unavailable(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, ArgocdCacheDown, by=lambda failure: (failure.reason, failure.detail)):
+        failure = group.failure
+        namespace = argocd_namespace(case)
+        said = why_unreachable(failure.reason) if failure.reason is not Network.UNTOLD else failure.detail
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"Argo CD's cache (Redis) does not serve it: {said or 'it cannot be used'}",
+            evidence=(*group.cited(says="Argo CD speaks of Redis"), *pods_named(case, "redis")),
+            fixes=(
+                Fix.run(
+                    f"kubectl -n {namespace} get pods,endpointslices | grep -i redis",
+                    f"kubectl -n {namespace} get secret argocd-redis   # its password",
+                    hard_refresh(case),
+                    title="Get Redis running, then refresh hard: it fills itself again",
+                ),
+                Fix.run(
+                    restart(case, CONTROLLER, REPO_SERVER, API_SERVER),
+                    title="If Redis runs: restart Argo CD, whose parts read the password when they start",
+                    risk="Applications are not reconciled for a minute or two",
+                ),
+            ),
+        )

@@ -1,0 +1,52 @@
+"""A config management plugin failed, or Argo CD does not find it.
+
+## What happens
+The source is rendered by a plugin in a sidecar of the repo-server. The plugin's command ended with
+an error, the sidecar is not running, or none of the plugins says that it supports this source.
+Nothing can be compared.
+
+## How whysync knows
+`plugin sidecar failed`, `could not find cmp-server plugin`, and the last line that the plugin
+itself wrote.
+
+## Fix
+Look at the sidecar's log; check the plugin's name and its discovery rules; run its command by hand
+in the sidecar.
+
+## When it is something else
+The tool inside the plugin often names the real cause (a missing Helm repository, a rejected token):
+then that is told first.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.commands import argocd_namespace, hard_refresh
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
+from whysync.semantics.messages import PluginFailed
+
+
+@rule(cause="plugin", since="0.1")
+def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, PluginFailed, by=lambda failure: (failure.plugin, failure.detail)):
+        failure = group.failure
+        name = f"plugin {failure.plugin}" if failure.plugin else "the config management plugin"
+        namespace = argocd_namespace(case)
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{name} failed: {one_line(failure.text)}",
+            root=one_line(failure.text),
+            evidence=group.cited(says="what the plugin or the repo-server says"),
+            fixes=(
+                Fix.run(
+                    f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server",
+                    f"kubectl -n {namespace} logs deploy/argocd-repo-server --all-containers --tail=100",
+                    hard_refresh(case),
+                    title="Read the sidecar's log, check the plugin's name and discovery, then refresh hard",
+                ),
+            ),
+        )

@@ -1,0 +1,85 @@
+"""A CRD's conversion webhook does not answer, so its objects cannot be read.
+
+## What happens
+A CRD with several versions asks a webhook to convert between them. When that webhook is down, no
+object of the kind can be listed; Argo CD's cache of the cluster cannot be built, and every
+Application of the cluster suffers, also those without such objects.
+
+## How whysync knows
+`conversion webhook for … failed`, with the kind and the address that was called.
+
+## Fix
+Get the webhook's Pods running; look at its certificate (`caBundle`) in the CRD. If the operator was
+removed, remove the CRD's conversion, or the CRD.
+
+## When it is something else
+An admission webhook that does not answer only blocks applying: webhook-down.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import kubectl, refresh
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.unreachable import why_unreachable
+from whysync.semantics.messages import ConversionWebhookFailed
+
+NO_CONVERSION = '{"spec":{"conversion":{"strategy":"None","webhook":null}}}'
+
+
+@rule(cause="conversion-webhook-failed", since="0.1")
+def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, ConversionWebhookFailed, by=lambda f: (f.group, f.kind, f.service)):
+        failure = group.failure
+        crd = _crd(case, failure)
+        called = f"{failure.kind} ({failure.group})" if failure.kind else "a CRD"
+        at = f" (Service {failure.namespace}/{failure.service})" if failure.service else ""
+        yield Finding(
+            about=crd.ref if crd else _about(case, failure),
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"the conversion webhook of {called}{at} is down: {why_unreachable(failure.reason)};"
+            " every Application of this cluster suffers",
+            evidence=(*group.cited(says="objects of the kind cannot be read"), *_conversion(crd)),
+            fixes=tuple(_fixes(case, failure)),
+        )
+
+
+def _crd(case: Case, failure: ConversionWebhookFailed) -> Manifest | None:
+    for manifest in case.world.snapshot.live:
+        same = manifest.at("/spec/names/kind") == failure.kind and manifest.at("/spec/group") == failure.group
+        if manifest.ref.kind == "CustomResourceDefinition" and same:
+            return manifest
+    return None
+
+
+def _about(case: Case, failure: ConversionWebhookFailed) -> Ref:
+    if failure.service:
+        return Ref(version="v1", kind="Service", namespace=failure.namespace, name=failure.service)
+    return case.application.ref
+
+
+def _conversion(crd: Manifest | None) -> Iterator[Evidence]:
+    if crd is not None:
+        yield cite(crd, "/spec/conversion/webhook/clientConfig/service", says="the CRD sends it there")
+
+
+def _fixes(case: Case, failure: ConversionWebhookFailed) -> Iterator[Fix]:
+    again = refresh(case)
+    kind = f"{failure.kind}.{failure.group}" if failure.kind else "KIND"
+    yield Fix.run(
+        *((kubectl("get", "pods,endpointslices", namespace=failure.namespace),) if failure.namespace else ()),
+        kubectl("get", kind.lower(), "-A") + "   # fails in the same way until it works",
+        again,
+        title="Get the webhook's Pods and certificate in order, then refresh",
+    )
+    yield Fix.run(
+        kubectl("patch", "crd", "NAME", "--type", "merge", "-p", NO_CONVERSION),
+        again,
+        title="If its operator is gone: take the conversion off the CRD",
+        risk="objects are then read as they are stored; fields that only the webhook filled in are missing",
+        destroys=("the conversion between the versions of this CRD",),
+    )

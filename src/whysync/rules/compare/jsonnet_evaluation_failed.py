@@ -1,0 +1,52 @@
+"""Jsonnet cannot be evaluated.
+
+## What happens
+The source holds Jsonnet, and evaluating it stops with an error: a syntax error, a missing import or
+variable, an `error` of its own. Nothing can be compared.
+
+## How whysync knows
+Jsonnet's own words, with the file and line.
+
+## Fix
+Evaluate the file on your machine with the same variables and library paths, mend it, commit.
+
+## When it is something else
+It evaluates, but to something that is no Kubernetes object: invalid-yaml.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.commands import hard_refresh
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
+from whysync.semantics.messages import JsonnetFailed
+
+
+@rule(cause="jsonnet", since="0.1")
+def jsonnet_evaluation_failed(case: Case) -> Iterator[Finding]:
+    for group in grouped(
+        case, JsonnetFailed, by=lambda failure: (failure.file, failure.line, failure.detail)
+    ):
+        failure = group.failure
+        place = failure.file or "a Jsonnet file"
+        line = f":{failure.line}" if failure.line is not None and failure.file else ""
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{place}{line} cannot be evaluated"
+            + (f": {one_line(failure.detail)}" if failure.detail else ""),
+            root=one_line(failure.detail) or None,
+            evidence=group.cited(says="Jsonnet's own words"),
+            fixes=(
+                Fix.run(
+                    f"jsonnet {quote(failure.file) if failure.file else 'FILE'}"
+                    "   # add -J, --tla-str and --ext-str as the Application does",
+                    hard_refresh(case),
+                    title="See the same error on your machine, mend it, commit, then refresh hard",
+                ),
+            ),
+        )

@@ -1,0 +1,57 @@
+"""Argo CD's repo-server does not answer.
+
+## What happens
+The controller asks the repo-server for manifests. It is restarting, overloaded, killed for lack of
+memory, or not reachable inside the cluster; every Application that must be rendered anew shows the
+same error. Nothing is wrong with this Application.
+
+## How whysync knows
+gRPC code `Unavailable` or a failed connection to port 8081 of the repo-server.
+
+## Fix
+Look at the repo-server's Pods and get them running; then refresh. If it was killed for lack of
+memory, give it more, or render less at once.
+
+## When it is something else
+It answers, but too late: generation-timeout. It cannot reach the Git host: repo-unreachable.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.argocd_parts import pods_named
+from whysync.diagnosis.commands import REPO_SERVER, argocd_namespace, refresh, restart
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.unreachable import why_unreachable
+from whysync.semantics.messages import RepoServerDown
+
+
+@rule(cause="repo-server-down", since="0.1")
+def repo_server_unavailable(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, RepoServerDown):
+        namespace = argocd_namespace(case)
+        pods = f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server"
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"Argo CD's repo-server does not answer: {why_unreachable(group.failure.reason)}",
+            evidence=(
+                *group.cited(says="the controller cannot talk to it"),
+                *pods_named(case, "repo-server"),
+            ),
+            fixes=(
+                Fix.run(
+                    f"{pods} -o wide",
+                    f"kubectl -n {namespace} describe pods -l app.kubernetes.io/name=argocd-repo-server",
+                    refresh(case),
+                    title="Get its Pods running (look for OOMKilled and restarts), then refresh",
+                ),
+                Fix.run(
+                    restart(case, REPO_SERVER),
+                    title="Restart it, if its Pods run and still do not answer",
+                    risk="what is being rendered now is rendered again",
+                ),
+            ),
+        )

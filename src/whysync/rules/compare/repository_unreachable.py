@@ -1,0 +1,92 @@
+"""The Git host or chart registry cannot be reached, or has no such repository.
+
+## What happens
+Argo CD cannot fetch the source, so nothing can be compared. The name cannot be resolved, nothing
+answers, a proxy or network policy is in between, the host has an outage, or the repository was
+renamed, moved or deleted.
+
+## How whysync knows
+The error of the connection itself: `no such host`, `connection refused`, `i/o timeout`, `repository
+not found`, a status of 5xx.
+
+## Fix
+Try the same address from the repo-server's Pod: what works on your machine may not work from there.
+Then mend the name, the route or the address.
+
+## When it is something else
+`repository not found` is also what many hosts answer to the wrong credentials (repo-auth).
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.contracts.application import Source
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import argocd_namespace, hard_refresh
+from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.unreachable import why_unreachable
+from whysync.diagnosis.words import one_line
+from whysync.semantics.messages import Network, RepoUnreachable
+
+
+@rule(cause="repo-unreachable", since="0.1")
+def repository_unreachable(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, RepoUnreachable, by=lambda failure: failure.url or failure.host):
+        failure = group.failure
+        source = failing_source(case, group.message, url=failure.url)
+        url = _address(failure.url, source)
+        hidden = failure.reason is Network.NOT_FOUND
+        reason = (
+            "there is no such repository, or it hides from Argo CD's credentials"
+            if hidden
+            else why_unreachable(failure.reason)
+        )
+        yield Finding(
+            about=case.application.ref,
+            field=f"{source_pointer(case, source)}/repoURL" if source else None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.MEDIUM if hidden else Confidence.HIGH,
+            verdict=f"Argo CD cannot reach {url or failure.host or 'the repository'}: {reason}",
+            root=one_line(failure.detail) or None,
+            evidence=(
+                *group.cited(says="how the connection failed"),
+                *(
+                    (
+                        cite(
+                            case.application,
+                            f"{source_pointer(case, source)}/repoURL",
+                            says="what it asks for",
+                        ),
+                    )
+                    if source
+                    else ()
+                ),
+            ),
+            fixes=tuple(_fixes(case, url, chart=bool(source and source.chart), hidden=hidden)),
+        )
+
+
+def _address(url: str, source: Source | None) -> str:
+    """The repository's own address, where the text names something below it."""
+    if source is None or (url and not url.startswith(source.repo_url.removesuffix(".git"))):
+        return url
+    return source.repo_url
+
+
+def _fixes(case: Case, url: str, *, chart: bool, hidden: bool) -> Iterator[Fix]:
+    inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
+    address = quote(url) if url else "URL"
+    probe = f"helm show chart --repo {address} CHART" if chart else f"git ls-remote {address} HEAD"
+    yield Fix.run(
+        f"{inside} {probe}   # the same try, from where it fails",
+        hard_refresh(case),
+        title="Find out from the repo-server what stands in between, mend it, then refresh hard",
+    )
+    if hidden:
+        yield Fix.run(
+            f"argocd repo get {address}",
+            f"argocd app set {quote(case.app.name)} --repo NEW_URL   # if it was renamed or moved",
+            title="Correct the address, or renew the credential if the repository exists",
+        )

@@ -1,0 +1,91 @@
+"""Something exceeds a limit of size.
+
+## What happens
+Kubernetes stores objects up to about 1.5 MB, gRPC messages and manifest sets have limits in Argo
+CD, and the Application itself, with its status, must fit into one object. What is over the limit is
+refused as a whole.
+
+## How whysync knows
+`Request entity too large`, `etcdserver: request is too large`, `received message larger than max`,
+`exceeded max combined manifest file size`, or Argo CD's word that the status could not be stored.
+
+## Fix
+Make it smaller: split the object or the Application. Limits of Argo CD itself can be raised.
+
+## When it is something else
+`metadata.annotations: Too long` is about client-side apply only: annotation-too-long.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.commands import (
+    API_SERVER,
+    CONTROLLER,
+    REPO_SERVER,
+    argocd_namespace,
+    kubectl,
+    refresh,
+    restart,
+    sync,
+)
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.resources import named_ref
+from whysync.semantics.messages import SizeLimit, TooLarge
+
+GRPC_LIMIT = "ARGOCD_GRPC_MAX_SIZE_MB=300"
+WORDS = {
+    SizeLimit.REQUEST: "the request is larger than the API server takes",
+    SizeLimit.ETCD: "the object is larger than etcd stores (about 1.5 MB)",
+    SizeLimit.GRPC: "a message between Argo CD's parts is larger than its limit",
+    SizeLimit.STATUS: "the Application with its status is larger than Kubernetes stores",
+    SizeLimit.MANIFESTS: "the manifests of the folder together are larger than Argo CD takes",
+    SizeLimit.OBJECT: "the object is larger than Kubernetes allows (1 MiB of data)",
+}
+
+
+@rule(cause="resource-too-large", since="0.1")
+def resource_too_large(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, TooLarge, by=lambda failure: (failure.limit_of, failure.resource)):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        numbers = f" ({failure.size} of {failure.limit} bytes)" if failure.size and failure.limit else ""
+        yield Finding(
+            about=ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{ref}: {WORDS[failure.limit_of]}{numbers}",
+            evidence=group.cited(says="what is too large"),
+            fixes=(_fix(case, failure.limit_of),),
+        )
+
+
+def _fix(case: Case, limit: SizeLimit) -> Fix:
+    namespace = argocd_namespace(case)
+    match limit:
+        case SizeLimit.GRPC:
+            return Fix.run(
+                kubectl("set", "env", CONTROLLER, REPO_SERVER, API_SERVER, GRPC_LIMIT, namespace=namespace),
+                refresh(case),
+                title="Raise the limit of messages (100 MB by default), or split the Application",
+            )
+        case SizeLimit.MANIFESTS:
+            patch = '{"data":{"reposerver.max.combined.directory.manifests.size":"50M"}}'
+            return Fix.run(
+                f"kubectl -n {namespace} patch configmap argocd-cmd-params-cm --type merge -p '{patch}'",
+                restart(case, REPO_SERVER),
+                refresh(case),
+                title="Raise the limit (10M by default), or exclude files that are no manifests",
+            )
+        case SizeLimit.STATUS:
+            return Fix.run(
+                "# split the Application: fewer resources in each, or an ApplicationSet over folders",
+                title="Split the Application: its list of resources does not fit any more",
+            )
+        case SizeLimit.REQUEST | SizeLimit.ETCD | SizeLimit.OBJECT:
+            return Fix.run(
+                "# split the data over several objects, or keep it outside Kubernetes (an image, a bucket)",
+                sync(case),
+                title="Make the object smaller, then sync",
+            )

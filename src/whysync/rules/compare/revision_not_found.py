@@ -1,0 +1,75 @@
+"""The branch, tag, commit or chart version that the Application tracks does not exist.
+
+## What happens
+Argo CD resolves the target revision before it renders anything. A deleted branch, a misspelt tag, a
+force-pushed commit or a version range that matches nothing stops it there: the sync status is
+Unknown.
+
+## How whysync knows
+`unable to resolve '…' to a commit SHA`, `version matching constraint not found`, a chart version
+that is not in the index.
+
+## Fix
+Track a revision that exists, or push the missing one. The list of what exists is one command away.
+
+## When it is something else
+The repository itself is not found: repo-unreachable or repo-auth. The path inside the revision is
+gone: path-not-found.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.contracts.application import Source
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import app_argument, hard_refresh
+from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.grouped import grouped
+from whysync.semantics.messages import RevisionNotFound
+
+
+@rule(cause="revision-not-found", since="0.1")
+def revision_not_found(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, RevisionNotFound, by=lambda f: (f.revision or f.constraint, f.chart)):
+        failure = group.failure
+        source = failing_source(case, group.message, url=failure.repo)
+        pointer = f"{source_pointer(case, source)}/targetRevision" if source else None
+        yield Finding(
+            about=case.application.ref,
+            field=pointer,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=_verdict(failure, source),
+            evidence=(
+                *group.cited(says="Argo CD cannot resolve it"),
+                *((cite(case.application, pointer, says="the revision that is tracked"),) if pointer else ()),
+            ),
+            fixes=(_fix(case, failure, source),),
+        )
+
+
+def _verdict(failure: RevisionNotFound, source: Source | None) -> str:
+    repo = failure.repo or (source.repo_url if source else "") or "the repository"
+    asked = failure.constraint or failure.revision or (source.target_revision if source else "") or "HEAD"
+    chart = failure.chart or (source.chart if source else "")
+    if chart:
+        return f"chart {chart} has no version {asked} in {repo}"
+    if failure.ambiguous:
+        return f"{asked} is ambiguous in {repo}: a branch and a tag bear that name"
+    return f"{asked} does not exist in {repo}: no branch, tag or commit of that name"
+
+
+def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
+    repo = quote(failure.repo or (source.repo_url if source else "") or "URL")
+    chart = failure.chart or (source.chart if source else "")
+    if chart:
+        look = f"helm search repo {quote(chart)} --versions   # after: helm repo add NAME {repo}"
+    else:
+        look = f"git ls-remote --heads --tags {repo}"
+    return Fix.run(
+        look,
+        f"argocd app set {app_argument(case)} --revision REVISION",
+        hard_refresh(case),
+        title="Track a revision that exists (or push the missing one)",
+    )

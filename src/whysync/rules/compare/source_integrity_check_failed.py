@@ -1,0 +1,57 @@
+"""The commit is not signed as the project demands.
+
+## What happens
+The AppProject demands signed commits. This one is unsigned, or signed with a key that is not
+allowed or not known to Argo CD. It is neither compared nor synced: that is what the demand is for.
+
+## How whysync knows
+Argo CD names the revision and what is wrong with its signature.
+
+## Fix
+Sign the commit with an allowed key; or, if the key is right and unknown, add it to Argo CD and to
+the project. Find out first who made the commit.
+
+## When it is something else
+The revision does not exist at all: revision-not-found.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.commands import hard_refresh
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
+from whysync.semantics.messages import SourceIntegrity
+
+
+@rule(cause="source-integrity", since="0.1")
+def source_integrity_check_failed(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, SourceIntegrity, by=lambda failure: failure.revision):
+        failure = group.failure
+        revision = failure.revision or case.app.status.sync.revision or "HEAD"
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"commit {revision[:8]} is not signed as project {case.app.project} demands",
+            root=one_line(failure.detail) or None,
+            evidence=group.cited(says="what is wrong with the signature"),
+            fixes=(
+                Fix.run(
+                    f"git verify-commit {quote(revision)}   # who signed it, and with which key",
+                    "git commit --amend --no-edit -S && git push --force-with-lease",
+                    hard_refresh(case),
+                    title="Sign the commit with an allowed key, then refresh hard",
+                    risk="this rewrites the last commit; on a protected branch add a signed commit instead",
+                ),
+                Fix.run(
+                    "argocd gpg add --from KEY.asc",
+                    f"argocd proj add-signature-key {quote(case.app.project)} KEY_ID",
+                    hard_refresh(case),
+                    title="Or allow the key, if you know whose it is",
+                    risk="whatever is signed with it can be deployed from then on",
+                ),
+            ),
+        )
