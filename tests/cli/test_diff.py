@@ -286,3 +286,14 @@ def test_odd_facts_give_an_answer_and_no_traceback(whysync: Whysync, tmp_path: P
     ran = whysync("diff", "--bundle", bundle(tmp_path, app, wants, *odd))
     assert ran.code in (0, 1, 2)
     assert "Traceback" not in ran.err
+
+
+def test_a_variable_that_another_verb_takes_is_an_error_for_this_one_alone(
+    whysync: Whysync, tmp_path: Path
+) -> None:
+    path = bundle(tmp_path, *SAME)
+    assert whysync("list", "--bundle", path, WHYSYNC_OUTPUT="name").out == "argocd/shop\n"
+    ran = whysync("diff", "--bundle", path, WHYSYNC_OUTPUT="name")
+    assert ran.code == 2
+    assert "WHYSYNC_OUTPUT is 'name'" in ran.err
+    assert whysync("diff", "--bundle", path, "-o", "text", WHYSYNC_OUTPUT="name").code == 0

@@ -51,6 +51,12 @@ class _Append(argparse.Action):
         setattr(namespace, self.dest, [values] if known is self.default else [*known, values])
 
 
+class Unfit(str):
+    """A value from the environment that the verb does not take."""
+
+    problem: UsageError
+
+
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (argparse exits here; we raise)
         raise UsageError(what=message, next=f"{self.prog} --help shows what it takes")
@@ -244,9 +250,11 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
         elif isinstance(action.default, int):
             action.default = int(value) if value.isdecimal() else action.default
         elif action.choices is not None and value not in action.choices:
-            raise UsageError(
+            # Another verb may take it: an error only where this one is run, and no flag overrides it.
+            action.default = Unfit(value)
+            action.default.problem = UsageError(
                 what=f"WHYSYNC_{name[2:].replace('-', '_').upper()} is {value!r}",
-                why=f"it must be one of {', '.join(map(str, action.choices))}",
+                why=f"for {verb.prog} it must be one of {', '.join(map(str, action.choices))}",
                 next=f"unset it, or give {name}",
             )
         else:

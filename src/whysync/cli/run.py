@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from whysync.cli.exits import Exit, exit_of
-from whysync.cli.parser import parser
+from whysync.cli.parser import Unfit, parser
 from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.screen import Screen, plain
 
@@ -65,6 +65,9 @@ def _run(arguments: Sequence[str]) -> int:
     if arguments[0] == "help":
         arguments = [*arguments[1:], "--help"]
     options = top.parse_args(arguments)
+    for value in vars(options).values():
+        if isinstance(value, Unfit):
+            raise value.problem
     logging.basicConfig(
         level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(getattr(options, "verbose", 0), 2)],
         format="%(levelname)s %(name)s: %(message)s",
