@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,20 +18,21 @@ from whysync.contracts.application import ResourceRow
 from whysync.contracts.decode import decode
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.project import AppProject
-from whysync.contracts.ref import Key, ref_of
-from whysync.contracts.tree import Object, fields, text
+from whysync.contracts.ref import Key, group_of
+from whysync.contracts.tree import Object, dig, fields, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.world import World
 from whysync.engine.compare import compare
 from whysync.engine.comparison import ComparedResource, Comparison, Inputs
 from whysync.engine.live import LiveIndex
 from whysync.engine.scopes import Scopes
+from whysync.semantics.diff.typed import DEDUCED, Atom, Schemas
 from whysync.semantics.project import Cluster, NoCluster, destination_cluster, effective_project
 from whysync.semantics.settings import Settings
 from whysync.semantics.tracking import instance_name, owner_of, with_tracking
 
 IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
-_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_CRD_GROUP, _CRD = "apiextensions.k8s.io", "CustomResourceDefinition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,7 @@ class Comparer:
             control_plane_namespace=home,
             revisions=case.app.revisions,
             marks_targets=marked,
+            schemas=self._schemas,
         )
 
     # --- what all apps share ---------------------------------------------------------------------
@@ -126,7 +128,11 @@ class Comparer:
         yield from (manifest.body for manifest in snapshot.live)
         for manifests in snapshot.desired.values():
             # Of Git only the definitions: its objects may leave their namespace out.
-            yield from (one.body for one in manifests if (one.ref.group, one.ref.kind) == _CRD)
+            yield from (one.body for one in manifests if _is_definition(one.body))
+
+    @cached_property
+    def _schemas(self) -> Schemas:
+        return Definitions(body for body in self._objects() if _is_definition(body))
 
     @cached_property
     def _live(self) -> dict[str, list[Manifest]]:
@@ -196,8 +202,7 @@ class Comparer:
         return any(owner_of(target, method=method, label_key=label) for target in targets)
 
     def _marked(self, target: Object, case: Case, instance: str) -> Object:
-        ref = ref_of(target)
-        if (ref.group, ref.kind) == _CRD:
+        if _is_definition(target):
             return target
         try:
             return with_tracking(
@@ -226,6 +231,30 @@ class _WithRows:
             if body is not None:
                 found.setdefault(key, body)
         return found
+
+
+class Definitions(Schemas):
+    """The types of custom resources, read from their definitions when one of them is first asked for.
+
+    Differs: Argo CD knows all types of its cluster. One that is not among the facts is compared by its shape.
+    """
+
+    def __init__(self, definitions: Iterable[Object]) -> None:
+        super().__init__()
+        self._unread: dict[tuple[str, str], Object] = {}
+        for body in definitions:
+            names = fields(dig(body, "spec", "names"))
+            self._unread[text(dig(body, "spec", "group")), text(names.get("kind"))] = body
+
+    def atom(self, api_version: str, kind: str) -> Atom:
+        unread = self._unread.pop((group_of(api_version), kind), None)
+        if unread is not None:
+            self.add_definitions([unread])
+        return super().atom(api_version, kind) or DEDUCED
+
+
+def _is_definition(body: Object) -> bool:
+    return body.get("kind") == _CRD and group_of(text(body.get("apiVersion"))) == _CRD_GROUP
 
 
 def _cluster_of(secret: Object) -> Cluster | None:

@@ -174,3 +174,46 @@ def test_an_app_in_another_namespace_is_known_by_both_names() -> None:
     live["metadata"] = {**fields(live["metadata"]), "annotations": mine}
     found = comparison(config_map(desired=True), live, app=app)
     assert (found.sync, found.conditions) == (SyncCode.SYNCED, ())
+
+
+def widget(ports: list[Json], *, desired: bool = False) -> Object:
+    annotations: Object = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
+    if desired:
+        annotations["whysync.dev/role"] = "desired"
+    return {
+        "apiVersion": "x.io/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "shop", "annotations": annotations},
+        "spec": {"ports": ports},
+    }
+
+
+def definition() -> Object:
+    item: Object = {"type": "object", "properties": {"name": {"type": "string"}, "port": {"type": "integer"}}}
+    ports: Object = {
+        "type": "array",
+        "items": item,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+    }
+    spec: Object = {"type": "object", "properties": {"ports": ports}}
+    schema: Object = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.x.io"},
+        "spec": {
+            "group": "x.io",
+            "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def test_a_definition_among_the_facts_tells_how_lists_merge() -> None:
+    one: Json = {"name": "one", "port": 1}
+    other: Json = {"name": "other", "port": 2}
+    facts = (widget([one], desired=True), widget([other, one]))
+    assert comparison(*facts).sync is SyncCode.OUT_OF_SYNC
+    assert comparison(*facts, definition()).sync is SyncCode.SYNCED

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tests.engine.comparing import config_map, live_config_map
 from whysync.contracts.ref import Key
-from whysync.contracts.tree import Json
+from whysync.contracts.tree import Json, fields
 from whysync.engine.live import GivenLive, LiveIndex, in_version
 from whysync.semantics.settings import Settings
 
@@ -53,3 +53,11 @@ def test_live_is_read_in_gits_version() -> None:
     assert in_version(live, config_map()) is live
     assert in_version(live, {"apiVersion": "v2"})["apiVersion"] == "v2"
     assert live["apiVersion"] == "v1"
+
+
+def test_a_hand_written_object_without_a_namespace_is_found_in_gits() -> None:
+    live = live_config_map(owner="")
+    del fields(live["metadata"])["namespace"]
+    found = index(live).managed("shop", [config_map()])
+    assert fields(found[KEY]["metadata"])["namespace"] == "shop"
+    assert "namespace" not in fields(live["metadata"])

@@ -70,10 +70,17 @@ class LiveIndex:
         found = dict(self._by_owner[instance]) if instance in self._by_owner else {}
         for target in targets:
             key = ref_of(target).key
-            live = self._by_key.get(key)
+            live = self._by_key.get(key) or self._elsewhere(key)
             if live is not None:
                 found[key] = in_version(live, target)
         return found
+
+    def _elsewhere(self, key: Key) -> Object | None:
+        """A hand-written object may leave out its namespace; no kind is both with and without one."""
+        nowhere = self._by_key.get(key._replace(namespace="")) if key.namespace else None
+        if nowhere is None:
+            return None
+        return {**nowhere, "metadata": {**fields(nowhere.get("metadata")), "namespace": key.namespace}}
 
 
 def in_version(live: Object, target: Object) -> Object:
