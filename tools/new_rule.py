@@ -6,6 +6,7 @@ usage: new_rule.py SIDE/what_is_wrong --cause CAUSE
 from __future__ import annotations
 
 import argparse
+import keyword
 import re
 import sys
 from pathlib import Path
@@ -80,8 +81,12 @@ def main() -> int:
     parser.add_argument("--cause", required=True, help="an id of the list of causes, such as manual-edit")
     options = parser.parse_args()
     side, _, name = options.name.partition("/")
-    if side not in SIDES or not re.fullmatch(r"[a-z][a-z0-9_]+", name):
+    if side not in SIDES:
         parser.error(f"NAME is SIDE/what_is_wrong, and SIDE is one of {', '.join(SIDES)}")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        parser.error(
+            f"{name!r} becomes a module: lower case, digits and underscores, such as hook_never_finished"
+        )
     if not re.fullmatch(r"[a-z0-9-]+", options.cause):
         parser.error("CAUSE is lower case with dashes, such as manual-edit")
     module = ROOT / "src/whysync/rules" / side / f"{name}.py"
