@@ -297,3 +297,20 @@ def test_a_variable_that_another_verb_takes_is_an_error_for_this_one_alone(
     assert ran.code == 2
     assert "WHYSYNC_OUTPUT is 'name'" in ran.err
     assert whysync("diff", "--bundle", path, "-o", "text", WHYSYNC_OUTPUT="name").code == 0
+
+
+def test_of_many_apps_those_without_a_difference_take_one_line(whysync: Whysync, tmp_path: Path) -> None:
+    folder = tmp_path / "fleet"
+    for name, value in (("one", "b"), ("two", "b"), ("three", "x")):
+        (folder / "applications").mkdir(parents=True, exist_ok=True)
+        (folder / "desired" / name).mkdir(parents=True)
+        (folder / "live").mkdir(exist_ok=True)
+        (folder / "applications" / f"{name}.yaml").write_text(json.dumps(application(name)))
+        (folder / "desired" / name / "c.yaml").write_text(json.dumps(config_map(f"{name}-settings")))
+        (folder / "live" / f"{name}.yaml").write_text(
+            json.dumps(config_map(f"{name}-settings", data={"a": value}))
+        )
+    ran = whysync("diff", "--bundle", str(folder))
+    assert ran.code == 1
+    assert ran.out.startswith("✓ one   no difference in 1 resource\n\n✗ three   1 differs, of 1 resource\n")
+    assert ran.out.endswith("\n\n✓ two   no difference in 1 resource\n")

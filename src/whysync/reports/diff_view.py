@@ -39,18 +39,29 @@ class Shown:
 
 
 def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> str:
-    return "\n".join("\n".join(_app(app, screen, shown)) for app in apps) + "\n"
+    """An app of many of which nothing is to be said takes one line."""
+    out: list[str] = []
+    was_long = False
+    for app in apps:
+        lines = list(_app(app, screen, shown, alone=len(apps) == 1))
+        is_long = len(lines) > 1
+        if out and (is_long or was_long):
+            out.append("")
+        out += lines
+        was_long = is_long
+    return "\n".join(out) + "\n"
 
 
-def _app(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
+def _app(app: AppDiff, screen: Screen, shown: Shown, *, alone: bool) -> Iterator[str]:
     yield answer(app, screen)
     if app.comparison is None:
         yield from screen.wrap(one_line(app.compared.next), indent=_LABEL, first="  next")
         return
-    yield ""
-    yield from _label("compared by", strategy_words(app), screen)
-    for note in app.comparison.notes:
-        yield from _label("but", note, screen)
+    if alone or app.differs or app.failed:
+        yield ""
+        yield from _label("compared by", strategy_words(app), screen)
+        for note in app.comparison.notes:
+            yield from _label("but", note, screen)
     for condition in app.comparison.conditions:
         yield from _label(plain(condition.type), one_line(condition.message, 2_000), screen)
     for one in app.in_state(State.ERROR):
