@@ -206,6 +206,15 @@ def test_a_comparison_that_fails_is_2_and_says_why(whysync: Whysync, tmp_path: P
     assert "failed to create diff normalizer" in " ".join(ran.out.split())
 
 
+def test_settings_that_cannot_be_read_are_named(whysync: Whysync, tmp_path: Path) -> None:
+    config: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"resource.customizations": "no map"}}
+    config["metadata"] = {"name": "argocd-cm", "namespace": "argocd"}
+    for form in ("text", "json", "markdown"):
+        ran = whysync("diff", "--bundle", bundle(tmp_path, *CHANGED, config), "-o", form)
+        assert ran.code == 2
+        assert "resource.customizations cannot be read" in " ".join(ran.out.split())
+
+
 def test_metadata_of_the_namespace_alone(whysync: Whysync, tmp_path: Path) -> None:
     app = application(
         spec={"syncPolicy": {"managedNamespaceMetadata": {"labels": {"a": "b"}}}},

@@ -361,6 +361,18 @@ def test_a_namespace_that_the_app_makes_is_compared_and_never_pruned(label: str,
     assert (one.sync, one.requires_pruning, one.strategy) == (expected, False, Strategy.STRUCTURED_MERGE)
 
 
+def test_a_namespace_that_git_has_counts_though_its_kind_is_excluded() -> None:
+    rules = "- apiGroups: ['']\n  kinds: [Namespace]\n"
+    policy: Object = {"managedNamespaceMetadata": {"labels": {"team": "web"}}}
+    found = compared(
+        app=application(spec={"syncPolicy": policy}),
+        targets=[NAMESPACE],
+        live=[NAMESPACE],
+        settings={"resource.exclusions": rules},
+    )
+    assert [one.is_extra for one in found.resources] == [True]
+
+
 def test_changed_metadata_of_the_namespace_drifts_the_app_alone() -> None:
     spec: Object = {"syncPolicy": {"managedNamespaceMetadata": {"labels": {"team": "web"}}}}
     status: Object = {"operationState": {"syncResult": {"managedNamespaceMetadata": {"labels": {}}}}}

@@ -57,7 +57,7 @@ def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) 
 
 def _exit(apps: Sequence[AppDiff]) -> int:
     """A difference is an answer; where there is none, an app that could not be compared is not "same"."""
-    if any(one.differs for one in apps):
+    if any(one.differs and not one.failed for one in apps):
         return Exit.FOUND
     return Exit.ERROR if any(one.comparison is None or one.failed for one in apps) else Exit.OK
 

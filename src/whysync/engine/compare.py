@@ -93,10 +93,11 @@ class _Run:
 
     def run(self) -> Comparison:
         inputs = self.inputs
-        targets = self.included(self.targets())
+        prepared = self.targets()
+        targets = self.included(prepared)
         live = self.live(targets)
         self.tell_shared(live)
-        targets += own_namespaces(self.app, targets, live.values())
+        targets += own_namespaces(self.app, prepared, live.values())
         # Few objects are hooks, and only these can be taken out.
         parts = partition_for_sync(target for target in targets if not is_plain(target))
         kept = {id(target) for target in parts.sync}

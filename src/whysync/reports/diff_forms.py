@@ -35,7 +35,7 @@ def _app(app: AppDiff) -> Object:
         "name": app.case.app.name,
         "namespace": app.case.app.namespace,
         "differs": app.differs,
-        "problem": app.problem or None,
+        "problem": app.problem or app.settings_problem or None,
         "sync": str(found.sync) if found else None,
         "health": str(found.health.code) if found and found.health else None,
         "argocd": {"sync": status.sync.status, "health": status.health.status},
@@ -134,6 +134,8 @@ def _page(app: AppDiff) -> Iterator[str]:
         return
     yield f"Compared by {_text(strategy_words(app))}."
     yield ""
+    if app.settings_problem:
+        yield f"- argocd-cm: {_text(app.settings_problem)}"
     for note in app.comparison.notes:
         yield f"- {_text(note)}"
     for condition in app.comparison.conditions:

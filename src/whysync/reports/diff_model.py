@@ -81,6 +81,12 @@ class AppDiff:
     def problem(self) -> str:
         return self.compared.problem
 
+    @property
+    def settings_problem(self) -> str:
+        """Settings that cannot be read leave every app Unknown, and no condition says so."""
+        found = self.comparison.inputs.settings.comparison_problem if self.comparison else None
+        return f"{found.key} cannot be read: {found.message}" if found else ""
+
     @cached_property
     def resources(self) -> tuple[ResourceDiff, ...]:
         found = self.comparison.resources if self.comparison else ()

@@ -62,6 +62,8 @@ def _app(app: AppDiff, screen: Screen, shown: Shown, *, alone: bool) -> Iterator
         yield from _label("compared by", strategy_words(app), screen)
         for note in app.comparison.notes:
             yield from _label("but", note, screen)
+    if app.settings_problem:
+        yield from _label("argocd-cm", one_line(app.settings_problem, 2_000), screen)
     for condition in app.comparison.conditions:
         yield from _label(plain(condition.type), one_line(condition.message, 2_000), screen)
     for one in app.in_state(State.ERROR):
