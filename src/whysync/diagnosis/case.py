@@ -199,11 +199,10 @@ class Case:
         return None
 
     def desired_of(self, key: Key) -> Manifest | None:
-        for wanted in (key, key._replace(namespace=""), key._replace(namespace=self.destination_namespace)):
-            found = self.desired_by_key.get(wanted)
-            if found is not None and (key.namespace == "" or wanted.namespace in ("", key.namespace)):
-                return found
-        return None
+        found = self.desired_by_key.get(key) or self.desired_by_key.get(key._replace(namespace=""))
+        if found is None and not key.namespace:  # a row without one: as for live objects
+            found = self.desired_by_key.get(key._replace(namespace=self.destination_namespace))
+        return found
 
     def live_named(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """By kind alone, where the text at hand does not tell the API group."""

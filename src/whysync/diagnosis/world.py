@@ -36,6 +36,17 @@ class World:
         return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
 
     @cached_property
+    def app_names(self) -> frozenset[str]:
+        return frozenset(app.name for _, app in self.decoded)
+
+    @cached_property
+    def live_by_namespace(self) -> dict[str, list[Manifest]]:
+        found: dict[str, list[Manifest]] = defaultdict(list)
+        for manifest in self.snapshot.live:
+            found[manifest.ref.namespace].append(manifest)
+        return found
+
+    @cached_property
     def gaps(self) -> tuple[Gap, ...]:
         """What the source could not get, and the parts of Applications that do not decode."""
         unread: list[Gap] = []
