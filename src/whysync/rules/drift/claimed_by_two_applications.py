@@ -19,10 +19,9 @@ tracking: then switch to annotation tracking.
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import text
-from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.mechanism import TRACKING_ID
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.tracking import other_app_of
 from whysync.semantics.messages import SharedResource
 
 
@@ -45,8 +44,8 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
             fixes=_fixes(ref.kind, ref.name, *report.failure.apps[-1:]),
         )
     for drift in case.drifts_by(Mechanism.TRACKING):
-        other = _other_app(case, drift)
-        if drift.pointer != TRACKING_ID or not other or drift.ref.name in warned:
+        other = other_app_of(case, drift)
+        if not other or drift.ref.name in warned:
             continue
         yield Finding(
             about=drift.ref,
@@ -58,11 +57,6 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
             evidence=drift.cited(),
             fixes=_fixes(drift.ref.kind, drift.ref.name, other),
         )
-
-
-def _other_app(case: Case, drift: Drift) -> str:
-    owner = text(drift.found if isinstance(drift.found, str) else "").partition(":")[0]
-    return "" if owner in ("", case.app.name, f"{case.app.namespace}_{case.app.name}") else owner
 
 
 def _fixes(kind: str, name: str, other: str = "the other app") -> tuple[Fix, ...]:

@@ -1,0 +1,85 @@
+"""The mark by which Argo CD knows its objects was lost, or written by somebody else.
+
+## What happens
+With label tracking Argo CD writes the app's name into `app.kubernetes.io/instance`. Charts and Kustomize
+write that label too, with a name of their own, and operators copy or drop it. Then the object looks like
+another app's, or like nobody's: it is OutOfSync, and with pruning it can be deleted by the wrong app.
+With annotation tracking (the default since Argo CD 3) the same happens when a second Argo CD, or a tool that
+rewrites annotations, touches `argocd.argoproj.io/tracking-id`.
+
+## How whysync knows
+The tracking label or annotation is what differs, and what the cluster has is not the mark of another
+Application at hand.
+
+## Fix
+Sync once where the mark was only lost. Where something keeps writing the label: annotation tracking
+(`application.resourceTrackingMethod: annotation` in `argocd-cm`), or another `application.instanceLabelKey`.
+Each app is then synced once more, to write the new marks. Two Argo CD instances need different
+`installationID`s.
+
+## When it is something else
+The mark names another Application that really declares the object: then two apps share it.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.commands import argocd_namespace, kubectl, sync
+from whysync.diagnosis.mechanism import INSTANCE
+from whysync.diagnosis.tracking import other_app_of
+from whysync.semantics.writers import WriterKind, phrase
+
+ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
+
+
+@rule(cause="tracking-conflict", since="0.1")
+def tracking_mark_differs(case: Case) -> Iterator[Finding]:
+    for drift in case.drifts_by(Mechanism.TRACKING):
+        if other_app_of(case, drift):
+            continue  # another Application claims it: that rule tells it
+        yield Finding(
+            about=drift.ref,
+            field=drift.pointer,
+            writer=drift.writer,
+            explains=(drift.symptom,),
+            confidence=Confidence.HIGH if drift.writer else Confidence.MEDIUM,
+            verdict=f"{drift.ref} {_what(drift)}",
+            evidence=drift.cited(),
+            fixes=tuple(_fixes(case, drift)),
+        )
+
+
+def _what(drift: Drift) -> str:
+    mark = "tracking label" if drift.pointer == INSTANCE else "tracking annotation"
+    writer = drift.writer
+    foreign = writer is not None and writer.kind is not WriterKind.ARGOCD
+    by = f" ({phrase(writer)})" if writer is not None and foreign else ""
+    if drift.only_git:
+        return f"has lost Argo CD's {mark}: somebody removed it, or the sync that writes it never reached it"
+    if drift.only_live:
+        return f"carries a {mark} that Argo CD does not want there: {drift.found}{by}"
+    other = f"carries another {mark} than Argo CD's, {drift.found} instead of {drift.wanted}"
+    return f"{other}: written by a chart or tool{by}, or by another Argo CD"
+
+
+def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
+    ref = drift.ref
+    yield Fix.run(
+        sync(case, "--resource", f"{ref.group}:{ref.kind}:{ref.place}"),
+        title="Sync this resource: Argo CD writes its mark again",
+        risk="if something else writes the mark, it comes back",
+    )
+    if drift.pointer == INSTANCE and case.argocd.tracking_method != "annotation":
+        yield Fix.run(
+            kubectl(
+                "patch",
+                "configmap",
+                "argocd-cm",
+                "--type=merge",
+                "-p",
+                ANNOTATION,
+                namespace=argocd_namespace(case),
+            ),
+            title="Track by annotation: then the label means nothing to Argo CD",
+            risk="every app is OutOfSync until its next sync has written the annotation",
+        )
