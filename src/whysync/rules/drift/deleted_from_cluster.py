@@ -35,6 +35,8 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
         if symptom.kind is not SymptomKind.MISSING or symptom.ref is None or symptom.because:
             continue
         key: Key = symptom.ref.key
+        if case.live_of(key) is not None:
+            continue  # it is there: Argo CD does not see it
         desired = case.desired_of(key)
         if desired is not None and time_to_live_of(desired) is not None:
             continue

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.tree import text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.diagnosis.makers import maker_of
 
 OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
 STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
@@ -43,7 +44,7 @@ def removed_from_git_not_pruned(case: Case) -> Iterator[Finding]:
         about=rows[0][1].ref,
         explains=tuple(f"extra:{row.key}" for _, row in rows),
         confidence=Confidence.MEDIUM,
-        verdict=f"{names}: not in Git any more, and {why}",
+        verdict=f"{names}: not in Git any more, and {why}{_other_reading(case, rows)}",
         evidence=tuple(_evidence(case, rows)),
         fixes=(
             Fix.run(
@@ -63,8 +64,16 @@ def removed_from_git_not_pruned(case: Case) -> Iterator[Finding]:
     )
 
 
+def _other_reading(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
+    """Without the live objects at hand nothing tells whether they ever were in Git: say so."""
+    if any(case.live_of(row.key) is not None for _, row in rows):
+        return ""
+    return "; or it never was in Git, and a controller that copies tracking marks made it"
+
+
 def _is_extra(case: Case, row: ResourceRow) -> bool:
-    return row.requires_pruning and row.status == "OutOfSync" and not _being_pruned(case)
+    extra = row.requires_pruning and row.status == "OutOfSync" and not _being_pruned(case)
+    return extra and maker_of(case, row) is None  # what was never in Git is another story
 
 
 def _being_pruned(case: Case) -> bool:
