@@ -1,0 +1,61 @@
+"""A field that Git does not declare any more, and that Argo CD still owns by server-side apply.
+
+## What happens
+Server-side apply remembers who declared which field. A field that Argo CD once applied (or took over when the
+app moved from client-side apply) stays its own: when Git leaves the field out, the next apply must remove
+it. Where the API server fills the field in again, or does not let it go, the difference comes back
+after every sync.
+
+## How whysync knows
+Only the cluster has the field, and `managedFields` name `argocd-controller` with operation `Apply` as its
+owner. Without managedFields at hand: Argo CD compares by server-side apply, in which what others
+own is no difference.
+
+## Fix
+Declare the field in Git with the value that the cluster has: then both sides say the same. Or let go of
+it: take the field out of Argo CD's entry in `managedFields` by one sync with the field declared, then
+one without it. Or ignore exactly this field.
+
+## When it is something else
+Another manager owns the field: then it is that manager's. Git was changed and nobody has synced yet.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.tree import Missing
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, rule
+from whysync.diagnosis.ignoring import ignore_field
+
+
+@rule(cause="ssa-ownership", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def kept_by_server_side_apply(case: Case) -> Iterator[Finding]:
+    by_object: dict[str, list[Drift]] = {}
+    for drift in case.drifts_by(Mechanism.KEPT):
+        by_object.setdefault(str(drift.ref.key), []).append(drift)
+    for drifts in by_object.values():
+        first = drifts[0]
+        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        proven = first.writer is not None
+        owner = "still belongs to argocd-controller" if proven else "most likely still belongs to Argo CD"
+        pointers = [drift.pointer for drift in drifts]
+        yield Finding(
+            about=first.ref,
+            field=first.pointer,
+            writer=first.writer,
+            explains=tuple(drift.symptom for drift in drifts),
+            confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
+            verdict=f"{names} of {first.ref} {owner} by server-side apply, and Git does not declare it",
+            evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
+            fixes=(
+                Fix.change(
+                    first.ref,
+                    *(
+                        Set(pointer=drift.pointer, value=drift.found)
+                        for drift in drifts
+                        if not isinstance(drift.found, Missing)
+                    ),
+                    title="Declare it in Git as the cluster has it",
+                ),
+                ignore_field(case, first.ref, *pointers),
+            ),
+        )
