@@ -1,0 +1,158 @@
+"""rbac.jsonl: access control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from tests.conformance.checks import contains, lacks_fragments, mismatch
+from whysync.contracts.decode import decode
+from whysync.contracts.project import AppProject
+from whysync.contracts.tree import Json, Object, fields, integer, items, text
+from whysync.semantics.globs import glob_match
+from whysync.semantics.policies import rbac
+from whysync.semantics.policies.rbac.command import is_group_subject
+from whysync.semantics.policies.rbac.policy import scopes_of
+
+
+def check(record: Object) -> list[str]:
+    return _OPS[text(record["op"])](record, fields(record["expect"]))
+
+
+def _texts(value: Json) -> dict[str, str]:
+    return {key: text(item) for key, item in fields(value).items()}
+
+
+def _policy(record: Object) -> rbac.Policy:
+    """Built-in lines come as text in the vectors: then they stand for our own."""
+    data = _texts(record.get("config_map_data")) or {
+        "policy.csv": text(record.get("user_policy")),
+        "policy.default": text(record.get("default_role")),
+        "policy.matchMode": text(record.get("match_mode")),
+    }
+    policy = rbac.read_policy(data, builtin=False)
+    return policy.with_lines(rbac.read_lines(text(record.get("builtin_policy")), "built-in"))
+
+
+def _projects(record: Object) -> dict[str, AppProject]:
+    found = (decode(fields(one), AppProject)[0] for one in items(record.get("projects")))
+    return {project.metadata.name: project for project in found if project is not None}
+
+
+def _enforce(record: Object, expect: Object) -> list[str]:
+    policy = replace(_policy(record), is_enforced=record.get("enforcement_enabled") is not False)
+    claims = record.get("claims")
+    if isinstance(claims, dict):
+        # no request gets to the policy with a token that its project does not know
+        tokens = [rbac.token_problem(claims, fields(project)) for project in items(record.get("projects"))]
+        if tokens and None not in tokens:
+            return mismatch("allow", expect["allow"], False)
+        asker = rbac.asker_of(claims, [text(scope) for scope in items(record.get("scopes"))])
+    else:
+        asker = rbac.Asker(subject=text(record["subject"]))
+    request = rbac.Request(
+        resource=text(record["resource"]), action=text(record["action"]), object=text(record["object"])
+    )
+    extra = rbac.read_lines(text(record.get("runtime_policy")), "runtime")
+    decision = rbac.decide(policy, asker, request, _projects(record), extra=extra)
+    return mismatch("allow", expect["allow"], decision.allowed)
+
+
+def _can(record: Object, expect: Object) -> list[str]:
+    policy = _policy(record)
+    found = rbac.can(
+        policy,
+        text(record["subject"]),
+        text(record["action"]),
+        text(record["resource"]),
+        text(record["object"]),
+    )
+    failures = mismatch("allow", expect["allow"], found.decision.allowed)
+    if "default_role" in expect:
+        failures += mismatch("default_role", expect["default_role"], policy.default_role)
+    if "warning_contains" in expect and expect["warning_contains"] is None:
+        failures += mismatch("warning", None, found.warning)
+    elif "warning_contains" in expect:
+        failures += lacks_fragments("warning", expect["warning_contains"], found.warning)
+    return failures
+
+
+def _enforce_error(record: Object, expect: Object) -> list[str]:
+    told = rbac.denial_text([text(one) for one in items(record["arguments"])], record.get("subject"))
+    if "error" in expect:
+        return mismatch("error", expect["error"], told)
+    start = text(expect["error_starts_with"])
+    if not told.startswith(start):
+        return [f"error: expected to start with {start!r}, got {told!r}"]
+    issued = datetime.fromisoformat(told.removeprefix(start)).timestamp()
+    return mismatch("iat", integer(expect["iat_is_rfc3339_of_unix"]), issued)
+
+
+def _compose(record: Object, expect: Object) -> list[str]:
+    found = rbac.policy_csv(_texts(record["config_map_data"]))
+    failures = lacks_fragments("policy", expect["contains"], found)
+    return failures + mismatch("start", True, found.startswith(text(expect["starts_with"])))
+
+
+def _validate(record: Object, expect: Object) -> list[str]:
+    problem = rbac.policy_problem(text(record["policy"]))
+    failures = mismatch("valid", expect["valid"], problem is None)
+    if "warnings" in expect:
+        policy = rbac.read_policy({"policy.csv": text(record["policy"])}, builtin=False)
+        warning = policy.integrity_problem()
+        failures += mismatch("warnings", expect["warnings"], [] if warning is None else [warning])
+    return failures
+
+
+def _line(record: Object, expect: Object) -> list[str]:
+    found = rbac.read_line(text(record["line"]), rbac.Origin(name="policy.csv", line=1))
+    return mismatch("valid", expect["valid"], not isinstance(found, rbac.BadLine))
+
+
+def _resource_action(record: Object, expect: Object) -> list[str]:
+    problem = rbac.request_problem(text(record["resource"]), text(record["action"]))
+    return mismatch("valid", expect["valid"], problem is None)
+
+
+def _group_subject(record: Object, expect: Object) -> list[str]:
+    return mismatch("is_group", expect["is_group"], is_group_subject(text(record["subject"])))
+
+
+def _scopes(record: Object, expect: Object) -> list[str]:
+    configured = record["configured"]
+    found = scopes_of("" if configured is None else f"[{', '.join(map(str, items(configured)))}]")
+    return [] if contains(list(found), expect["scopes"]) else [f"scopes: got {found}"]
+
+
+def _project_from_request(record: Object, expect: Object) -> list[str]:
+    names = [text(name) for name in items(record["known_projects"])]
+    known = {
+        name: project
+        for name in names
+        if (project := decode({"metadata": {"name": name}}, AppProject)[0]) is not None
+    }
+    request = rbac.Request(
+        resource=text(record["resource"]), action=text(record["action"]), object=text(record["object"])
+    )
+    found = rbac.project_of(request, known)
+    return mismatch("project", expect["project"], None if found is None else found.metadata.name)
+
+
+def _glob(record: Object, expect: Object) -> list[str]:
+    return mismatch("match", expect["match"], glob_match(text(record["pattern"]), text(record["value"])))
+
+
+_OPS: dict[str, Callable[[Object, Object], list[str]]] = {
+    "enforce": _enforce,
+    "cli-can": _can,
+    "enforce-error": _enforce_error,
+    "compose-policy": _compose,
+    "validate-policy": _validate,
+    "policy-line": _line,
+    "validate-resource-action": _resource_action,
+    "is-group-subject": _group_subject,
+    "scopes": _scopes,
+    "project-from-request": _project_from_request,
+    "glob-match": _glob,
+}
