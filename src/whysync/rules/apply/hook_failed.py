@@ -29,9 +29,11 @@ from whysync.diagnosis.commands import kubectl, on_object, sync
 from whysync.diagnosis.log_words import root_in_words
 from whysync.diagnosis.placement import is_deleted_before_next_run
 from whysync.diagnosis.pods import LastWord, last_word, logs_below
+from whysync.diagnosis.rows_above import symptoms_about
 from whysync.diagnosis.spoken import FAILED_PHASES
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
+RUN_TO_AN_END = ("Job", "Pod", "Workflow")
 DEADLINE = "/spec/activeDeadlineSeconds"
 
 
@@ -43,9 +45,11 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         ref = result.ref
         word = last_word(logs_below(case, ref))
         symptom = f"result:{result.key}"
+        runs = ref.kind in RUN_TO_AN_END  # any other kind failed because its health did
         yield Finding(
             about=ref,
-            explains=(symptom,),
+            explains=tuple(dict.fromkeys((symptom, *(symptoms_about(case, ref) if runs else ())))),
+            because=() if runs else tuple(id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{result.hook_type} hook {ref} failed: {_why(case, result, word)}",

@@ -27,6 +27,7 @@ from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import ConflictModified
 
 VERSION = "/metadata/resourceVersion"
+VERSION_REMOVED = "must be specified for an update"
 RETRY = "/spec/syncPolicy/retry"
 
 
@@ -34,6 +35,8 @@ RETRY = "/spec/syncPolicy/retry"
 def object_changed_meanwhile(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ConflictModified, by=lambda failure: failure.resource):
         failure = group.failure
+        if VERSION_REMOVED in failure.text:
+            continue  # the last-applied annotation is to blame, not a race
         ref = named_ref(case, failure.resource, group.ref)
         pinned = _pinned(case.desired_of(ref.key))
         retries = case.app.spec.sync_policy.retry is not None

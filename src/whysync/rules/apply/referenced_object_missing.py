@@ -20,7 +20,7 @@ The object exists and the login with it fails: then the log says so (hook-failed
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from whysync.contracts.manifest import Manifest
@@ -39,6 +39,7 @@ from whysync.diagnosis.placement import (
 )
 from whysync.diagnosis.references import is_absent, references_of
 from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
+from whysync.semantics.hooks import DeletePolicy, delete_policies
 from whysync.semantics.messages import DependencyMissing, understand
 
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
@@ -64,11 +65,14 @@ class Need:
     explains: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     said: bool
+    goes: bool = False
 
 
 @rule(cause="dependency-missing", since="0.1")
 def referenced_object_missing(case: Case) -> Iterator[Finding]:
-    for need in _joined(case, (*_told(case), *_waiting(case), *_seen(case))):
+    for found in _joined(case, (*_told(case), *_waiting(case), *_seen(case))):
+        live = case.live_named(found.kind, found.namespace, found.name)
+        need = replace(found, goes=live is not None and _comes_and_goes(live))
         source = _declared(case, need)
         user = case.desired_of(need.needed_by.key) if need.needed_by else None
         late = source is not None and user is not None and not _in_time(need, source, user)
@@ -191,7 +195,13 @@ def _distinct(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
 
 def _exists(case: Case, need: Need) -> bool:
     """It came after the event was written."""
-    return not need.key and case.live_named(need.kind, need.namespace, need.name) is not None
+    live = case.live_named(need.kind, need.namespace, need.name)
+    return not need.key and live is not None and not _comes_and_goes(live)
+
+
+def _comes_and_goes(manifest: Manifest) -> bool:
+    """A hook that is deleted when the sync has succeeded: whoever needs it later does not find it."""
+    return DeletePolicy.HOOK_SUCCEEDED in delete_policies(manifest.body)
 
 
 def _declared(case: Case, need: Need) -> Manifest | None:
@@ -220,6 +230,8 @@ def _verdict(need: Need, source: Manifest | None, user: Manifest | None, *, late
     what = f"{need.kind} {need.namespace}/{need.name}"
     if need.key:
         return f"{who}key {need.key} of {what}, which is not in it"
+    if need.goes:
+        return f"{who}{what}, which is a hook: its delete policy HookSucceeded removes it after the sync"
     if source is None:
         return f"{who}{what}, which does not exist, and this Application does not declare it"
     made = "" if source.ref.kind == need.kind else f" made from {source.ref},"
@@ -242,6 +254,13 @@ def _fixes(
     case: Case, need: Need, source: Manifest | None, user: Manifest | None, *, late: bool
 ) -> Iterator[Fix]:
     again = sync(case)
+    if need.goes:
+        yield Fix.run(
+            f"# {need.kind} {need.name}: no hook annotations, or hook-delete-policy: BeforeHookCreation",
+            again,
+            title="Keep it: no hook, or one that stays until the next sync",
+        )
+        return
     if late and source is not None and user is not None:
         yield from _reordered(source, user)
         return

@@ -6,8 +6,8 @@ holds up all later waves: they stay OutOfSync or missing, though nothing is wron
 waits without a limit.
 
 ## How whysync knows
-The operation waits for the resource's health; and it is Degraded or Suspended, its Pods cannot
-start, or it has been waiting for more than ten minutes.
+The operation waits for the resource's health, or failed because of it; and it is Degraded or
+Suspended, its Pods cannot start, or it has been waiting for more than ten minutes.
 
 ## Fix
 The resource's own trouble is the cause: mend that. Syncing again does not help before.
@@ -20,33 +20,34 @@ no-health-check.
 from collections.abc import Iterator
 
 from whysync.contracts.application import HealthCode
+from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.awaited import Wait, minutes, wait_of
-from whysync.diagnosis.commands import on_object, terminate
+from whysync.diagnosis.commands import on_object, sync, terminate
+from whysync.diagnosis.spoken import FAILED_PHASES
 from whysync.diagnosis.stalled import Stall, why_stalled
-from whysync.diagnosis.words import counted
+from whysync.diagnosis.words import counted, one_line
 from whysync.semantics.messages import Awaited
 
 
 @rule(cause="wave-stalled", since="0.1")
 def wave_never_healthy(case: Case) -> Iterator[Finding]:
+    yield from _failed(case)
     wait = wait_of(case)
     if wait is None or wait.what is not Awaited.HEALTH:
         return
     stall = why_stalled(case, wait)
     if stall is None:
         return
-    waiting = _behind(case)
-    held = f"; {counted(waiting, 'resource')} of this sync still to come" if waiting else ""
     others = f" and {wait.others} more" if wait.others else ""
     yield Finding(
         about=wait.ref,
         explains=("operation",),
-        because=tuple(id for id in (f"unhealthy:{wait.ref.key}",) if id in case.symptom_ids),
+        because=tuple(_unwell(case, wait.ref)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
         verdict=f"the sync waits for {wait.ref}{others} to become healthy since {minutes(wait.age)}:"
-        f" {stall.words}{held}",
+        f" {stall.words}{_held_up(case)}",
         root=stall.words if stall.certain else None,
         evidence=tuple(_evidence(case, wait, stall)),
         fixes=(
@@ -61,6 +62,45 @@ def wave_never_healthy(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _failed(case: Case) -> Iterator[Finding]:
+    """Applied, and Degraded while the sync still had waves to come: that fails the operation."""
+    for index, result in enumerate(case.results):
+        degraded = result.hook_phase in FAILED_PHASES and result.status == "Synced" and not result.hook_type
+        if not degraded:
+            continue
+        base = f"/status/operationState/syncResult/resources/{index}"
+        yield Finding(
+            about=result.ref,
+            explains=(f"result:{result.key}",),
+            because=tuple(_unwell(case, result.ref)),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"the sync failed because {result.ref} became Degraded before its wave was done"
+            + (f": {one_line(result.message)}" if result.message else "")
+            + _held_up(case),
+            evidence=(
+                cite(case.application, f"{base}/hookPhase", says="how it ended for this resource"),
+                cite(case.application, f"{base}/message", says="what Argo CD says of it"),
+            ),
+            fixes=(
+                Fix.run(
+                    on_object("describe", result.ref) + "   # what is wrong with it",
+                    sync(case),
+                    title="Mend that resource, then sync again",
+                ),
+            ),
+        )
+
+
+def _unwell(case: Case, ref: Ref) -> Iterator[str]:
+    yield from (id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids)
+
+
+def _held_up(case: Case) -> str:
+    waiting = _behind(case)
+    return f"; {counted(waiting, 'resource')} of this sync still to come" if waiting else ""
 
 
 def _behind(case: Case) -> int:

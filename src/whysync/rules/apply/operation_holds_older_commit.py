@@ -1,0 +1,73 @@
+"""The running operation is about an older commit; the remedy that was pushed is not in it.
+
+## What happens
+An operation keeps the commit that it was started with, through all its retries. While it runs or
+waits for its next retry, no other sync starts: a commit that mends the failure is seen, compared,
+and not applied, until the retries are used up.
+
+## How whysync knows
+The operation is under way at one commit, and the Application is compared with another.
+
+## Fix
+End the operation: auto-sync then takes up the new commit, or you sync by hand. `retry.refresh:
+true` lets retries take the newest commit.
+
+## When it is something else
+The operation is at the newest commit and fails there: then its own failure is the cause.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.commands import sync, terminate
+
+REFRESH = "/spec/syncPolicy/retry/refresh"
+
+
+@rule(cause="operation-pinned", since="0.1")
+def operation_holds_older_commit(case: Case) -> Iterator[Finding]:
+    operation = case.operation
+    if operation is None or operation.phase != "Running" or "operation" not in case.symptom_ids:
+        return
+    held = operation.sync_result.revision if operation.sync_result else ""
+    asked = operation.operation.sync
+    held = held or (asked.revision if asked else "")
+    compared = case.app.status.sync.revision
+    if not held or not compared or held == compared or len(held) < 7:
+        return
+    retrying = operation.finished_at is not None or operation.retry_count > 0
+    retry = case.app.spec.sync_policy.retry
+    refreshes = retry is not None and retry.refresh
+    yield Finding(
+        about=case.application.ref,
+        field="/status/operationState" if refreshes else REFRESH,
+        explains=("operation",),
+        severity=Severity.CRITICAL if retrying else Severity.WARNING,
+        confidence=Confidence.HIGH if retrying else Confidence.MEDIUM,
+        verdict=f"the operation {'retries' if retrying else 'works on'} {held[:8]}, while Git is at"
+        f" {compared[:8]}: the newer commit waits for it to end",
+        evidence=(
+            cite(case.application, "/status/operationState/syncResult/revision", says="the commit it holds"),
+            cite(case.application, "/status/sync/revision", says="the commit that is compared"),
+            cite(case.application, "/status/operationState/message", says="how it is going"),
+        ),
+        fixes=(
+            Fix.run(
+                terminate(case),
+                *(() if case.is_automated else (sync(case),)),
+                title="End the operation, so that the newer commit is synced",
+                risk="what the old commit has applied so far stays",
+            ),
+            *(
+                ()
+                if refreshes or retry is None
+                else (
+                    Fix.application(
+                        case.application.ref,
+                        Set(pointer=REFRESH, value=True),
+                        title="Let retries take the newest commit",
+                    ),
+                )
+            ),
+        ),
+    )
