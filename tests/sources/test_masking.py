@@ -154,6 +154,28 @@ def test_repository_secrets_keep_what_is_no_credential() -> None:
             "a\n<masked 1>\nb",
         ),
         ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", "<masked 1>"),
+        ("curl -u admin:tiger https://x", "curl -u admin:<masked 1> https://x"),
+        ("mysql -h db -ptiger shop", "mysql -h db -p<masked 1> shop"),
+        ("sshpass -p tiger ssh host", "sshpass -p <masked 1> ssh host"),
+        ("//npm.example.com/:_authToken=abcdefgh1", "//npm.example.com/:_authToken=<masked 1>"),
+        ("https://hooks.slack.com/services/T0/B0/abc", "https://hooks.slack.com/services/<masked 1>"),
+        ("error: 'token: abcdefgh1' is bad", "error: 'token: <masked 1>' is bad"),
+        ("login failed, password: tiger!", "login failed, password: <masked 1>"),
+        ("the password Tiger-2026 was refused", "the password <masked 1> was refused"),
+        ("yaml: unknown anchor 'T1ger' referenced", "yaml: unknown anchor '<masked 1>' referenced"),
+        (
+            'spec.password: Invalid value: "tiger": too short',
+            'spec.password: Invalid value: "<masked 1>": too short',
+        ),
+        (
+            'Secret "a" is invalid: data[x]: Invalid value: "tiger"',
+            'Secret "a" is invalid: data[x]: Invalid value: "<masked 1>"',
+        ),
+        (
+            'Secret: error found in #2 byte of ...|a":12|..., bigger context ...|"data":{"a":12,"b":"tig|...',
+            'Secret: error found in #2 byte of ...|…|..., bigger context ...|…"data":…"a":…"b":|...',
+        ),
+        ('log: {"kind":"Secret","data":{"a":"dGln"}}', 'log: {"kind":"Secret","data":{<masked 1>}}'),
     ],
 )
 def test_secrets_by_their_shape(text: str, wanted: str) -> None:
@@ -180,6 +202,15 @@ def test_secrets_by_their_shape(text: str, wanted: str) -> None:
         "Bearer authentication is required",
         "field is immutable: spec.selector",
         "connection refused to 10.0.1.45:5432",
+        "SyntaxError: Unexpected token: name (foo1234)",
+        "yaml: unknown anchor 'default_labels' referenced",
+        "password: authentication failed",
+        'password authentication failed for user "app2"',
+        "docker run -u 1000:1000 x",
+        'spec.ports[0].nodePort: Invalid value: "99999": not in range',
+        'Deployment.apps "web" is invalid: data.x: Invalid value: "y"',
+        "Secret token: missing",
+        "error validating: kind: Secret, namespace shop",
     ],
 )
 def test_what_a_diagnosis_needs_is_left_alone(text: str) -> None:
@@ -259,6 +290,49 @@ def test_helm_values_in_all_their_places() -> None:
     assert text.count('"value": "3"') == 2
     broken = masked({"kind": "Application", "spec": {"source": {"helm": {"values": "password: {{ x"}}}})
     assert broken["spec"] == {"source": {"helm": {"values": "<masked 1>"}}}
+
+
+def test_values_of_plugins_and_patches() -> None:
+    patch = "- {op: replace, path: /data/db-password, value: tiger}\n- {op: add, path: /x, value: kept}\n"
+    env = "- op: add\n  path: /env/-\n  value: {name: DB_PASSWORD, value: tiger}\n"
+    manifest = "kind: Secret\nstringData:\n  any: tiger\n"
+    body: Object = {
+        "kind": "Application",
+        "metadata": {"annotations": {"copy": json.dumps({"kind": "Secret", "stringData": {"any": "tiger"}})}},
+        "spec": {
+            "source": {
+                "kustomize": {
+                    "patches": [
+                        {"patch": patch},
+                        {"patch": env},
+                        {"patch": manifest},
+                        {"patch": "- path: /x\n  value: tiger", "target": {"kind": "Secret"}},
+                    ]
+                },
+                "plugin": {
+                    "parameters": [
+                        {"name": "db-password", "string": "tiger"},
+                        {"name": "tokens", "array": ["tiger"]},
+                        {"name": "passwords", "map": {"any": "tiger"}},
+                        {"name": "mode", "string": "fast", "map": {"a": "b"}},
+                    ]
+                },
+            }
+        },
+        "operation": {"sync": {"manifests": ['{"kind":"Secret","stringData":{"any":"tiger"}}']}},
+        "template": {"stringData": {"any": "tiger"}},
+    }
+    text = json.dumps(masked(body))
+    assert "tiger" not in text
+    for kept in ("kept", "fast", "/data/db-password", "DB_PASSWORD"):
+        assert kept in text
+
+
+def test_a_yaml_problem_does_not_quote_the_value(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(
+        "kind: Secret\nstringData:\n  pw: *Tiger\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+    )
+    assert "Tiger" not in everything(read_bundle([tmp_path]))
 
 
 def test_config_maps() -> None:

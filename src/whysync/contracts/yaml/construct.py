@@ -292,9 +292,10 @@ class Builder:
     def _alias(self, name: str) -> Anchored:
         anchored = self._anchors.get(name)
         if anchored is None:
-            raise Invalid(f"unknown anchor '{name[:60]}' referenced")
+            # Without its name: most often it is a password that begins with a star.
+            raise Invalid("unknown anchor referenced (a text that begins with * must be quoted)")
         if anchored.open:
-            raise Invalid(f"anchor '{name[:60]}' value contains itself")
+            raise Invalid("anchor value contains itself")
         self._count += anchored.size
         self._repeated += anchored.size
         if self._repeated > self._limits.repeated:

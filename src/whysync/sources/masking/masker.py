@@ -7,14 +7,14 @@ change the trees that they are given: a source owns what it has just decoded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Final, cast
 
 import msgspec
 
 from whysync.contracts import yaml
-from whysync.contracts.tree import Json, Object, fields, text
-from whysync.sources.masking import shapes
+from whysync.contracts.tree import Json, Object, dig, fields, text
+from whysync.sources.masking import embedded, shapes
 from whysync.sources.masking.known import Known
 from whysync.sources.masking.marks import Marks, from_base64, is_mark
 from whysync.sources.masking.names import Promise, is_literal, is_password, promise_of
@@ -39,6 +39,8 @@ _PUBLIC_KEYS: Final = frozenset(
     ]
 )
 _MOST_NESTED_TEXTS: Final = 3
+# Where the value stands that belongs to a `name`: of a variable, or of a plugin's parameter.
+_VALUES: Final = frozenset(("value", "string", "array", "map"))
 
 
 class Masker:
@@ -118,7 +120,8 @@ class Masker:
         """A message, a log: without the secrets that their shape gives away."""
         found = self._texts.get(value)
         if found is None:
-            found = self._texts[value] = shapes.masked(value, self.mark)
+            plain = self._mask_embedded(value) if embedded.holds_secret(value) else value
+            found = self._texts[value] = shapes.masked(plain, self.mark)
             # What the second pass looks for must be what the trees hold now.
             self._texts.setdefault(found, found)
         return found
@@ -140,12 +143,14 @@ class Masker:
         return self.masked_text(value) if isinstance(value, str) else value
 
     def _mask_dict(self, body: Object) -> None:
-        if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
+        is_secret = body.get("kind") == "Secret"
+        if is_secret and ("data" in body or "stringData" in body):
             self._mask_annotations(body, is_secret=True)
             self._mask_secret(body)
-        name = body.get("name")
-        if type(name) is str and "value" in body:
-            body["value"] = self._by_name(body["value"], promise_of(name))
+        if not _VALUES.isdisjoint(body):
+            self._mask_named_values(body)
+        if type(body.get("patch")) is str:
+            self._mask_patch(body)
         texts = self._texts
         self._keys.update(body)
         for key, value in body.items():
@@ -153,6 +158,8 @@ class Masker:
             if kind is dict:
                 if key == "helm":
                     self._mask_helm(cast("Object", value))
+                elif key == "stringData" and not is_secret:  # of a kind that makes Secrets
+                    self._mask_values(cast("Object", value), self.mark_secret)
                 self._mask_dict(cast("Object", value))
             elif kind is list:
                 if key == "managedFields":
@@ -210,10 +217,43 @@ class Masker:
             if not isinstance(values, dict):
                 body[place] = self.mark(_as_text(values))
                 continue
-            for key, value in values.items():
-                if value is None or (key in public and self._is_public(value, place)):
-                    continue
+            self._mask_values(
+                values,
+                mark,
+                keep={key for key in public & values.keys() if self._is_public(values[key], place)},
+            )
+
+    def _mask_values(
+        self, values: Object, mark: Callable[[str], str], *, keep: Set[str] = frozenset()
+    ) -> None:
+        for key, value in values.items():
+            if value is not None and key not in keep:
                 values[key] = mark(value if isinstance(value, str) else _as_text(value))
+
+    def _mask_named_values(self, body: Object) -> None:
+        """`{name: DB_PASSWORD, value: …}`, a plugin's parameter, or one step of a JSON patch."""
+        name = body.get("name", body.get("key"))
+        if type(name) is not str and "op" in body:
+            name = text(body.get("path")).rpartition("/")[2]
+        promise = promise_of(name) if type(name) is str else Promise.NONE
+        if promise is Promise.NONE:
+            return
+        for place in _VALUES & body.keys():
+            value = body[place]
+            if isinstance(value, list) and place == "array":
+                body[place] = [self._by_name(item, promise) for item in value]
+            elif isinstance(value, dict) and place == "map":
+                body[place] = {key: self._by_name(item, promise) for key, item in value.items()}
+            else:
+                body[place] = self._by_name(value, promise)
+
+    def _mask_patch(self, body: Object) -> None:
+        """A patch of Kustomize's: a text with YAML in it."""
+        patch = text(body["patch"])
+        if dig(body, "target", "kind") == "Secret":
+            body["patch"] = self.mark(patch)
+        elif not is_mark(patch):
+            body["patch"] = self._mask_file(patch, whole_if_broken=True)
 
     def _is_argocd_credential(self, body: Object) -> bool:
         return bool(text(fields(fields(body.get("metadata")).get("labels")).get(SECRET_TYPE_LABEL)))
@@ -275,20 +315,40 @@ class Masker:
     def _mask_file(self, written: str, *, whole_if_broken: bool) -> str:
         if not shapes.is_suspect(written):
             return written
+        bodies = self._read(written)
+        if bodies is not None and all(isinstance(one, (dict, list)) for one in bodies):
+            return self._mask_bodies(written, bodies)
+        broken = bodies is None and self._nested < _MOST_NESTED_TEXTS
+        return self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
+
+    def _mask_embedded(self, written: str) -> str:
+        """A text with a Secret's manifest in it: as an object if it is nothing but one, else by its look."""
+        bodies = self._read(written) if embedded.may_be_an_object(written) else None
+        if bodies is not None and all(isinstance(one, (dict, list)) for one in bodies):
+            return self._mask_bodies(written, bodies)
+        return embedded.masked_data(written, self.mark)
+
+    def _read(self, written: str) -> list[Json] | None:
+        """The documents of a text; `None` when one of them cannot be read."""
         found = list(yaml.documents(written)) if self._nested < _MOST_NESTED_TEXTS else []
         bodies = [one.body for one in found if isinstance(one, yaml.Document)]
-        if not found or len(bodies) < len(found) or not all(isinstance(one, dict) for one in bodies):
-            broken = any(isinstance(one, yaml.Broken) for one in found)
-            return (
-                self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
-            )
+        return bodies if bodies and len(bodies) == len(found) else None
+
+    def _mask_bodies(self, written: str, bodies: list[Json]) -> str:
+        """The text with its objects masked; where nothing had to be, the very same text."""
         before = [msgspec.json.encode(one) for one in bodies]
         self._nested += 1
         for one in bodies:
-            self.mask_object(cast("Object", one))
+            if isinstance(one, dict):
+                self.mask_object(one)
+            else:
+                self.mask_tree(one)
         self._nested -= 1
-        if [msgspec.json.encode(one) for one in bodies] == before:
+        after = [msgspec.json.encode(one) for one in bodies]
+        if after == before:
             return written
+        if len(bodies) == 1 and written.lstrip()[:1] in ("{", "["):
+            return after[0].decode()
         return "---\n".join(map(yaml.dump, bodies))
 
     # The second pass: by value

@@ -32,7 +32,8 @@ _SURE_WORDS: Final = frozenset(
         "apitoken",
         "passwords",
         "tokens",
-        "auth_token",
+        "pgpass",
+        "netrc",
     ]
 )
 _SURE_ENDS: Final = [

@@ -13,7 +13,8 @@ Mark = Callable[[str], str]
 # One look decides whether the others are needed: nearly every string passes here.
 _SUSPECT = re.compile(
     r"://[^\s/]*@|-----BEGIN|eyJ|gh[opsur]_|github_pat_|gl(?:pat|dt|rt)-|A[KS]IA|xox|AIza|sk[-_]|npm_|dop_v1|hv[sb]\."
-    r"|SG\.|ya29\.|dckr_|[Bb]earer|[Aa]uthorization|[Ss]ig|"
+    r"|SG\.|ya29\.|dckr_|[Bb]earer|[Aa]uthorization|[Ss]ig"
+    r"|hooks\.slack|/webhooks/|webhook\.office|mysql| -u |unknown anchor|"
     r"[Pp][Aa][Ss][Ss]|[Pp][Ww][Dd]|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Kk][Ee][Yy]|[Cc]redential"
 )
 _PRIVATE_KEY = re.compile(
@@ -44,9 +45,38 @@ _QUERY = re.compile(
     r"|client_secret|sig|signature|X-Amz-(?:Signature|Security-Token|Credential))=)(?P<value>[^\s&;#\"'<>]+)",
     re.IGNORECASE,
 )
+# Addresses that are their own password.
+_WEBHOOK = re.compile(
+    r"(?P<lead>https://(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
+    r"|(?:[a-z]+\.)?discord(?:app)?\.com/api/webhooks/\d+/|[a-z0-9-]+\.webhook\.office\.com/))"
+    r"(?P<value>[^\s\"'<>]+)"
+)
+# curl -u name:password, mysql -ppassword, sshpass -p password, docker login -p password.
+_SHELL = re.compile(
+    r"(?P<lead>\s(?:-u|--user)[ =][\"']?[^\s:\"']+:"
+    r"|\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n;|&]{0,200}?\s-p"
+    r"|\b(?:sshpass|login)\b[^\n;|&]{0,200}?\s-p[ =]?)[\"']?"
+    r"(?P<value>(?!\d+\b)[^\s\"';|&<>=-][^\s\"';|&<>]*)"
+)
+# Said of a field: `spec.password: Invalid value: "x"`.
+_INVALID = re.compile(
+    r"(?P<lead>(?P<path>[\w.\[\]/-]{1,200}): (?:Invalid|Unsupported|Duplicate) value: \\?\")"
+    r"(?P<value>(?:[^\"\\]|\\[^\"])+)"
+)
+# What Go's JSON decoder shows around an error: the text that it could not read.
+_CONTEXT = re.compile(
+    r"(?P<lead>error found in #\d+ byte of \.\.\.\|)(?P<value>.*?)"
+    r"(?P<next>\|\.\.\., bigger context \.\.\.\|)(?P<more>.*?)(?=\|\.\.\.|\Z)",
+    re.DOTALL,
+)
+_KEY = re.compile(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
+# A password that begins with a star, as YAML reads it.
+_ANCHOR = re.compile(r"(?P<lead>unknown anchor ')(?P<value>(?![A-Za-z_-]+')[^']+)(?=')")
+_LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")
+_MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])(?=.*[A-Z!@#$%^&*+=~?])")
 # name=value and --name=value; --name value.
 _ASSIGNED = re.compile(
-    r"(?P<lead>(?<![A-Za-z0-9_.-])(?P<name>-{0,2}[A-Za-z][A-Za-z0-9_.-]{1,60})[\"']?=(?!=)[\"']?)"
+    r"(?P<lead>(?<![A-Za-z0-9_.-])(?P<name>-{0,2}[A-Za-z_][A-Za-z0-9_.-]{1,60})[\"']?=(?!=)[\"']?)"
     r"(?P<value>[^\s\"'&;,<>]+)"
 )
 _FLAG = re.compile(
@@ -61,6 +91,15 @@ _QUOTED_MEMBER = re.compile(
     re.DOTALL,
 )
 _PYTHON_MEMBER = re.compile(rf"(?P<lead>'{_NAME}'\s{{0,4}}:\s{{0,4}}')(?P<value>(?:[^'\\]|\\.)+)", re.DOTALL)
+# In running text: `password: x`; a password is also told as `password x` and `password is x`.
+_SAID = re.compile(
+    rf"(?P<lead>(?<![A-Za-z0-9_.-]){_NAME}[\"']?: {{1,2}}[\"']?)"
+    r"(?P<value>[^\s\"'<>,;]{6,})"
+)
+_TOLD = re.compile(
+    r"(?P<lead>\b(?i:password|passwd|passphrase|pwd)(?: is| was)? {1,2}[\"'(]?)"
+    r"(?P<value>[^\s\"'<>,;/()]{8,})"
+)
 # A line of a configuration file: `password: x`, `password = x`.
 _LINE = re.compile(
     r"^(?P<lead>[ \t]*(?:- |export )?[\"']?"
@@ -75,14 +114,22 @@ def masked(text: str, mark: Mark) -> str:
     if not _SUSPECT.search(text):
         return text
     text = _PRIVATE_KEY.sub(lambda found: mark(found[0]), text)
-    for pattern in (_URL_PASSWORD, _URL_TOKEN, _BEARER, _BASIC, _QUERY):
+    for pattern in (_URL_PASSWORD, _URL_TOKEN, _BEARER, _BASIC, _QUERY, _WEBHOOK, _SHELL, _ANCHOR):
         text = pattern.sub(lambda found: _value(found, mark), text)
+    is_about_secret = "Secret" in text
+    if "error found in #" in text and is_about_secret:
+        text = _CONTEXT.sub(
+            lambda found: f"{found['lead']}{_keys(found['value'])}{found['next']}{_keys(found['more'])}", text
+        )
+    if " value: " in text:
+        text = _INVALID.sub(lambda found: _of_field(found, mark, is_about_secret=is_about_secret), text)
     text = _TOKEN.sub(lambda found: mark(found[0]), text)
     for pattern in (_ASSIGNED, _FLAG):
         text = pattern.sub(lambda found: _named(found, mark), text)
     for pattern in (_MEMBER, _QUOTED_MEMBER, _PYTHON_MEMBER):
         text = pattern.sub(lambda found: _named(found, mark, shortest=1), text)
-    return text
+    text = _SAID.sub(lambda found: _said(found, mark), text)
+    return _TOLD.sub(lambda found: _value(found, mark) if _MIXED.match(found["value"]) else found[0], text)
 
 
 def masked_lines(text: str, mark: Mark) -> str:
@@ -100,6 +147,27 @@ def is_suspect(text: str) -> bool:
 def _value(found: re.Match[str], mark: Mark) -> str:
     value = found["value"]
     return found[0] if is_mark(value) else f"{found['lead']}{mark(value)}"
+
+
+def _keys(context: str) -> str:
+    """Of a piece of JSON only the names of its fields: nobody knows where the values in it begin."""
+    return "…" + "…".join(f"{key}:" for key in _KEY.findall(context))
+
+
+def _of_field(found: re.Match[str], mark: Mark, *, is_about_secret: bool) -> str:
+    """The value that an API server refused, of a field that holds a secret."""
+    path = found["path"]
+    of_secret = is_about_secret and path.startswith(("data.", "data[", "stringData.", "stringData["))
+    last = re.split(r"[.\[\]/]+", path.rstrip("]"))[-1]
+    return _value(found, mark) if of_secret or promise_of(last) is Promise.SURE else found[0]
+
+
+def _said(found: re.Match[str], mark: Mark) -> str:
+    """`unexpected token: x1` is a parser's complaint; words alone are an explanation, not a value."""
+    value, name = found["value"], found["name"]
+    before = found.string[max(0, found.start() - 12) : found.start()]
+    told = len(value) >= (6 if is_password(name) else 8) and _LETTER_AND_MORE.match(value)
+    return _named(found, mark, shortest=1) if told and not before.endswith("nexpected ") else found[0]
 
 
 def _named(found: re.Match[str], mark: Mark, *, shortest: int = 0) -> str:
