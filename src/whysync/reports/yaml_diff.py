@@ -79,16 +79,24 @@ def _place(group: list[tuple[str, int, int, int, int]], old: list[str], new: lis
     _, a, b, c, _ = next(opcode for opcode in group if opcode[0] != "equal")
     lines, start = (old, a) if b > a else (new, c)
     path: list[str] = []
-    depth = _indent(lines[start])
-    for line in reversed(lines[:start]):
-        if _indent(line) < depth and line.endswith(":"):
-            depth = _indent(line)
-            path.append(line.strip().removeprefix("- ").rstrip(":"))
+    depth = _column(lines[start])
+    for line in reversed(lines[: start + 1]):
+        column, indent = _column(line), _indent(line)
+        if column < depth and line.endswith(":"):
+            depth = column
+            path.append(line[column:].rstrip(":"))
+        if indent < column and indent < depth:
+            depth = indent + 1  # an item of a list begins here: the key of the list may stand as far left
     return ".".join(reversed(path))
 
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
+
+
+def _column(line: str) -> int:
+    """Where the key of a line begins, behind the dashes of lists."""
+    return len(line) - len(line.lstrip(" -"))
 
 
 def _lines(obj: Object | None) -> list[str]:
