@@ -54,6 +54,7 @@ docs: $(VENV)/.dev ## write the generated docs anew
 	@$(BIN)/python -m tools.docs
 
 new-rule: $(VENV)/.run ## write a rule, a first case and a near miss: make new-rule NAME=drift/what_is_wrong CAUSE=manual-edit
+	@test -n "$(NAME)" -a -n "$(CAUSE)" || { echo "say: make new-rule NAME=health/what_is_wrong CAUSE=oom"; exit 2; }
 	@$(BIN)/python tools/new_rule.py $(NAME) --cause $(CAUSE)
 
 bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run

@@ -102,7 +102,7 @@ def main() -> int:
         (cases / folder / "expected.txt").write_text("")
     print(f"wrote {module.relative_to(ROOT)} and two cases in {cases.relative_to(ROOT)}/")
     print("next: write the rule and its cases, rename the case folders for their situation, then")
-    print(f"      .venv/bin/python -m pytest tests/rules -k {name} --accept   and read expected.txt")
+    print(f"      .venv/bin/python -m pytest tests/rules -k {name}/ --accept   and read expected.txt")
     print("      make docs check test, and a line in changes/")
     return 0
 
