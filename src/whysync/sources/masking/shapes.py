@@ -60,13 +60,13 @@ _SHELL = re.compile(
 )
 # Said of a field: `spec.password: Invalid value: "x"`.
 _INVALID = re.compile(
-    r"(?P<lead>(?P<path>[\w.\[\]/-]{1,200}): (?:Invalid|Unsupported|Duplicate) value: \\?\")"
+    r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}): (?:Invalid|Unsupported|Duplicate) value: \\?\")"
     r"(?P<value>(?:[^\"\\]|\\[^\"])+)"
 )
 # What Go's JSON decoder shows around an error: the text that it could not read.
 _CONTEXT = re.compile(
-    r"(?P<lead>error found in #\d+ byte of \.\.\.\|)(?P<value>.*?)"
-    r"(?P<next>\|\.\.\., bigger context \.\.\.\|)(?P<more>.*?)(?=\|\.\.\.|\Z)",
+    r"(?P<lead>error found in #\d+ byte of \.\.\.\|)(?P<value>.{0,500}?)"
+    r"(?P<next>\|\.\.\., bigger context \.\.\.\|)(?P<more>.{0,2000}?)(?=\|\.\.\.|\Z)",
     re.DOTALL,
 )
 _KEY = re.compile(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
