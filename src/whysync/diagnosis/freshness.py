@@ -89,6 +89,9 @@ class Looping:
 def looping(case: Case) -> Looping | None:
     """Self-heal counts its attempts; else the history shows one commit deployed again and again."""
     operation = case.operation
+    ended = case.age(operation.finished_at) if operation is not None else None
+    if not case.heals_itself or ended is None or ended > _ONE_LOOP:
+        return None  # it was long ago: the fight is over
     sync = operation.operation.sync if operation is not None else None
     healed = sync is not None and operation is not None and operation.phase == "Succeeded"
     if sync is not None and healed and sync.auto_heal_attempts_count >= _ATTEMPTS:
@@ -99,7 +102,7 @@ def looping(case: Case) -> Looping | None:
         )
     rounds = _rounds(case)
     period = _period(case)
-    if len(rounds) >= _ROUNDS and case.heals_itself and period is not None and period <= _ONE_LOOP:
+    if len(rounds) >= _ROUNDS and period is not None and period <= _ONE_LOOP:
         return Looping(times=len(rounds), pointer="/status/history", period=period)
     return None
 

@@ -23,4 +23,4 @@ def other_app_of(case: Case, drift: Drift) -> str:
         wanted = drift.wanted.partition(":")[0] if isinstance(drift.wanted, str) else ""
         own = ("", case.app.name, f"{case.app.namespace}_{case.app.name}", wanted)
         return "" if owner in own or ":" not in found else owner
-    return found if found != case.app.name and found in case.world.app_names else ""
+    return found if found != case.app.name and found in case.world.apps_by_name else ""

@@ -36,8 +36,12 @@ class World:
         return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
 
     @cached_property
-    def app_names(self) -> frozenset[str]:
-        return frozenset(app.name for _, app in self.decoded)
+    def apps_by_name(self) -> dict[str, tuple[Manifest, Application]]:
+        """By bare name; of several, the first."""
+        found: dict[str, tuple[Manifest, Application]] = {}
+        for manifest, app in self.decoded:
+            found.setdefault(app.name, (manifest, app))
+        return found
 
     @cached_property
     def live_by_namespace(self) -> dict[str, list[Manifest]]:
