@@ -1,0 +1,70 @@
+"""Argo CD syncs the same commit again and again, and it never holds.
+
+## What happens
+Each sync succeeds, and moments later the app is OutOfSync again: something else writes what Argo CD writes.
+Self-heal tries with ever longer pauses, for ever. It costs load, fills the history, and workloads may be
+restarted each time.
+
+## How whysync knows
+Self-heal counts its attempts in the operation, or the history holds one commit several times in a row,
+each started automatically. The differences that are there now name the field and the other writer.
+
+## Fix
+End the fight at its field: let the other writer own it (drop it from Git, or ignore it with
+`RespectIgnoreDifferences=true`). Until then, switch self-heal off.
+
+## When it is something else
+Somebody who syncs by hand, again and again, shows in the history as that user.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Set, cite, rule
+from whysync.diagnosis.awaited import minutes
+from whysync.diagnosis.freshness import Looping, looping
+from whysync.semantics.writers import WriterKind, phrase
+
+SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
+
+
+@rule(cause="sync-noop-loop", since="0.1")
+def synced_again_and_again(case: Case) -> Iterator[Finding]:
+    loop = looping(case)
+    if loop is None:
+        return
+    contested = [d for d in case.drifts if d.writer is None or d.writer.kind is not WriterKind.ARGOCD]
+    yield Finding(
+        about=contested[0].ref if contested else case.application.ref,
+        field=contested[0].pointer if contested else None,
+        writer=contested[0].writer if contested else None,
+        explains=("looping",),
+        because=tuple(drift.symptom for drift in contested),
+        confidence=Confidence.HIGH if contested else Confidence.MEDIUM,
+        verdict=f"Argo CD has synced one commit {loop.times} times in a row{_period(loop)}{_who(contested)}",
+        evidence=(
+            cite(case.application, loop.pointer, says="one commit, again and again"),
+            *(evidence for drift in contested[:3] for evidence in drift.cited()),
+        ),
+        fixes=(
+            Fix.application(
+                case.application.ref,
+                Set(pointer=SELF_HEAL, value=False),
+                title="Switch self-heal off until the field has one owner",
+                risk="drift is not undone by itself any more",
+            ),
+        )
+        if case.heals_itself
+        else (),
+    )
+
+
+def _period(loop: Looping) -> str:
+    return f", one every {minutes(loop.period)}" if loop.period and loop.period.total_seconds() >= 60 else ""
+
+
+def _who(contested: list[Drift]) -> str:
+    if not contested:
+        return ", and something writes it back"
+    drift = contested[0]
+    who = phrase(drift.writer) if drift.writer else "something else"
+    return f": {who} writes {drift.last_key} of {drift.ref} back"
