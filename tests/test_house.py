@@ -10,6 +10,8 @@ import pytest
 
 import whysync
 from tests.situations import ROOT
+from tools.new_rule import MODULE
+from whysync.diagnosis.rule import Rule, all_rules
 from whysync.reports.json_v1 import schema
 
 SOURCE = ROOT / "src/whysync"
@@ -55,6 +57,14 @@ def test_rules_and_diagnosis_have_no_clock_no_files_and_no_environment(path: Pat
 @pytest.mark.parametrize("path", sorted(SOURCE.glob("rules/**/*.py")), ids=lambda path: path.stem)
 def test_rules_do_not_know_each_other(path: Path) -> None:
     assert not [name for name in imports_of(path) if name.startswith("whysync.rules")]
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+def test_no_rule_keeps_the_words_of_its_template(rule: Rule) -> None:
+    template = {line for line in MODULE.splitlines() if line.endswith(".")}
+    assert not template & set(rule.docs.splitlines())
+    source = SOURCE / "rules" / rule.side / f"{rule.id}.py"
+    assert "say here what makes it this cause" not in source.read_text()
 
 
 def test_public_names() -> None:
