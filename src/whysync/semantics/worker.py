@@ -11,9 +11,11 @@ import atexit
 import importlib
 import json
 import os
+import select
 import struct
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, cast
 
@@ -99,6 +101,57 @@ class Worker:
 def _exchange(child: subprocess.Popen[bytes], request: bytes, seconds: float) -> bytes:
     assert child.stdin is not None
     assert child.stdout is not None
+    frame = _HEADER.pack(len(request)) + request
+    try:
+        if hasattr(select, "poll"):
+            return _Conversation(child.stdin.fileno(), child.stdout.fileno(), seconds).answer_to(frame)
+        return _watched(child, child.stdin, child.stdout, frame, seconds)
+    except OSError:
+        raise WorkerDied from None
+
+
+class _Conversation:
+    """One question over two pipes: waiting for either ends with the time that is allowed."""
+
+    def __init__(self, requests: int, answers: int, seconds: float) -> None:
+        self._requests = requests
+        self._answers = answers
+        self._end = time.monotonic() + seconds
+
+    def answer_to(self, frame: bytes) -> bytes:
+        os.set_blocking(self._requests, False)  # a child that does not read must not hold us up
+        rest = memoryview(frame)
+        while rest:
+            self._wait(self._requests, select.POLLOUT)
+            rest = rest[os.write(self._requests, rest) :]
+        (length,) = cast(tuple[int], _HEADER.unpack(self._read(_HEADER.size)))
+        if length > _LARGEST_ANSWER:
+            raise WorkerDied
+        return self._read(length)
+
+    def _read(self, length: int) -> bytes:
+        pieces: list[bytes] = []
+        while length:
+            self._wait(self._answers, select.POLLIN)
+            piece = os.read(self._answers, min(length, 1 << 20))
+            if not piece:
+                raise WorkerDied
+            pieces.append(piece)
+            length -= len(piece)
+        return b"".join(pieces)
+
+    def _wait(self, pipe: int, event: int) -> None:
+        poll = select.poll()
+        poll.register(pipe, event)
+        left = self._end - time.monotonic()
+        if not poll.poll(max(left, 0.0) * 1000):
+            raise WorkerTooSlow
+
+
+def _watched(
+    child: subprocess.Popen[bytes], requests: IO[bytes], answers: IO[bytes], frame: bytes, seconds: float
+) -> bytes:
+    """The same where pipes cannot be polled: a clock in another thread kills the child."""
     late = threading.Event()
 
     def give_up() -> None:
@@ -109,15 +162,18 @@ def _exchange(child: subprocess.Popen[bytes], request: bytes, seconds: float) ->
     timer.daemon = True
     timer.start()
     try:
-        child.stdin.write(_HEADER.pack(len(request)) + request)
-        child.stdin.flush()
-        answer = _read_frame(child.stdout)
+        requests.write(frame)
+        requests.flush()
+        answer = _read_frame(answers)
     except OSError:
         answer = None
     finally:
         timer.cancel()
+        timer.join()  # from here on it kills nobody
+    if late.is_set():  # an answer at the last moment came from a child that is dead now
+        raise WorkerTooSlow
     if answer is None:
-        raise WorkerTooSlow if late.is_set() else WorkerDied
+        raise WorkerDied
     return answer
 
 
