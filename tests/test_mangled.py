@@ -1,0 +1,80 @@
+"""Facts that make no sense: parts of the examples replaced by anything. No crash, every report is made."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.situations import EXAMPLES, world_of
+from tests.trees import trees
+from whysync import app
+from whysync.contracts import pointer
+from whysync.contracts.tree import Json, Object, copy_object, fields
+from whysync.contracts.yaml import Document, documents
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Set
+from whysync.fixes.edit import edited
+from whysync.reports import fleet, json_v1, markdown, one_app, terminal
+from whysync.reports.screen import Screen
+
+
+def _objects() -> list[list[Object]]:
+    """Each example as a list of objects; what Git wants is marked as such."""
+    found: list[list[Object]] = []
+    for example in EXAMPLES:
+        files = sorted(example.rglob("*.yaml")) if example.is_dir() else [example]
+        every: list[Object] = []
+        for file in files:
+            for document in documents(file.read_text()):
+                assert isinstance(document, Document)
+                body = fields(document.body)
+                if "desired" in file.parts:
+                    body = edited(
+                        body, [Set(pointer="/metadata/annotations/whysync.dev~1role", value="desired")]
+                    )
+                if body:
+                    every.append(body)
+        found.append(every)
+    return found
+
+
+WHOLE = _objects()
+
+
+def places(tree: Json, at: str = "") -> list[str]:
+    below: list[tuple[str | int, Json]] = []
+    if isinstance(tree, dict):
+        below = [*tree.items()]
+    elif isinstance(tree, list):
+        below = [*enumerate(tree)]
+    return [at, *(place for part, value in below for place in places(value, pointer.child(at, part)))]
+
+
+@st.composite
+def mangled(draw: st.DrawFn) -> list[Object]:
+    objects = [copy_object(one) for one in draw(st.sampled_from(WHOLE))]
+    for _ in range(draw(st.integers(1, 4))):
+        index = draw(st.integers(0, len(objects) - 1))
+        at = draw(st.sampled_from(places(objects[index])))
+        if at not in ("", "/apiVersion", "/kind", "/metadata", "/metadata/name"):
+            objects[index] = edited(objects[index], [Set(pointer=at, value=draw(trees()))])
+    return objects
+
+
+@settings(max_examples=60)
+@given(mangled())
+def test_nonsense_crashes_nothing(objects: list[Object]) -> None:
+    world = world_of(*objects)
+    cases = [Case(world, manifest, decoded) for manifest, decoded in world.decoded]
+    report = app.diagnose(cases)
+    assert [crashed for one in report.apps for crashed in one.crashed] == []
+    for text in (
+        terminal.render(report, Screen(width=80)),
+        terminal.render(report, Screen(width=40), wide=True),
+        markdown.render(report),
+        fleet.render(report, Screen()),
+        json_v1.as_json(json_v1.report_v1(report)),
+        json_v1.as_yaml(json_v1.report_v1(report)),
+        one_app.render(cases, Screen(), form="wide", show_operation=True),
+    ):
+        assert text.endswith("\n")
