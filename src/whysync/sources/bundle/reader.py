@@ -53,15 +53,21 @@ def _prefixes(paths: Sequence[str | Path]) -> list[str]:
     A folder such as `live` that is given alone, without the bundle around it, keeps its meaning.
     """
     prefixes: list[str] = []
-    for path in map(str, paths):
-        name = Path(path).name
-        is_folder = path != "-" and Path(path).is_dir()
-        is_archive = name.endswith((".gz", ".tgz", ".tar", ".zip"))
+    for path in map(Path, paths):
+        is_folder = str(path) != "-" and path.is_dir()
+        is_archive = path.name.endswith((".gz", ".tgz", ".tar", ".zip"))
+        is_part = is_folder and path.name in FOLDERS and not _is_whole(path)
         prefix = ""
-        if (is_folder and name in FOLDERS) or (len(paths) > 1 and name and (is_folder or is_archive)):
-            prefix = f"{name}/"
-        prefixes.append(f"{name}.{len(prefixes) + 1}/" if prefix and prefix in prefixes else prefix)
+        if is_part or (len(paths) > 1 and path.name and (is_folder or is_archive)):
+            prefix = f"{path.name}/"
+        clashes = prefix in prefixes or (not is_part and path.name in FOLDERS)
+        prefixes.append(f"{path.name}.{len(prefixes) + 1}/" if prefix and clashes else prefix)
     return prefixes
+
+
+def _is_whole(folder: Path) -> bool:
+    """A whole bundle may lie in a folder that happens to be called `live` or `facts`."""
+    return (folder / "bundle.yaml").exists() or any((folder / name).is_dir() for name in FOLDERS)
 
 
 def _nothing(pile: Pile, paths: Sequence[str | Path], masker: Masker) -> Unreadable:
