@@ -9,6 +9,7 @@ from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.reports.json_v1 import indented
 from whysync.reports.screen import Screen, ago, one_line, plain, table
+from whysync.semantics.policies.windows import can_sync, matching, next_allowed
 
 _LABEL = 20
 
@@ -59,8 +60,7 @@ def _head(case: Case) -> Iterator[tuple[str, str]]:
     yield "Sync Policy", policy
     if app.spec.sync_policy.sync_options:
         yield "Sync Options", ", ".join(app.spec.sync_policy.sync_options)
-    windows = case.project.spec.sync_windows if case.project else ()
-    yield "SyncWindow", f"{len(windows)} in the project" if windows else "none known"
+    yield "SyncWindow", _windows(case)
     at = ", ".join(revision[:7] for revision in app.revisions)
     target = app.sources[0].target_revision or "HEAD" if app.sources else "?"
     yield "Sync Status", f"{app.status.sync.status} from {target}" + (f" ({at})" if at else "")
@@ -71,6 +71,22 @@ def _head(case: Case) -> Iterator[tuple[str, str]]:
             "Last compared",
             f"{app.status.reconciled_at:%Y-%m-%dT%H:%M:%SZ} ({ago(case.age(app.status.reconciled_at))})",
         )
+
+
+def _windows(case: Case) -> str:
+    """As `argocd app get` says it, and when a sync may run where it may not."""
+    if case.project is None:
+        return "unknown: the AppProject is not among the facts"
+    windows = matching(case.project.spec.sync_windows, case.app)
+    if not windows:
+        return "Sync Allowed (no window concerns this app)"
+    automatic = can_sync(windows, case.now, manual=False).allowed
+    manual = can_sync(windows, case.now, manual=True).allowed
+    if automatic:
+        return "Sync Allowed"
+    opening = next_allowed(windows, case.now, manual=False)
+    until = f" until {opening:%Y-%m-%dT%H:%M:%SZ}" if opening else ""
+    return f"Manual Allowed, auto-sync denied{until}" if manual else f"Sync Denied{until}"
 
 
 def _operation(case: Case) -> Iterator[str]:
