@@ -57,7 +57,8 @@ def wait_of(case: Case) -> Wait | None:
         if "operation" in group.explains:
             ref = _completed(case, failure.group, failure.kind, failure.name)
             return Wait(what=failure.what, ref=ref, others=failure.more, age=age, usual=slowest_sync(case))
-    hook = next((r for r in case.results if r.hook_type and r.hook_phase == "Running"), None)
+    running = (result for result in case.results if result.hook_phase == "Running")
+    hook = next((result for result in running if is_hook_result(case, result)), None)
     if hook is not None:
         return Wait(what=Awaited.HOOK, ref=hook.ref, others=0, age=age, usual=slowest_sync(case))
     return None
@@ -75,6 +76,12 @@ def slowest_sync(case: Case) -> timedelta | None:
 
 def result_of(case: Case, ref: Ref) -> ResourceResult | None:
     return next((result for result in case.results if result.key == ref.key), None)
+
+
+def is_hook_result(case: Case, result: ResourceResult) -> bool:
+    """Did it run as a hook? Hooks have no sync status: a row that has one is an ordinary resource."""
+    row = case.rows.get(result.key)
+    return bool(result.hook_type) and (row is None or not row.status)
 
 
 def _completed(case: Case, group: str, kind: str, name: str) -> Ref:

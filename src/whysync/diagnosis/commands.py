@@ -19,7 +19,8 @@ _CONTROL_PLANES = ("", "argocd", "openshift-gitops")
 def argocd_namespace(case: Case) -> str:
     """Where Argo CD itself runs, as far as the Application tells."""
     known = case.app.status.controller_namespace
-    return known or (case.app.namespace if case.app.namespace in _CONTROL_PLANES else "") or "argocd"
+    known = known or (case.app.namespace if case.app.namespace in _CONTROL_PLANES else "")
+    return known if known and all(char.isalnum() or char == "-" for char in known) else "argocd"
 
 
 def app_argument(case: Case) -> str:
@@ -27,6 +28,16 @@ def app_argument(case: Case) -> str:
     if case.app.namespace in (*_CONTROL_PLANES, argocd_namespace(case)):
         return quote(case.app.name)
     return quote(case.app.qualified_name)
+
+
+def remark(words: str) -> str:
+    """A line for the reader between commands; foreign words in it stay on that line."""
+    return f"# {' '.join(words.split())}"
+
+
+def beside(command: str, words: str) -> str:
+    """A command with a remark behind it."""
+    return f"{command}   {remark(words)}"
 
 
 def sync(case: Case, *flags: str) -> str:

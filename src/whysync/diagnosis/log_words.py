@@ -28,7 +28,16 @@ def root_in_words(failure: LogFailure) -> str:
     """`connection refused to 10.0.1.45:5432` where the line tells of what; else its own words."""
     said = _SAID_OF.get(failure.reason)
     telling = bool(said) and (failure.reason not in _OF_HOSTS or _is_address(failure.subject))
-    return f"{said} {failure.subject}" if telling and failure.subject else line_in_words(failure.text)
+    if not telling or not failure.subject:
+        return line_in_words(failure.text)
+    return f"{said} {failure.subject}{_port(failure)}"
+
+
+def _port(failure: LogFailure) -> str:
+    """`host "10.0.1.45", port 5432`: the port belongs to the address, where the subject lacks it."""
+    _, found, rest = failure.text.partition(" port ")
+    digits = rest.split(" ", 1)[0].strip("?:,.)\"'")
+    return f":{digits}" if found and digits.isdigit() and ":" not in failure.subject else ""
 
 
 def _is_address(subject: str) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, on_object, sync
+from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.words import one_line
@@ -103,7 +103,7 @@ def _fixes(case: Case, group: Grouped[AdmissionDenied], ref: Ref) -> Iterator[Fi
     if failure.engine is PolicyEngine.POD_SECURITY:
         namespace = ref.namespace or case.destination_namespace
         yield Fix.run(
-            f"# set the securityContext fields that the message lists, on {ref}, and commit",
+            remark(f"set the securityContext fields that the message lists, on {ref}, and commit"),
             again,
             title="Give the Pods the securityContext that the message lists",
         )
@@ -119,7 +119,7 @@ def _fixes(case: Case, group: Grouped[AdmissionDenied], ref: Ref) -> Iterator[Fi
     look = LOOK.get(failure.engine)
     name = failure.policy or failure.webhook
     yield Fix.run(
-        *((kubectl(*look) + (f"   # {name}" if name else ""),) if look else ()),
+        *((beside(kubectl(*look), name) if name else kubectl(*look),) if look else ()),
         on_object("get", ref, "-o", "yaml") + "   # what is live, if anything",
         again,
         title=f"Change {field} in Git so that the policy is met, then sync",

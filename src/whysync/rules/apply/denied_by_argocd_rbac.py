@@ -20,11 +20,12 @@ that does not permit a source, destination or kind is project-denied.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from shlex import quote
 
 from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.argocd_policy import Permission, Policy, Request, read_policy
-from whysync.diagnosis.commands import argocd_namespace
+from whysync.diagnosis.commands import argocd_namespace, beside
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import ArgocdDenied
 
@@ -94,15 +95,17 @@ def _fixes(
     subject = request.subject or (_likely_role(policy, request) if policy else "") or "role:NAME"
     line = f"p, {subject}, {request.resource}, {request.action}, {request.object}, allow"
     check = (
-        f"argocd admin settings rbac can {subject} {request.action} {request.resource} '{request.object}'"
-        f" --namespace {argocd_namespace(case)}"
+        f"argocd admin settings rbac can {quote(subject)} {quote(request.action)} {quote(request.resource)}"
+        f" {quote(request.object)} --namespace {argocd_namespace(case)}"
     )
     if allowed:
         yield Fix.run(check, title="Try again; check that Argo CD has read the policy")
         return
     if denying is not None:
         yield Fix.run(
-            f"kubectl -n {argocd_namespace(case)} edit configmap argocd-rbac-cm   # delete: {denying}",
+            beside(
+                f"kubectl -n {argocd_namespace(case)} edit configmap argocd-rbac-cm", f"delete: {denying}"
+            ),
             check,
             title="Take the denying line out: a deny beats every allow of the same subject",
         )

@@ -19,12 +19,14 @@ ends is hook-stuck.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.application import ResourceResult
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
+from whysync.diagnosis.awaited import is_hook_result
 from whysync.diagnosis.commands import kubectl, on_object, sync
 from whysync.diagnosis.log_words import root_in_words
 from whysync.diagnosis.placement import is_deleted_before_next_run
@@ -40,7 +42,8 @@ DEADLINE = "/spec/activeDeadlineSeconds"
 @rule(cause="hook-failed", since="0.1")
 def hook_failed(case: Case) -> Iterator[Finding]:
     for index, result in enumerate(case.results):
-        if not result.hook_type or result.hook_phase not in FAILED_PHASES or result.status == "SyncFailed":
+        failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
+        if not failed or not is_hook_result(case, result):
             continue
         ref = result.ref
         word = last_word(logs_below(case, ref))
@@ -93,6 +96,13 @@ def _evidence(case: Case, index: int, result: ResourceResult, word: LastWord | N
 
 
 def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
+    if ref.kind not in RUN_TO_AN_END:
+        yield Fix.run(
+            on_object("describe", ref) + "   # why it is not healthy",
+            sync(case),
+            title=f"Mend what keeps {ref} from being healthy, then sync",
+        )
+        return
     hook = case.live_of(ref.key) or case.desired_of(ref.key)
     kept = hook is not None and not is_deleted_before_next_run(hook)
     logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
@@ -100,7 +110,7 @@ def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
     mend = "Mend what the log names" if word is not None else "Read the log, mend what it names"
     if kept:
         yield Fix.run(
-            f"{save} > {ref.name}.log",
+            f"{save} > {quote(ref.name)}.log",
             on_object("delete", ref),
             sync(case),
             title=f"{mend}, delete the failed {ref.kind} (its delete policy keeps it), then sync",
@@ -109,7 +119,7 @@ def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
         return
     if hook is None:
         yield Fix.run(
-            f"{save} > {ref.name}.log",
+            f"{save} > {quote(ref.name)}.log",
             on_object("delete", ref, "--ignore-not-found"),
             sync(case),
             title=f"{mend}, delete the failed {ref.kind} if it is still there, then sync",

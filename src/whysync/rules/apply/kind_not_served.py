@@ -20,12 +20,13 @@ The kind is served, in another version: that is deprecated-api.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from shlex import quote
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import dig
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
+from whysync.diagnosis.commands import beside, remark, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.placement import comes_before, place_in_words, wave_of
 from whysync.diagnosis.resources import named_ref
@@ -161,13 +162,17 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: Definiti
         )
     if definition.other_app:
         other = definition.other_app.rpartition("/")[2]
-        yield Fix.run(f"argocd app sync {other}", again, title=f"Sync {other} first, which brings the CRD")
+        yield Fix.run(
+            f"argocd app sync {quote(other)}", again, title=f"Sync {other} first, which brings the CRD"
+        )
     if definition.maker is not None:
         yield Fix.run(again, title="Then sync again: the controller may only have needed a moment")
         return
     yield Fix.run(
-        kubectl("get", "crd") + f" | grep -i {kind.lower() or 'KIND'}   # is it there under another name?",
-        f"# install the operator or chart that brings {_called(kind, api_group)}, then",
+        beside(
+            f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}", "is it there under another name?"
+        ),
+        remark(f"install the operator or chart that brings {_called(kind, api_group)}, then"),
         again,
         title="Install the CRD first: an Application of its own, or an earlier sync wave",
     )

@@ -29,6 +29,8 @@ from whysync.semantics.messages import NamespaceTerminating
 
 HELD = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure")
 
+NONE_LEFT = '{"metadata":{"finalizers":null}}'
+
 
 @rule(cause="namespace-terminating", since="0.1")
 def namespace_is_terminating(case: Case) -> Iterator[Finding]:
@@ -74,7 +76,7 @@ def _fixes(case: Case, name: str) -> Iterator[Fix]:
         title="Find what holds it back; wait until it is gone, then sync",
     )
     yield Fix.run(
-        "kubectl -n " + name + ' patch KIND NAME --type merge -p \'{"metadata":{"finalizers":null}}\'',
+        kubectl("patch", "KIND", "NAME", "--type=merge", "-p", NONE_LEFT, namespace=name),
         title="If a finalizer's controller is gone for good: take the finalizer off what is left",
         destroys=("whatever the finalizer should have cleaned up outside the cluster stays behind",),
     )

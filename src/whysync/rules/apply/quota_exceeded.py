@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Object
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
+from whysync.diagnosis.commands import kubectl, remark, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
@@ -70,7 +70,7 @@ def _fixes(case: Case, namespace: str, failure: QuotaExceeded) -> Iterator[Fix]:
     look = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
     if failure.must_specify:
         yield Fix.run(
-            f"# resources.requests and resources.limits of each container: {', '.join(failure.must_specify)}",
+            remark(f"resources of each container must state: {', '.join(failure.must_specify)}"),
             sync(case),
             title="State what the containers need, in Git",
         )

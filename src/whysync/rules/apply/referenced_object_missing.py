@@ -27,7 +27,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import dig, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, on_object, sync
+from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.placement import (
     applied_before,
@@ -256,7 +256,7 @@ def _fixes(
     again = sync(case)
     if need.goes:
         yield Fix.run(
-            f"# {need.kind} {need.name}: no hook annotations, or hook-delete-policy: BeforeHookCreation",
+            remark(f"{need.kind} {need.name}: no hook, or hook-delete-policy: BeforeHookCreation"),
             again,
             title="Keep it: no hook, or one that stays until the next sync",
         )
@@ -334,4 +334,5 @@ def _creation(need: Need) -> Iterator[str]:
         case "ServiceAccount":
             yield kubectl("create", "serviceaccount", need.name, namespace=place)
         case _:
-            yield kubectl("get", need.kind.lower(), namespace=place) + f"   # {need.name} is not among them"
+            look = kubectl("get", need.kind.lower(), namespace=place)
+            yield beside(look, f"{need.name} is not among them")

@@ -18,7 +18,7 @@ Without the option the same situation is only a warning (shared-resource).
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import on_object, sync
+from whysync.diagnosis.commands import on_object, remark, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import SharedResource
@@ -43,7 +43,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the present owner",
-                    f"# take {ref} out of the source of the Application that should not own it, then",
+                    remark(f"take {ref} out of the source of the Application that should not own it, then"),
                     sync(case),
                     title=f"Let one of them own it: {case.app.name} or {owner}",
                     risk="if the one that lets go prunes, the object is deleted, and made anew by the other",

@@ -20,6 +20,7 @@ A window that cannot be read (a wrong schedule or duration) blocks for ever, unt
 
 from collections.abc import Iterator
 from datetime import datetime
+from shlex import quote
 
 from whysync.contracts.project import SyncWindow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
@@ -119,7 +120,7 @@ def _cited(case: Case, automatic: WindowVerdict) -> Iterator[Evidence]:
 def _fixes(
     case: Case, automatic: WindowVerdict, by_hand: WindowVerdict, soon: datetime | None
 ) -> Iterator[Fix]:
-    show = f"argocd proj windows list {case.app.project}"
+    show = f"argocd proj windows list {quote(case.app.project)}"
     if automatic.reason is WindowReason.INVALID:
         yield Fix.run(show, title="Correct the window that cannot be read")
         return
@@ -133,7 +134,7 @@ def _fixes(
     elif not automatic.allowed:
         yield Fix.run(
             show,
-            f"argocd proj windows enable-manual-sync {case.app.project} ID",
+            f"argocd proj windows enable-manual-sync {quote(case.app.project)} ID",
             sync(case),
             title="Or allow syncs by hand in the windows that decide, if it cannot wait",
             risk="whoever may sync can then sync at any time, until it is switched off again",

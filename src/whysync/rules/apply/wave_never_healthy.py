@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.awaited import Wait, minutes, wait_of
+from whysync.diagnosis.awaited import Wait, is_hook_result, minutes, wait_of
 from whysync.diagnosis.commands import on_object, sync, terminate
 from whysync.diagnosis.spoken import FAILED_PHASES
 from whysync.diagnosis.stalled import Stall, why_stalled
@@ -67,8 +67,8 @@ def wave_never_healthy(case: Case) -> Iterator[Finding]:
 def _failed(case: Case) -> Iterator[Finding]:
     """Applied, and Degraded while the sync still had waves to come: that fails the operation."""
     for index, result in enumerate(case.results):
-        degraded = result.hook_phase in FAILED_PHASES and result.status == "Synced" and not result.hook_type
-        if not degraded:
+        failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
+        if not failed or is_hook_result(case, result):
             continue
         base = f"/status/operationState/syncResult/resources/{index}"
         yield Finding(
@@ -77,7 +77,7 @@ def _failed(case: Case) -> Iterator[Finding]:
             because=tuple(_unwell(case, result.ref)),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the sync failed because {result.ref} became Degraded before its wave was done"
+            verdict=f"{result.ref} became Degraded before its wave was done"
             + (f": {one_line(result.message)}" if result.message else "")
             + _held_up(case),
             evidence=(

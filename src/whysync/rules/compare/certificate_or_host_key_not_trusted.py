@@ -68,7 +68,7 @@ def _host_of(url: str) -> str:
 
 def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
     name = quote(host.partition(":")[0]) if host else "HOST"
-    port = host.partition(":")[2] or "443"
+    port = quote(host.partition(":")[2] or "443")
     show = f"openssl s_client -connect {name}:{port} -showcerts </dev/null"
     if failure.reason in (Distrust.HOST_KEY_UNKNOWN, Distrust.HOST_KEY_CHANGED):
         changed = failure.reason is Distrust.HOST_KEY_CHANGED

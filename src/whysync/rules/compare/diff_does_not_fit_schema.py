@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import CONTROLLER, hard_refresh, restart
+from whysync.diagnosis.commands import CONTROLLER, hard_refresh, remark, restart
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.words import one_line
@@ -110,7 +110,9 @@ def _fixes(
         DiffProblem.OMITS_KEY,
     ):
         yield Fix.run(
-            f"# {', '.join(failure.fields)}: give each element of the list a key of its own, and commit",
+            remark(
+                f"{', '.join(failure.fields)}: give each element of the list a key of its own, and commit"
+            ),
             again,
             title="Correct the list in Git",
         )

@@ -24,7 +24,7 @@ from shlex import quote
 
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import hard_refresh
+from whysync.diagnosis.commands import hard_refresh, remark
 from whysync.diagnosis.failing_source import failing_source, source_pointer
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
@@ -97,7 +97,7 @@ def _fixes(case: Case, failure: HelmRender, source: Source | None) -> Iterator[F
         name = failure.value_path.removeprefix(".Values.")
         where = files[-1] if files else "values.yaml"
         yield Fix.run(
-            f"# in {where}:",
+            remark(f"in {where}:"),
             *_as_yaml(name),
             hard_refresh(case),
             title=f"Set {name} in {where}, commit, then refresh hard",
@@ -109,7 +109,7 @@ def _fixes(case: Case, failure: HelmRender, source: Source | None) -> Iterator[F
 
 
 def _as_yaml(path: str) -> Iterator[str]:
-    keys = path.split(".")
+    keys = " ".join(path.split()).split(".")
     for depth, key in enumerate(keys):
         last = depth == len(keys) - 1
         yield f"#   {'  ' * depth}{key}:{' THE_VALUE' if last else ''}"

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import CONTROLLER, argocd_namespace, hard_refresh, restart
+from whysync.diagnosis.commands import CONTROLLER, argocd_namespace, hard_refresh, remark, restart
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import ExcludedResource
@@ -45,7 +45,7 @@ def kind_excluded_by_settings(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="Argo CD leaves it alone"), *_lists(settings)),
             fixes=(
                 Fix.run(
-                    f"# delete {ref} from the source, and commit",
+                    remark(f"delete {ref} from the source, and commit"),
                     title="Take it out of Git, if nobody needs it there",
                 ),
                 Fix.run(

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.pointer import child
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, refresh
+from whysync.diagnosis.commands import argocd_namespace, beside, refresh
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import SettingsMalformed
@@ -42,7 +42,7 @@ def settings_cannot_be_read(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="the entry that cannot be parsed"), *_entry(settings, failure.key)),
             fixes=(
                 Fix.run(
-                    f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm   # {failure.key}",
+                    beside(f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm", failure.key),
                     refresh(case),
                     title="Correct the entry; Argo CD reads it again by itself",
                 ),
