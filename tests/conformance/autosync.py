@@ -1,0 +1,217 @@
+"""autosync.jsonl: when does the controller act?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import msgspec
+
+from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
+from whysync.contracts.application import Application, OperationState, Phase, Retry
+from whysync.contracts.decode import decode
+from whysync.contracts.project import AppProject
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.semantics.policies import autosync, operation, refresh
+from whysync.semantics.policies.deletion import Fate, fate_of
+from whysync.semantics.policies.retry import retry_delay
+from whysync.semantics.project import Cluster, NoCluster, destination_cluster
+
+T = TypeVar("T")
+_NOW = datetime(2024, 3, 13, 12, tzinfo=UTC)
+
+
+def check(record: Object) -> list[str]:
+    return _OPS[text(record["op"])](record, fields(record["expect"]))
+
+
+def _decoded(value: Json, into: type[T]) -> T:
+    found, problems = decode(fields(value), into)
+    assert found is not None
+    assert not problems, problems
+    return found
+
+
+def _seconds(value: Json) -> timedelta:
+    return timedelta(seconds=float(value) if isinstance(value, int | float) else 0)
+
+
+def _projects(record: Object) -> dict[str, AppProject]:
+    found = [_decoded(one, AppProject) for one in items(record["projects"])]
+    return {project.metadata.name: project for project in found}
+
+
+def _auto_sync(record: Object, expect: Object) -> list[str]:
+    found = autosync.auto_sync(
+        fields(record["app"]),
+        _NOW,
+        sync_status=fields(record["sync_status"]),
+        resources=[fields(row) for row in items(record["resources"])],
+        revisions_have_changes=record["compare_revisions"] is True,
+        pace=autosync.SelfHealPace(base=None, plain=_seconds(record["self_heal_timeout_seconds"])),
+    )
+    failures = mismatch("error_condition", expect["error_condition"], found.condition != "")
+    if "starts" in expect:
+        failures += mismatch("starts", expect["starts"], found.starts)
+    return failures + failed_checks(found.operation, expect.get("operation"))
+
+
+def _already_attempted(record: Object, expect: Object) -> list[str]:
+    found = autosync.already_attempted(
+        fields(record["app"]),
+        [text(one) for one in items(record["desired_revisions"])],
+        revisions_have_changes=record["revisions_have_changes"] is True,
+    )
+    return mismatch("already_attempted", expect["already_attempted"], found.attempted)
+
+
+def _self_heal(record: Object, expect: Object) -> list[str]:
+    backoff = fields(record["backoff"])
+    pace = autosync.SelfHealPace(
+        base=_seconds(backoff["duration_seconds"]),
+        factor=integer(backoff["factor"]),
+        cap=_seconds(backoff["cap_seconds"]),
+    )
+    since = record["seconds_since_finished"]
+    state: Object = {"phase": "Succeeded"}
+    if since is not None:
+        state["finishedAt"] = (_NOW - _seconds(since)).isoformat()
+    app: Object = {"status": {"operationState": state}}
+    wait = autosync.self_heal_wait(app, integer(record["attempts"]), _NOW, pace)
+    wanted, tolerance = _seconds(expect["remaining_seconds"]), _seconds(expect["tolerance_seconds"])
+    failures = mismatch("should_self_heal", expect["should_self_heal"], wait <= timedelta())
+    return failures if abs(wait - wanted) <= tolerance else [*failures, f"remaining: {wait}, not {wanted}"]
+
+
+def _next_retry(record: Object, expect: Object) -> list[str]:
+    delay = retry_delay(_decoded(record["retry"], Retry), integer(record["retry_count"]))
+    return mismatch("delay_seconds", expect["delay_seconds"], delay.total_seconds())
+
+
+def _synced(record: Object, app: Application, state: OperationState) -> OperationState:
+    """The step of the sync: in these records there is nothing to apply, and nothing is live."""
+    assert not items(record["targets"])
+    assert not items(record["lives"])
+    clusters = [Cluster(server="https://localhost:6443", name="minikube")]
+    try:
+        destination_cluster(app.spec.destination, clusters)
+    except NoCluster as problem:
+        return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=str(problem))
+    phase, message = Phase.SUCCEEDED, "successfully synced (no more tasks)"
+    if state.phase == Phase.TERMINATING:
+        phase, message = Phase.FAILED, "Operation terminated"
+    return msgspec.structs.replace(state, phase=phase.value, message=message)
+
+
+def _process(record: Object, expect: Object) -> list[str]:
+    app = _decoded(record["app"], Application)
+    assert app.operation is not None
+    now = datetime.fromisoformat(text(record["now"]))
+    timeout = _seconds(record.get("sync_timeout_seconds"))
+    begun = operation.begin(app.operation, app.status.operation_state, now, timeout=timeout)
+    if not begun.start.steps:
+        return [f"nothing happens: {begun.start}"]
+    if app.project in _projects(record):
+        state = _synced(record, app, begun.state)
+    else:
+        state = operation.without_project(begun.state, app.project)
+    found = operation.conclude(begun, state, now)
+    failures = mismatch("phase", expect["phase"], found.state.phase)
+    if "message" in expect:
+        failures += mismatch("message", expect["message"], found.state.message)
+    if "message_contains" in expect:
+        failures += lacks_fragments("message", expect["message_contains"], found.state.message)
+    if "retry_count" in expect:
+        failures += mismatch("retry_count", expect["retry_count"], found.state.retry_count)
+    if "refresh_requested" in expect:
+        level = None if found.refresh is None else found.refresh.name
+        failures += mismatch("refresh_requested", expect["refresh_requested"], level)
+    if "finished_after" in expect:
+        before, finished = datetime.fromisoformat(text(expect["finished_after"])), found.state.finished_at
+        failures += mismatch("finished_after", True, finished is not None and finished > before)
+    return failures
+
+
+def _should_process(record: Object, expect: Object) -> list[str]:
+    found = refresh.has_operation_to_process(fields(record["app"]))
+    return mismatch("should_process", expect["should_process"], found)
+
+
+def _can_process(record: Object, expect: Object) -> list[str]:
+    found = refresh.processing(
+        fields(record["app"]),
+        text(record["controller_namespace"]),
+        [text(one) for one in items(record["application_namespaces"])],
+    )
+    return mismatch("can_process", expect["can_process"], found is refresh.Processing.PROCESSED)
+
+
+def _should_be_deleted(record: Object, expect: Object) -> list[str]:
+    options = [text(one) for one in items(record["app_sync_options"])]
+    fate = fate_of(fields(record["object"]), {}, options)
+    return mismatch("should_be_deleted", expect["should_be_deleted"], fate is Fate.DELETED)
+
+
+def _conditions(record: Object, expect: Object) -> list[str]:
+    app = _decoded(record["app"], Application)
+    clusters = [
+        Cluster(server=text(dig(one, "server")), name=text(dig(one, "name")))
+        for one in items(record["clusters"])
+    ]
+    found = refresh.spec_conditions(
+        app, _projects(record), clusters, _NOW, controller_namespace=app.namespace
+    )
+    failures = mismatch("has_errors", expect["has_errors"], found.has_errors)
+    wanted = [fields(one) for one in items(expect["conditions"])]
+    failures += mismatch("conditions", len(wanted), len(found.conditions))
+    for one, condition in zip(wanted, found.conditions, strict=False):
+        failures += mismatch("type", one["type"], condition.type)
+        if "message" in one:
+            failures += mismatch("message", one["message"], condition.message)
+        if "message_contains" in one:
+            failures += lacks_fragments("message", one["message_contains"], condition.message)
+    return failures
+
+
+def _need_refresh(record: Object, expect: Object) -> list[str]:
+    found = refresh.need_refresh(
+        fields(record["app"]),
+        datetime.fromisoformat(text(record["now"])),
+        soft=_seconds(record["soft_timeout_seconds"]),
+        hard=_seconds(record["hard_timeout_seconds"]),
+        requested=[operation.CompareWith[text(name)] for name in items(record["requested_levels"])],
+    )
+    failures = mismatch("need_refresh", expect["need_refresh"], found.reason is not None)
+    if "refresh_type" in expect:
+        failures += mismatch("refresh_type", expect["refresh_type"], "hard" if found.hard else "normal")
+    if "compare_with" in expect:
+        failures += mismatch("compare_with", expect["compare_with"], found.level.name)
+    return failures
+
+
+def _expiry(record: Object, expect: Object) -> list[str]:
+    since = record["seconds_since_reconciled"]
+    found = refresh.comparison_expiry(
+        None if since is None else _NOW - _seconds(since),
+        _NOW,
+        soft=_seconds(record["soft_timeout_seconds"]),
+        hard=_seconds(record["hard_timeout_seconds"]),
+    )
+    failures = mismatch("soft_expired", expect["soft_expired"], found.soft)
+    return failures + mismatch("hard_expired", expect["hard_expired"], found.hard)
+
+
+_OPS: dict[str, Callable[[Object, Object], list[str]]] = {
+    "auto-sync": _auto_sync,
+    "already-attempted": _already_attempted,
+    "self-heal-backoff": _self_heal,
+    "next-retry": _next_retry,
+    "process-operation": _process,
+    "should-process-operation": _should_process,
+    "can-process": _can_process,
+    "should-be-deleted": _should_be_deleted,
+    "refresh-conditions": _conditions,
+    "need-refresh": _need_refresh,
+    "comparison-expiry": _expiry,
+}
