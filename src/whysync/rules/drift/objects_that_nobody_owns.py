@@ -1,0 +1,74 @@
+"""There are objects in the app's namespace that no Application owns.
+
+## What happens
+The project watches for orphaned resources: top-level objects in the destination's namespace that no
+Application declares. The app gets a warning with their number. Nothing is wrong with the app itself.
+
+## How whysync knows
+Argo CD's `OrphanedResourceWarning` counts them; those that bear no mark of an app are named where the
+live objects are at hand.
+
+## Fix
+Delete what is left over, bring what is needed into Git, and list what is expected under
+`orphanedResources.ignore` of the AppProject.
+
+## When it is something else
+An object that was removed from Git and not pruned is a row of the app, not an orphan.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Key
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import app_argument
+from whysync.semantics.comparison.orphans import is_expected
+from whysync.semantics.messages import OrphanedResources
+from whysync.semantics.tracking import INSTANCE_LABEL, TRACKING_ID
+
+# Controllers make these below others, though not always with an owner reference.
+_BELOW = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease", "Pod", "ReplicaSet", "PodMetrics"})
+
+
+@rule(cause="orphaned", since="0.1")
+def objects_that_nobody_owns(case: Case) -> Iterator[Finding]:
+    for report in case.failures(OrphanedResources):
+        orphans = _unmarked(case)
+        count = report.failure.count or len(orphans)
+        names = f", such as {', '.join(str(one.ref) for one in orphans[:3])}" if orphans else ""
+        place = case.destination_namespace
+        yield Finding(
+            about=case.application.ref,
+            explains=report.symptoms,
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            verdict=f"{count} objects in namespace {place} belong to no Application{names}",
+            evidence=(
+                report.cite(says="Argo CD counts them"),
+                *(cite(one, "/metadata/name", says="no app's mark on it") for one in orphans[:5]),
+            ),
+            fixes=(
+                Fix.run(
+                    f"argocd app resources {app_argument(case)} --orphaned",
+                    title="List them; then delete, adopt into Git, or list them as expected in the project",
+                ),
+            ),
+        )
+
+
+def _unmarked(case: Case) -> tuple[Manifest, ...]:
+    """Top-level objects of the namespace without a mark of any app."""
+    settings = case.project.spec.orphaned_resources if case.project is not None else None
+    rows: set[Key] = set(case.rows)
+    return tuple(
+        one
+        for one in case.world.live_by_namespace.get(case.destination_namespace, ())
+        if one.ref.namespace
+        and one.key not in rows
+        and one.ref.kind not in _BELOW
+        and not one.meta.get("ownerReferences")
+        and TRACKING_ID not in one.annotations
+        and INSTANCE_LABEL not in one.labels
+        and settings is not None
+        and not is_expected(one.key, settings)
+    )
