@@ -25,6 +25,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, SymptomK
 from whysync.diagnosis.awaited import is_running
 from whysync.diagnosis.commands import app_argument, argocd_namespace, hard_refresh, kubectl, refresh
 from whysync.diagnosis.namespaces import managed_metadata_differs
+from whysync.diagnosis.unseen import unseen_by_hand
 
 
 @rule(cause="stale-state", since="0.1")
@@ -36,6 +37,8 @@ def status_contradicts_itself(case: Case) -> Iterator[Finding]:
         return  # nothing is known of the rows, or the project hides one of them: another story
     if any(s.kind is SymptomKind.OPERATION or s.kind is SymptomKind.CONDITION for s in case.symptoms):
         return
+    if next(unseen_by_hand(case), None) is not None:
+        return  # something does differ
     changed = _compared_to_another(case)
     yield Finding(
         about=case.application.ref,

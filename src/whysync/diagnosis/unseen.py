@@ -1,0 +1,137 @@
+"""Differences that do not count: fields that Argo CD's diff does not show, or that an ignore rule hides.
+
+A three-way diff does not see what Git never set; an ignore rule hides what it names. Neither is wrong. They
+are worth a note only where a person, not a controller or the API server, wrote the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from whysync.contracts import pointer as pointers
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Key
+from whysync.contracts.tree import Missing, Object, fields, items, text
+from whysync.diagnosis.difference import Difference, differences
+from whysync.semantics.ignore import Rule, application_rules
+from whysync.semantics.writers import Writer, WriterKind, kind_of, writer_of
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+BY_HAND = frozenset(
+    {WriterKind.KUBECTL_EDIT, WriterKind.KUBECTL_PATCH, WriterKind.KUBECTL_SCALE, WriterKind.CONSOLE}
+)
+_NOT_DRIFT = (
+    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+    "/metadata/creationTimestamp",
+    "/metadata/finalizers",
+    "/metadata/generation",
+    "/metadata/managedFields",
+    "/metadata/namespace",
+    "/metadata/ownerReferences",
+    "/metadata/resourceVersion",
+    "/metadata/selfLink",
+    "/metadata/uid",
+    "/status",
+)
+_RESTARTED = "kubectl.kubernetes.io~1restartedAt"
+# Switches that are off unless somebody turns them on.
+_SWITCHES = {"CronJob": "/spec/suspend", "Job": "/spec/suspend", "Deployment": "/spec/paused"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unseen:
+    """One field of a resource that Argo CD calls Synced, and that is not as Git has it."""
+
+    key: Key
+    desired: Manifest
+    live: Manifest
+    difference: Difference
+    writer: Writer | None
+    rule: Rule | None = None
+
+    @property
+    def pointer(self) -> str:
+        return self.difference.pointer
+
+
+def unseen_by_hand(case: Case) -> Iterator[Unseen]:
+    """Fields of Synced resources that a person wrote; without managedFields, what nobody else writes."""
+    for key, desired, live in _synced_pairs(case):
+        managers = items(live.meta.get("managedFields"))
+        if managers and not any(_is_hand(fields(entry)) for entry in managers):
+            continue
+        for found in differences(desired.body, live.body):
+            if isinstance(found.found, Missing) or _is_no_drift(found.pointer):
+                continue
+            writer = writer_of(live.body, found.pointer)
+            by_hand = writer is not None and writer.kind in BY_HAND
+            if by_hand or (not managers and _only_people_write(live, found)):
+                yield Unseen(key=key, desired=desired, live=live, difference=found, writer=writer)
+
+
+def hidden_by_ignoring(case: Case) -> Iterator[Unseen]:
+    """Fields that Git declares, that live has otherwise, and that a rule of the Application hides."""
+    rules = tuple(application_rules(case.app.spec.ignore_differences))
+    normalizer = case.own_ignoring
+    if normalizer is None:
+        return
+    for key, desired, live in _synced_pairs(case):
+        applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
+        if not applying:
+            continue
+        left = {
+            d.pointer
+            for d in differences(normalizer.normalize(desired.body), normalizer.normalize(live.body))
+        }
+        for found in differences(desired.body, live.body):
+            declared = not isinstance(found.wanted, Missing) and not isinstance(found.found, Missing)
+            if declared and found.pointer not in left and not _is_no_drift(found.pointer):
+                writer = writer_of(live.body, found.pointer)
+                yield Unseen(
+                    key=key, desired=desired, live=live, difference=found, writer=writer, rule=applying[0]
+                )
+
+
+def _synced_pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
+    for row in case.app.status.resources:
+        if row.status == "Synced":
+            desired, live = case.desired_of(row.key), case.live_of(row.key)
+            if desired is not None and live is not None:
+                yield row.key, desired, live
+
+
+def _is_hand(given: Object) -> bool:
+    kind = kind_of(
+        text(given.get("manager")),
+        operation=text(given.get("operation")),
+        subresource=text(given.get("subresource")),
+    )
+    return kind in BY_HAND and given.get("subresource") != "status"
+
+
+def _is_no_drift(pointer: str) -> bool:
+    return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, one) for one in _NOT_DRIFT)
+
+
+def _only_people_write(live: Manifest, found: Difference) -> bool:
+    """Only the cluster has it, and neither a default nor a controller explains it."""
+    if not isinstance(found.wanted, Missing):
+        return False
+    parts = pointers.split(found.pointer)
+    if live.ref.kind == "ConfigMap":
+        injected = any("inject" in name for name in (*live.labels, *live.annotations))
+        return (
+            len(parts) == 2 and parts[0] == "data" and not injected and not live.meta.get("ownerReferences")
+        )
+    if _SWITCHES.get(live.ref.kind) == found.pointer:
+        return found.found is True
+    # settings that an ingress controller reads; what such controllers write has no prefix of their name
+    return (
+        live.ref.kind == "Ingress"
+        and parts[:2] == ("metadata", "annotations")
+        and (len(parts) == 3 and ".ingress.kubernetes.io/" in parts[2])
+    )

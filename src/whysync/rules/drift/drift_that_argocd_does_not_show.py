@@ -1,0 +1,68 @@
+"""The cluster differs from Git by somebody's hand, and Argo CD calls the resource Synced.
+
+## What happens
+A three-way diff compares what Git declares. A field that Git never set (an extra key of a ConfigMap, a
+label, `suspend: true`) or that an ignore rule names may be changed by hand, and nothing shows it. It works
+until somebody rebuilds the cluster from Git, or wonders where it comes from.
+
+## How whysync knows
+The resource is Synced, the live object has a value that Git has not, and managedFields say that kubectl or a
+console wrote it. Without managedFields: it is a field that neither defaults nor controllers fill in.
+
+## Fix
+Decide the direction: bring the value into Git, or remove it from the cluster. Server-side diff shows more of
+these than a three-way one.
+
+## When it is something else
+Defaults of the API server, status, and what controllers write are no drift, and are not told here.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.tree import Missing
+from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.unseen import BY_HAND, Unseen, hidden_by_ignoring, unseen_by_hand
+from whysync.semantics.writers import phrase
+
+
+@rule(cause="undetected-drift", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def drift_that_argocd_does_not_show(case: Case) -> Iterator[Finding]:
+    by_object: dict[str, list[Unseen]] = {}
+    hidden = (one for one in hidden_by_ignoring(case) if one.writer and one.writer.kind in BY_HAND)
+    for unseen in (*hidden, *unseen_by_hand(case)):
+        found = by_object.setdefault(str(unseen.key), [])
+        if all(other.pointer != unseen.pointer for other in found):
+            found.append(unseen)
+    contradiction = "differs" in case.symptom_ids
+    for group in by_object.values():
+        first = group[0]
+        names = ", ".join(one.pointer for one in group[:3])
+        who = f"was written with {phrase(first.writer)}" if first.writer else "is not Git's"
+        why = f"{first.rule.origin} hides it" if first.rule else "Argo CD's diff does not show it"
+        yield Finding(
+            about=first.live.ref,
+            field=first.pointer,
+            writer=first.writer,
+            explains=("differs",) if contradiction else (),
+            severity=Severity.WARNING if contradiction else Severity.INFO,
+            confidence=Confidence.HIGH if first.writer else Confidence.MEDIUM,
+            verdict=f"{names} of {first.live.ref} {who}, and {why}",
+            evidence=tuple(_cited(group)),
+            fixes=(
+                Fix.change(
+                    first.live.ref,
+                    *(
+                        Set(pointer=one.pointer, value=one.difference.found)
+                        for one in group
+                        if not isinstance(one.difference.found, Missing)
+                    ),
+                    title="The cluster is right: bring the value into Git",
+                ),
+            ),
+        )
+
+
+def _cited(group: list[Unseen]) -> Iterator[Evidence]:
+    for one in group[:5]:
+        yield cite(one.live, one.pointer, says="the cluster has this")
+        yield cite(one.desired, one.pointer, says="Git has this")
