@@ -6,12 +6,12 @@ Argo CD checks each request of a person, a token or a CI job against `policy.csv
 neither Git nor the cluster is at fault. Auto-sync is never affected by this.
 
 ## How whysync knows
-`permission denied: <resource>, <action>, <object>`. With the policy at hand, whysync evaluates it:
-which line comes closest, and what it does not cover.
+`permission denied: <resource>, <action>, <object>`. With the policy at hand, whysync evaluates it
+as Argo CD does: which line comes closest, what it does not cover, and whether a line denies it.
 
 ## Fix
-One more line in `policy.csv`, as narrow as the request. It was evaluated against the request before
-it is shown.
+One more line in `policy.csv`, as narrow as the request. It is tried on the policy before it is
+shown.
 
 ## When it is something else
 `is forbidden: User … cannot …` comes from Kubernetes, not from Argo CD: that is k8s-rbac. A project
@@ -23,115 +23,132 @@ from dataclasses import replace
 from shlex import quote
 
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import fields
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.argocd_policy import Permission, Policy, Request, read_policy
 from whysync.diagnosis.commands import argocd_namespace, beside
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import ArgocdDenied
+from whysync.semantics.policies.rbac import (
+    Asker,
+    Explanation,
+    Permission,
+    Policy,
+    Reason,
+    Request,
+    explain,
+    read_policy,
+)
+
+SOMEBODY = "role:NAME"
 
 
 @rule(cause="argocd-rbac", since="0.1")
 def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
     config = case.settings("argocd-rbac-cm")
-    policy = read_policy(config) if config is not None else None
     for group in grouped(case, ArgocdDenied, by=lambda f: (f.resource, f.action, f.object, f.subject)):
         failure = group.failure
-        request = Request(
-            subject=failure.subject, resource=failure.resource, action=failure.action, object=failure.object
-        )
-        asked = (
-            f"{failure.resource}, {failure.action}, {failure.object}" if failure.resource else "this request"
-        )
-        who = failure.subject or "the user"
-        nearest = policy.nearest(request) if policy else None
-        denying = policy.denies(request) if policy else None
-        allowed = policy is not None and bool(failure.subject) and policy.allows(request)
+        request = Request(resource=failure.resource, action=failure.action, object=failure.object)
+        told = _explanation(case, config, failure.subject, request)
+        asked = str(request) if failure.resource else "this request"
         yield Finding(
             about=case.application.ref if config is None else config.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD's RBAC does not let {who} do: {asked}"
-            + _shortfall(request, nearest, denying, allowed=allowed),
-            evidence=(*group.cited(says="Argo CD refuses the request"), *_lines(config, denying or nearest)),
-            fixes=tuple(_fixes(case, request, policy, denying, allowed=allowed)),
+            verdict=f"Argo CD's RBAC does not let {failure.subject or 'the user'} do: {asked}"
+            + _shortfall(told),
+            evidence=(*group.cited(says="Argo CD refuses the request"), *_lines(config, told)),
+            fixes=tuple(_fixes(case, failure.subject, request, told)) if failure.resource else (),
         )
 
 
-def _shortfall(
-    request: Request, nearest: Permission | None, denying: Permission | None, *, allowed: bool
-) -> str:
-    if allowed:
-        return "; the policy at hand allows it by now"
-    if denying is not None:
-        return f"; a line denies it: {denying}"
-    if nearest is None:
+def _explanation(case: Case, config: Manifest | None, subject: str, request: Request) -> Explanation | None:
+    """The policy's own answer. Of the lines that come close, those count that somebody wrote."""
+    if config is None or not request.resource:
+        return None
+    policy, written = read_policy(_data(config)), read_policy(_data(config), builtin=False)
+    projects = {case.app.project: case.project} if case.project is not None else {}
+    asker = Asker(subject=subject, is_token=True)
+    told = explain(policy, asker, request, projects)
+    if told.decision.allowed or told.decision.bad_line is not None:
+        return told
+    nearest = explain(written, asker, request, projects).nearest
+    if subject:
+        return replace(told, nearest=nearest or told.nearest)
+    remedy = _for_role(policy, nearest.line.subject, request) if nearest is not None else None
+    return replace(told, nearest=nearest or told.nearest, remedy=remedy)
+
+
+def _data(config: Manifest) -> dict[str, str]:
+    data = fields(config.body.get("data"))
+    return {key: value for key, value in data.items() if isinstance(value, str)}
+
+
+def _for_role(policy: Policy, role: str, request: Request) -> Permission | None:
+    """Who asked is not told: the role whose line nearly covers it is the likely one."""
+    found = explain(policy, Asker(subject=role), request).remedy
+    return found if isinstance(found, Permission) else None
+
+
+def _shortfall(told: Explanation | None) -> str:
+    if told is None:
         return ""
-    missing = nearest.misses(request)
-    if not missing:
-        return f"; only {nearest.subject} may (`{nearest}`)"
-    return f"; the nearest line does not cover the {' and the '.join(missing)}: {nearest}"
+    decision, nearest = told.decision, told.nearest
+    if decision.allowed:
+        return "; the policy at hand allows it by now"
+    if decision.bad_line is not None:
+        return f"; the policy cannot be read at {decision.bad_line.origin}: {decision.bad_line.problem}"
+    if decision.reason is Reason.DENIED and decision.answer and decision.answer.line:
+        return f"; a line denies it: {decision.answer.line}"
+    if nearest is None:
+        return "; no line speaks of it"
+    if not nearest.misses:
+        return f"; only {nearest.line.subject} may: {nearest.line}"
+    return f"; the nearest line does not cover the {' and the '.join(nearest.misses)}: {nearest.line}"
 
 
-def _lines(config: Manifest | None, line: Permission | None) -> Iterator[Evidence]:
-    if config is None:
+def _lines(config: Manifest | None, told: Explanation | None) -> Iterator[Evidence]:
+    if config is None or told is None:
         return
-    if line is None:
-        yield cite(config, "/data/policy.csv", says="no line of it speaks of this")
+    answer = told.decision.answer
+    line = answer.line if answer is not None and answer.line is not None else None
+    line = line or (told.nearest.line if told.nearest is not None else None)
+    if line is None or f"/data/{line.origin.name}" == "/data/built-in":
+        yield cite(config, "/data/policy.csv", says="the policy")
         return
     yield Evidence(
         source=config.role.value,
         ref=config.ref,
-        pointer=f"/data/{line.key}",
+        pointer=f"/data/{line.origin.name}",
         value=str(line),
-        says="this line denies it" if not line.allows else "the line that comes closest",
+        says=f"line {line.origin.line} " + ("denies it" if line.denies else "comes closest"),
         origin=config.origin,
     )
 
 
-def _fixes(
-    case: Case, request: Request, policy: Policy | None, denying: Permission | None, *, allowed: bool
-) -> Iterator[Fix]:
-    subject = request.subject or (_likely_role(policy, request) if policy else "") or "role:NAME"
-    line = f"p, {subject}, {request.resource}, {request.action}, {request.object}, allow"
+def _fixes(case: Case, subject: str, request: Request, told: Explanation | None) -> Iterator[Fix]:
+    decision = told.decision if told is not None else None
+    remedy = told.remedy if told is not None else None
+    who = subject or (remedy.subject if isinstance(remedy, Permission) else SOMEBODY)
     check = (
-        f"argocd admin settings rbac can {quote(subject)} {quote(request.action)} {quote(request.resource)}"
+        f"argocd admin settings rbac can {quote(who)} {quote(request.action)} {quote(request.resource)}"
         f" {quote(request.object)} --namespace {argocd_namespace(case)}"
     )
-    if allowed:
+    edit = f"kubectl -n {argocd_namespace(case)} edit configmap argocd-rbac-cm"
+    if decision is not None and decision.allowed:
         yield Fix.run(check, title="Try again; check that Argo CD has read the policy")
-        return
-    if denying is not None:
+    elif decision is not None and decision.bad_line is not None:
         yield Fix.run(
-            beside(
-                f"kubectl -n {argocd_namespace(case)} edit configmap argocd-rbac-cm", f"delete: {denying}"
-            ),
+            beside(edit, decision.bad_line.text), title="Correct the line: it spoils the whole policy"
+        )
+    elif decision is not None and decision.answer and decision.answer.line and decision.answer.line.denies:
+        yield Fix.run(
+            beside(edit, f"delete: {decision.answer.line}"),
             check,
             title="Take the denying line out: a deny beats every allow of the same subject",
         )
-        return
-    if request.resource and _would_allow(policy, request, subject):
-        wide = "everybody with this role may do it then" if subject.startswith("role:") else ""
-        yield Fix.policy(line, title=f"Allow exactly this to {subject}", risk=wide)
+    elif remedy is not None or told is None or not subject:
+        line = str(remedy) if remedy is not None else f"p, {SOMEBODY}, {request}, allow"
+        wide = "everybody with this role may do it then" if who.startswith("role:") else ""
+        yield Fix.policy(line, title=f"Allow exactly this to {who}", risk=wide)
         yield Fix.run(check, title="Check it: this must say Yes afterwards")
-
-
-def _would_allow(policy: Policy | None, request: Request, subject: str) -> bool:
-    """The policy with the proposed line, asked the same question."""
-    asked = replace(request, subject=subject)
-    line = Permission(
-        subject=subject,
-        resource=request.resource,
-        action=request.action,
-        object=request.object,
-        effect="allow",
-        key="policy.csv",
-    )
-    known = policy or Policy(permissions=(), roles=(), default="")
-    return replace(known, permissions=(*known.permissions, line)).allows(asked)
-
-
-def _likely_role(policy: Policy, request: Request) -> str:
-    """Whose line nearly covers it, where the message does not tell who asked."""
-    nearest = policy.nearest(request)
-    return nearest.subject if nearest is not None else ""
