@@ -165,12 +165,10 @@ def _service_account(record: Object, expect: Object) -> list[str]:
 
 
 def _app_spec(record: Object, expect: Object) -> list[str]:
-    raw = record["spec"]
     problems = projects.spec_problems(
-        _decoded(raw, Spec),
+        _decoded(record["spec"], Spec),
         _decoded(record["project"], AppProject),
         _clusters(record["clusters"]),
-        hydrated_repo=text(dig(raw, "sourceHydrator", "syncSource", "repoURL")),
         lookup_error=text(record.get("cluster_lookup_error")),
     )
     wanted = [fields(one) for one in items(expect["conditions"])]

@@ -120,3 +120,8 @@ def test_a_copy_shares_nothing() -> None:
     tree: Object = {"a": [{"b": 1}]}
     fields(items(fields(copy(tree))["a"])[0])["b"] = 2
     assert tree == {"a": [{"b": 1}]}
+
+
+@pytest.mark.parametrize("part", ["9" * 5000, "1", "-1", "٠", "²", ""])
+def test_what_is_no_place_in_a_list_leads_nowhere(part: str) -> None:
+    assert pointer.resolve(["only"], f"/{part}") is MISSING

@@ -83,6 +83,9 @@ class HydratorDrySource(Wire, frozen=True):
 
 
 class HydratorTarget(Wire, frozen=True):
+    """Where hydrated manifests go; without a `repoURL` of its own, into the dry source's repository."""
+
+    repo_url: str = msgspec.field(default="", name="repoURL")
     target_branch: str = ""
     path: str = ""
 

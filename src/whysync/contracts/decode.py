@@ -29,15 +29,16 @@ def decode(body: Object, into: type[T]) -> tuple[T | None, tuple[str, ...]]:
     tree = _without_nulls(copy_object(body))
     assert isinstance(tree, dict)
     dropped: list[str] = []
-    for _ in range(_MOST_REPAIRS):
+    while True:
         try:
             return msgspec.convert(tree, into), tuple(dropped)
         except msgspec.ValidationError as problem:
             path = _path(str(problem))
+            if len(dropped) >= _MOST_REPAIRS:  # all rows go instead of each bad one, then all of the status
+                path = path[: 2 if len(dropped) < 2 * _MOST_REPAIRS else 1]
             if not path or not _drop(tree, path):
                 return None, (*dropped, str(problem))
             dropped.append(str(problem))
-    return None, tuple(dropped)
 
 
 def _without_nulls(value: Json) -> Json:

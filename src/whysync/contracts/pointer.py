@@ -37,11 +37,16 @@ def resolve(tree: Json | Missing, pointer: str) -> Json | Missing:
     for part in split(pointer):
         if isinstance(tree, dict):
             tree = tree.get(part, MISSING)
-        elif isinstance(tree, list) and part.isdecimal() and int(part) < len(tree):
-            tree = tree[int(part)]
+        elif isinstance(tree, list) and (at := index_of(part)) is not None and at < len(tree):
+            tree = tree[at]
         else:
             return MISSING
     return tree
+
+
+def index_of(part: str) -> int | None:
+    """The place in a list that a part names; longer numbers are no places, and Python does not read them."""
+    return int(part) if part.isascii() and part.isdecimal() and len(part) < 10 else None
 
 
 def within(pointer: str, ancestor: str) -> bool:

@@ -252,3 +252,11 @@ def test_odd_shapes_are_compared_or_refused(odd: Json, place: str) -> None:
                 continue
             assert result.modified in {True, False}
             assert result.changes is not None
+
+
+def test_keys_that_look_like_numbers_have_one_order() -> None:
+    keys = ["1", "01", "9" * 5000, "x"]
+    live: Object = {"data": dict.fromkeys(keys, "a")}
+    wanted: Object = {"data": dict.fromkeys(reversed(keys), "b")}
+    found = [change.pointer.rpartition("/")[2] for change in changes_between(live, wanted)]
+    assert found == ["9" * 5000, "x", "01", "1"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from whysync.contracts.pointer import child, split
+from whysync.contracts.pointer import child, index_of, split
 from whysync.contracts.tree import MISSING, Json, Missing, Object
 from whysync.semantics.schemas import Field, Type
 
@@ -44,7 +44,9 @@ def changes_between(live: Object, predicted: Object, kind: Type | None = None) -
 
 
 def _place(pointer: str) -> tuple[tuple[int, str], ...]:
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in split(pointer))
+    """Items of lists by number; the text decides between the keys `1` and `01` of a map."""
+    parts = split(pointer)
+    return tuple((-1 if (at := index_of(part)) is None else at, part) for part in parts)
 
 
 def _in_maps(live: Object, predicted: Object, kind: Type | None, at: str, path: str) -> Iterator[FieldChange]:

@@ -49,11 +49,10 @@ def spec_problems(
     project: AppProject,
     clusters: Sequence[Cluster],
     *,
-    hydrated_repo: str = "",
     lookup_error: str = "",
 ) -> tuple[str, ...]:
-    """The messages of InvalidSpecError conditions; `hydrated_repo` is `sourceHydrator.syncSource.repoURL`."""
-    problems, complete = _source_problems(spec, project, hydrated_repo)
+    """The messages of InvalidSpecError conditions."""
+    problems, complete = _source_problems(spec, project)
     if not complete:
         return tuple(problems)
     try:
@@ -70,7 +69,7 @@ def spec_problems(
     return tuple(problems)
 
 
-def _source_problems(spec: Spec, project: AppProject, hydrated_repo: str) -> tuple[list[str], bool]:
+def _source_problems(spec: Spec, project: AppProject) -> tuple[list[str], bool]:
     """The problems of the sources, and whether they are complete: one that is not ends the search."""
     problems: list[str] = []
     if spec.source_hydrator is not None:
@@ -79,8 +78,9 @@ def _source_problems(spec: Spec, project: AppProject, hydrated_repo: str) -> tup
             return missing, False
         dry = spec.source_hydrator.dry_source.repo_url
         problems += _not_permitted(project, dry, "application repo")
-        if hydrated_repo not in ("", dry):
-            problems += _not_permitted(project, hydrated_repo, "sync source repo")
+        hydrated = spec.source_hydrator.sync_source.repo_url
+        if hydrated not in ("", dry):
+            problems += _not_permitted(project, hydrated, "sync source repo")
         return problems, True
     for source in spec.sources or (spec.source or Source(),):
         if problem := _missing_in_source(source, multiple=bool(spec.sources)):

@@ -20,7 +20,6 @@ from whysync.contracts import pointer as pointers
 from whysync.contracts.tree import MISSING, Json, Missing, Object, fields, items
 from whysync.semantics.writers.writer import Writer, writer_from
 
-_LONGEST_INDEX = 9  # digits; Python refuses to read numbers of thousands of them
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -127,9 +126,10 @@ def _step(claim: Object, value: Json | Missing, part: str) -> tuple[Object | Non
         below = claim.get(f"f:{part}")
         value = value.get(part, MISSING) if isinstance(value, dict) else MISSING
         return (None if below is None else fields(below)), value
-    if not part.isdecimal() or len(part) > _LONGEST_INDEX or int(part) >= len(value):
+    at = pointers.index_of(part)
+    if at is None or at >= len(value):
         return None, MISSING
-    item = value[int(part)]
+    item = value[at]
     for name, below in claim.items():
         if name == f"i:{part}" or _names_item(name, item):
             return fields(below), item
