@@ -1,0 +1,69 @@
+"""The words that rules of this side share: how long is long, and how a log line reads in a sentence."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whysync.contracts.ref import Ref
+from whysync.diagnosis.awaited import Wait, minutes
+from whysync.diagnosis.commands import beside, kubectl, remark
+from whysync.diagnosis.log_words import line_in_words, root_in_words
+from whysync.diagnosis.words import counted, one_line
+from whysync.semantics.messages import Awaited, LogFailure, LogReason
+
+
+def _wait(age: int, usual: int | None = None) -> Wait:
+    return Wait(
+        what=Awaited.HOOK,
+        ref=Ref(kind="Job", name="migrate"),
+        others=0,
+        age=timedelta(minutes=age),
+        usual=None if usual is None else timedelta(minutes=usual),
+    )
+
+
+def test_ten_minutes_are_long_unless_earlier_syncs_took_longer() -> None:
+    assert not _wait(9).is_long
+    assert _wait(10).is_long
+    assert not _wait(50, usual=20).is_long
+    assert _wait(60, usual=20).is_long
+
+
+@pytest.mark.parametrize(
+    ("age", "words"), [(0, "0 min"), (119, "119 min"), (120, "2 h"), (2879, "47 h"), (2880, "2 days")]
+)
+def test_ages_are_as_exact_as_a_person_needs(age: int, words: str) -> None:
+    assert minutes(timedelta(minutes=age)) == words
+
+
+def test_a_root_names_address_and_port() -> None:
+    line = 'connection to server at "10.0.1.45", port 5432 failed: Connection refused'
+    failure = LogFailure(line=1, text=line, reason=LogReason.CONNECTION_REFUSED, subject="10.0.1.45")
+    assert root_in_words(failure) == "connection refused to 10.0.1.45:5432"
+
+
+def test_a_line_loses_its_time_and_level() -> None:
+    assert line_in_words("2026-03-01T10:00:21Z ERROR no such table: users") == "no such table: users"
+    assert line_in_words("[2026-03-01 10:00:21,123] [error] it broke") == "it broke"
+    assert line_in_words("plain words") == "plain words"
+
+
+def test_counts() -> None:
+    assert (counted(1, "resource"), counted(3, "resource")) == ("1 resource", "3 resources")
+
+
+@given(st.text())
+def test_foreign_words_stay_on_their_line(words: str) -> None:
+    for line in (one_line(words), remark(words), beside("kubectl get pods", words)):
+        assert len(line.splitlines()) <= 1
+
+
+@given(st.text(min_size=1).filter(lambda text: "\0" not in text))
+def test_every_word_of_a_command_survives_a_shell(word: str) -> None:
+    import shlex
+
+    assert shlex.split(kubectl("get", word)) == ["kubectl", "get", word]
