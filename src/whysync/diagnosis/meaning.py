@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from enum import StrEnum
 
+from whysync.contracts import pointer as pointers
 from whysync.contracts.tree import Json, Missing
 from whysync.semantics.schemas.quantity import BadQuantity, canonical_quantity
 
@@ -46,6 +47,17 @@ def same_but(wanted: Json | Missing, found: Json | Missing) -> SameBut | None:
         if str(wanted) == str(found):
             return SameBut.NUMBER
         return SameBut.QUANTITY if _same_quantity(str(wanted), str(found)) else None
+    return None
+
+
+def reordered_list_of(desired: Json, live: Json, pointer: str) -> str | None:
+    """The list around a field that holds the same elements on both sides, in another order."""
+    parts = pointers.split(pointer)
+    for end in range(len(parts), -1, -1):
+        around = pointers.join(parts[:end])
+        wanted, found = pointers.resolve(desired, around), pointers.resolve(live, around)
+        if isinstance(wanted, list) and isinstance(found, list) and wanted != found:
+            return around if _same_elements(wanted, found) else None
     return None
 
 

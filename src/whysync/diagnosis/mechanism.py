@@ -15,7 +15,7 @@ from whysync.contracts import pointer as pointers
 from whysync.contracts.tree import Json, Missing, fields
 from whysync.diagnosis.cloud_marks import is_instant, is_written_by_cloud
 from whysync.diagnosis.known_fields import builtin_knows, schema_knows
-from whysync.diagnosis.meaning import same_but
+from whysync.diagnosis.meaning import reordered_list_of, same_but
 from whysync.diagnosis.shape import (
     is_builtin,
     is_ca_bundle,
@@ -46,6 +46,7 @@ class Mechanism(StrEnum):
     SERVER_SET_IN_GIT = "Git holds what the server sets"
     TRACKING = "the mark by which Argo CD knows its objects"
     SAME_VALUE = "the same value, written differently"
+    REORDERED = "the same elements in another order"
     LAST_APPLIED = "only kubectl's own annotation"
     OLD_API = "an API version that the cluster does not serve any more"
     AUTOSCALED = "an autoscaler's number"
@@ -103,6 +104,8 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.LAST_APPLIED
     if drift.last_key == "replicas" and case.autoscaler_of(drift.ref) is not None:
         return Mechanism.AUTOSCALED
+    if reordered_list_of(drift.desired.body, drift.live.body, drift.pointer) is not None:
+        return Mechanism.REORDERED
     same = not drift.only_live and same_but(drift.wanted, drift.found)
     return Mechanism.SAME_VALUE if same else None
 

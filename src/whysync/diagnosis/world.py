@@ -90,13 +90,17 @@ class World:
 
     @cached_property
     def autoscalers(self) -> dict[tuple[str, str], list[Manifest]]:
-        """What scales workloads (an HPA, a KEDA ScaledObject, another `*Autoscaler`), by its target."""
+        """What scales workloads (an HPA, a KEDA ScaledObject, another `*Autoscaler`), by its target.
+
+        One that does not tell its target (a dump that was cut) is taken for that of its own name.
+        """
         found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
         for kind, manifests in self.live_by_kind.items():
             if kind.endswith("Autoscaler") or kind == "ScaledObject":
                 for manifest in manifests:
                     target = fields(manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef"))
-                    found[manifest.ref.namespace, text(target.get("name"))].append(manifest)
+                    scaled = text(target.get("name")) or manifest.ref.name
+                    found[manifest.ref.namespace, scaled].append(manifest)
         return found
 
     @cached_property

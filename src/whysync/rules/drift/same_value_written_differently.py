@@ -19,13 +19,28 @@ A value that differs in meaning; a field that the cluster does not keep because 
 
 from collections.abc import Iterator
 
+from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Missing
-from whysync.diagnosis import Case, Confidence, Drift, Edit, Fact, Finding, Fix, Mechanism, Remove, Set, rule
-from whysync.diagnosis.meaning import same_but
+from whysync.diagnosis import (
+    Case,
+    Confidence,
+    Drift,
+    Edit,
+    Fact,
+    Finding,
+    Fix,
+    Mechanism,
+    Remove,
+    Set,
+    cite,
+    rule,
+)
+from whysync.diagnosis.meaning import SameBut, reordered_list_of, same_but
 
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def same_value_written_differently(case: Case) -> Iterator[Finding]:
+    yield from _reordered(case)
     by_object: dict[str, list[Drift]] = {}
     for drift in case.drifts_by(Mechanism.SAME_VALUE):
         by_object.setdefault(str(drift.ref.key), []).append(drift)
@@ -45,6 +60,36 @@ def same_value_written_differently(case: Case) -> Iterator[Finding]:
                     first.ref,
                     *(_as_stored(drift) for drift in drifts),
                     title="Write it in Git as the cluster stores it",
+                ),
+            ),
+        )
+
+
+def _reordered(case: Case) -> Iterator[Finding]:
+    """A list without keys, which a controller or the API server keeps in an order of its own."""
+    by_list: dict[tuple[Ref, str], list[Drift]] = {}
+    for drift in case.drifts_by(Mechanism.REORDERED):
+        around = reordered_list_of(drift.desired.body, drift.live.body, drift.pointer)
+        if around is not None:
+            by_list.setdefault((drift.ref, around), []).append(drift)
+    for (ref, around), drifts in by_list.items():
+        first = drifts[0]
+        order = first.live.at(around)
+        yield Finding(
+            about=ref,
+            field=around,
+            explains=tuple(drift.symptom for drift in drifts),
+            confidence=Confidence.HIGH,
+            verdict=f"{around} of {ref} means the same on both sides: {SameBut.ORDER}",
+            evidence=(
+                cite(first.desired, around, says="Git's order"),
+                cite(first.live, around, says="the cluster's order"),
+            ),
+            fixes=(
+                Fix.change(
+                    ref,
+                    Set(pointer=around, value=None if isinstance(order, Missing) else order),
+                    title="Write it in Git in the order in which the cluster keeps it",
                 ),
             ),
         )
