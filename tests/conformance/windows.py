@@ -13,6 +13,7 @@ from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject, SyncWindow
 from whysync.contracts.tree import Json, Object, fields, integer, items, text
+from whysync.semantics.policies import window_editing
 from whysync.semantics.policies import windows as sync_windows
 from whysync.semantics.project import project_problem
 
@@ -98,13 +99,13 @@ def _inspect(record: Object, expect: Object) -> list[str]:
 
 
 def _validate_window(record: Object, expect: Object) -> list[str]:
-    problem = sync_windows.window_problem(_decoded(record["window"], SyncWindow))
+    problem = window_editing.window_problem(_decoded(record["window"], SyncWindow))
     return mismatch("valid", expect["valid"], problem is None)
 
 
 def _validate_project(record: Object, expect: Object) -> list[str]:
     project = _decoded(record["project"], AppProject)
-    problem = project_problem(project, sync_windows.window_checker())
+    problem = project_problem(project, window_editing.window_checker())
     failures = mismatch("valid", expect["valid"], problem is None)
     if "error_contains" in expect:
         failures += lacks_fragments("error", expect["error_contains"], problem)
@@ -114,7 +115,7 @@ def _validate_project(record: Object, expect: Object) -> list[str]:
 def _update(record: Object, expect: Object) -> list[str]:
     window = _decoded(record["window"], SyncWindow)
     try:
-        found = sync_windows.updated(window, _decoded(record["update"], SyncWindow))
+        found = window_editing.updated(window, _decoded(record["update"], SyncWindow))
     except ValueError as problem:
         failures = mismatch("error", expect["error"], True)
         return failures + mismatch("error", expect.get("error_equals"), str(problem))
@@ -124,7 +125,7 @@ def _update(record: Object, expect: Object) -> list[str]:
 def _delete(record: Object, expect: Object) -> list[str]:
     windows = _windows(record)
     try:
-        left, failed = sync_windows.removed(windows, integer(record["index"])), False
+        left, failed = window_editing.removed(windows, integer(record["index"])), False
     except ValueError:
         left, failed = windows, True
     failures = mismatch("error", expect["error"], failed)
@@ -132,7 +133,7 @@ def _delete(record: Object, expect: Object) -> list[str]:
 
 
 def _identity(record: Object, expect: Object) -> list[str]:
-    one, other = (sync_windows.identity(_decoded(record[side], SyncWindow)) for side in "ab")
+    one, other = (window_editing.identity(_decoded(record[side], SyncWindow)) for side in "ab")
     return mismatch("same_identity", expect["same_identity"], one == other)
 
 

@@ -167,8 +167,9 @@ def test_roles_go_ten_steps_and_round_in_circles() -> None:
 def test_regular_expressions_match_anywhere_and_a_broken_one_refuses() -> None:
     known = policy("p, alice, app, sync, ^shop/w, allow", mode="regex")
     assert decide(known, user("alice"), SYNC).allowed
-    broken = policy("p, alice, app, sync, .*, allow", "p, alice, app, sync, '(', allow", mode="regex")
-    assert decide(broken, user("alice"), SYNC).reason is Reason.BROKEN_PATTERN
+    for pattern in ("(", "shop(?=/)", r"(a)\1", "a++"):
+        lines = ("p, alice, app, sync, .*, allow", f"p, alice, app, sync, {pattern}, allow")
+        assert decide(policy(*lines, mode="regex"), user("alice"), SYNC).reason is Reason.BROKEN_PATTERN
 
 
 def test_roles_of_a_project() -> None:

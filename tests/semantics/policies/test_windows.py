@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from whysync.contracts.application import Application, Destination, Metadata, Spec
 from whysync.contracts.project import AppProject, ProjectSpec, SyncWindow
 from whysync.semantics.policies.durations import BadDuration, parse_duration
+from whysync.semantics.policies.window_editing import window_checker, window_problem
 from whysync.semantics.policies.windows import (
     BadWindow,
     WindowReason,
     can_sync,
+    has_known_zone,
     is_open,
     matching,
     next_allowed,
     next_change,
-    window_checker,
-    window_problem,
 )
 from whysync.semantics.project import project_problem
 
@@ -78,6 +78,13 @@ def test_one_window_that_cannot_be_read_blocks_all() -> None:
 
 def test_a_schedule_that_is_never_due_is_always_open() -> None:
     assert is_open(SyncWindow(kind="deny", schedule="0 0 30 2 *", duration="1h"), NOON)
+
+
+def test_a_zone_that_nobody_knows_counts_as_utc() -> None:
+    window = SyncWindow(kind="allow", schedule="0 11 * * *", duration="2h", time_zone="Europe/Nowhere")
+    assert not has_known_zone(window)
+    assert has_known_zone(OFFICE)
+    assert is_open(window, NOON)
 
 
 def test_a_window_is_open_between_its_ends_only() -> None:

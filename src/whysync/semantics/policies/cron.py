@@ -9,7 +9,6 @@ zone. Differs: where the library crashes (`TZ=UTC` alone) this is an error, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import IntEnum
@@ -17,40 +16,13 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from whysync.semantics.policies.cron_fields import EVERY, FIELDS, BadSchedule, field_bits
+
 _YEARS: Final = 5
 _MOST_STEPS: Final = 20_000
 """Far more than five years of days, or a day of minutes, ever take."""
-_EVERY: Final = 1 << 63
-"""Set in the bits of a field that has a `*`: then the days of month and week must both match."""
-
 # Go's idea of white space; Python's has four more characters.
 _SPACES: Final = re.compile("[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_MONTHS: Final = {
-    "jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6,
-    "jul": 7, "aug": 8, "sep": 9, "oct": 10, "nov": 11, "dec": 12,
-}  # fmt: skip
-_WEEKDAYS: Final = {"sun": 0, "mon": 1, "tue": 2, "wed": 3, "thu": 4, "fri": 5, "sat": 6}
-
-
-class BadSchedule(ValueError):
-    """The schedule cannot be read; the text is the library's."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    least: int
-    most: int
-    names: Mapping[str, int]
-
-
-_FIELDS: Final = (
-    _Field(0, 59, {}),
-    _Field(0, 23, {}),
-    _Field(1, 31, {}),
-    _Field(1, 12, _MONTHS),
-    _Field(0, 6, _WEEKDAYS),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +52,14 @@ class Schedule:
 
     def _can_match(self) -> bool:
         """A field of commas alone is empty, and matches nothing."""
-        both = (self.days | self.weekdays) & _EVERY
+        both = (self.days | self.weekdays) & EVERY
         days = self.days and self.weekdays if both else self.days or self.weekdays
         return bool(self.minutes and self.hours and self.months and days)
 
     def matches_day(self, day: date) -> bool:
         of_month = bool(self.days >> day.day & 1)
         of_week = bool(self.weekdays >> day.isoweekday() % 7 & 1)
-        if (self.days | self.weekdays) & _EVERY:
+        if (self.days | self.weekdays) & EVERY:
             return of_month and of_week
         return of_month or of_week
 
@@ -107,12 +79,13 @@ def parse_schedule(text: str) -> Schedule:
     if text.startswith("@"):
         raise BadSchedule(f"parser does not accept descriptors: {text}")
     parts = [part for part in _SPACES.split(text) if part]
-    if len(parts) != len(_FIELDS):
+    if len(parts) != len(FIELDS):
         raise BadSchedule(f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]")
-    minutes, hours, days, months, weekdays = map(_bits, parts, _FIELDS)
+    minutes, hours, days, months, weekdays = map(field_bits, parts, FIELDS)
     return Schedule(minutes=minutes, hours=hours, days=days, months=months, weekdays=weekdays, zone=zone)
 
 
+@lru_cache(maxsize=256)
 def time_zone(name: str) -> tzinfo | None:
     """The zone of that IANA name, `None` where nobody knows it. Mirrors Go's `LoadLocation`."""
     if name in ("", "UTC"):
@@ -130,64 +103,6 @@ def _zone(name: str) -> tzinfo | None:
     if zone is None:
         raise BadSchedule(f"provided bad location {name}: unknown time zone {name}")
     return zone
-
-
-def _bits(text: str, field: _Field) -> int:
-    bits = 0
-    for part in text.split(","):
-        if part:
-            bits |= _range_bits(part, field)
-    return bits
-
-
-def _range_bits(text: str, field: _Field) -> int:
-    """`5`, `1-5`, `*`, each with `/2` behind it or not; `5/2` runs to the end of the field."""
-    span, *steps = text.split("/")
-    low, *high = span.split("-")
-    every = 0
-    if low in ("*", "?"):
-        start, end, every = field.least, field.most, _EVERY
-    else:
-        start = end = _number_or_name(low, field.names)
-        if len(high) > 1:
-            raise BadSchedule(f"too many hyphens: {text}")
-        if high:
-            end = _number_or_name(high[0], field.names)
-    step = 1
-    if len(steps) == 1:
-        step = _number(steps[0])
-        end = end if high else field.most
-        every = every if step <= 1 else 0
-    elif steps:
-        raise BadSchedule(f"too many slashes: {text}")
-    if start < field.least:
-        raise BadSchedule(f"beginning of range ({start}) below minimum ({field.least}): {text}")
-    if end > field.most:
-        raise BadSchedule(f"end of range ({end}) above maximum ({field.most}): {text}")
-    if start > end:
-        raise BadSchedule(f"beginning of range ({start}) beyond end of range ({end}): {text}")
-    if step == 0:
-        raise BadSchedule(f"step of range should be a positive number: {text}")
-    return sum(1 << value for value in range(start, end + 1, step)) | every
-
-
-def _number_or_name(text: str, names: Mapping[str, int]) -> int:
-    named = names.get(text.lower())
-    return _number(text) if named is None else named
-
-
-def _number(text: str) -> int:
-    told = f'failed to parse int from {text}: strconv.Atoi: parsing "{text}"'
-    if not _NUMBER.fullmatch(text):
-        raise BadSchedule(f"{told}: invalid syntax")
-    # int() itself refuses thousands of digits, whatever their value
-    digits = text.lstrip("+-").lstrip("0") or "0"
-    value = int(digits) * (-1 if text.startswith("-") else 1) if len(digits) < 20 else 1 << 63
-    if not -(1 << 63) <= value < 1 << 63:
-        raise BadSchedule(f"{told}: value out of range")
-    if value < 0:
-        raise BadSchedule(f"negative number ({value}) not allowed: {text}")
-    return value
 
 
 def _search_utc(schedule: Schedule, moment: datetime) -> datetime | None:
@@ -222,7 +137,7 @@ def _time_of_day(schedule: Schedule, hour: int, minute: int) -> time | None:
 
 
 def _next_bit(bits: int, least: int) -> int | None:
-    rest = (bits & ~_EVERY) >> least << least
+    rest = (bits & ~EVERY) >> least << least
     return (rest & -rest).bit_length() - 1 if rest else None
 
 

@@ -11,13 +11,11 @@ Mirrors `SyncWindows` of `pkg/apis/application/v1alpha1/types.go`, Argo CD 3.6. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
-
-import msgspec
 
 from whysync.contracts.application import Application
 from whysync.contracts.project import SyncWindow
@@ -25,7 +23,6 @@ from whysync.semantics.policies.cron import BadSchedule, Schedule, parse_schedul
 from whysync.semantics.policies.durations import BadDuration, parse_duration
 from whysync.semantics.project.permissions import project_glob
 
-_LONGEST_DESCRIPTION: Final = 255
 _INSTANT: Final = timedelta(microseconds=1)
 _MOST_CHANGES: Final = 300
 _MOST_STARTS: Final = 1_500
@@ -94,9 +91,14 @@ def _selects(window: SyncWindow, app: Application) -> bool:
     return bool(answers) and (all(answers) if window.and_operator else any(answers))
 
 
+def has_known_zone(window: SyncWindow) -> bool:
+    """If not, Argo CD takes its times for UTC, and only a log says so."""
+    return time_zone(window.time_zone) is not None
+
+
 def is_open(window: SyncWindow, at: datetime, *, now: datetime | None = None) -> bool:
     """Raises `BadWindow`. `now` fixes the offset of the zone where `at` lies in the past."""
-    schedule, duration = _read(window)
+    schedule, duration = read_window(window)
     try:
         shifted = at.astimezone(UTC) + _offset(window, now or at)
         start = schedule.next_after(shifted - duration)
@@ -221,7 +223,7 @@ def next_change(window: SyncWindow, now: datetime) -> datetime | None:
 
     Raises `BadWindow`.
     """
-    schedule, duration = _read(window)
+    schedule, duration = read_window(window)
     try:
         after = now.astimezone(UTC) + _INSTANT
         shifted = after + _offset(window, after)
@@ -251,56 +253,8 @@ def _closing(
     return None
 
 
-def window_problem(window: SyncWindow) -> str | None:
-    """What is wrong with one window, in Argo CD's words. Mirrors `SyncWindow.Validate`."""
-    if window.kind not in ("allow", "deny"):
-        return f"kind '{window.kind}' mismatch: can only be allow or deny"
-    try:
-        _read(window)
-    except BadWindow as problem:
-        return str(problem)
-    if len(window.description.encode(errors="replace")) > _LONGEST_DESCRIPTION:
-        return "description must not exceed 255 characters"
-    return None
-
-
-def window_checker() -> Callable[[SyncWindow], str | None]:
-    """For `project_problem`: judges the windows of one project in turn, and remembers them to find twins."""
-    seen: set[SyncWindow] = set()
-
-    def check(window: SyncWindow) -> str | None:
-        if identity(window) in seen:
-            told = f"kind '{window.kind}', schedule '{window.schedule}', and duration '{window.duration}'"
-            return f"sync window with {told} already exists (duplicate detected)"
-        seen.add(identity(window))
-        return window_problem(window)
-
-    return check
-
-
-def identity(window: SyncWindow) -> SyncWindow:
-    """What makes two windows the same one. Mirrors `HashIdentity`; differs: no number."""
-    return msgspec.structs.replace(window, manual_sync=False, description="", sync_overrun=False)
-
-
-def updated(window: SyncWindow, change: SyncWindow) -> SyncWindow:
-    """What `argocd proj windows update` makes of it. Mirrors `SyncWindow.Update`: no zone means UTC again."""
-    names = ("schedule", "duration", "applications", "namespaces", "clusters", "description")
-    given = {name: value for name in names if (value := getattr(change, name))}
-    if not given:
-        told = "schedule, duration, application, namespace, cluster or description"
-        raise ValueError(f"cannot update: require one or more of {told}")
-    return msgspec.structs.replace(window, **given, time_zone=change.time_zone or "UTC")
-
-
-def removed(windows: Sequence[SyncWindow], index: int) -> tuple[SyncWindow, ...]:
-    """Mirrors `AppProjectSpec.DeleteWindow`."""
-    if not 0 <= index < len(windows):
-        raise ValueError(f"window with id '{index}' not found")
-    return (*windows[:index], *windows[index + 1 :])
-
-
-def _read(window: SyncWindow) -> tuple[Schedule, timedelta]:
+def read_window(window: SyncWindow) -> tuple[Schedule, timedelta]:
+    """Raises `BadWindow`."""
     try:
         schedule = parse_schedule(window.schedule)
     except BadSchedule as problem:

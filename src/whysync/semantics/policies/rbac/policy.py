@@ -22,6 +22,8 @@ from whysync.semantics.regexes import regex_match
 POLICY_KEY: Final = "policy.csv"
 _MOST_STEPS: Final = 10
 _DEFAULT_SCOPES: Final = ("groups",)
+_NOT_IN_GO: Final = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9]|[*+?}]\+")
+"""Looking around, looking back, and repeats that give nothing back: Go's expressions have none of them."""
 
 
 class MatchMode(StrEnum):
@@ -226,6 +228,8 @@ def _pair(line: Permission, request: Request, part: Part) -> tuple[str, str]:
 
 
 def _compiles(pattern: str) -> bool:
+    if _NOT_IN_GO.search(pattern):
+        return False
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
