@@ -104,6 +104,11 @@ class World:
         return found
 
     @cached_property
+    def being_deleted(self) -> tuple[Manifest, ...]:
+        """Live objects that somebody has deleted and that are still there."""
+        return tuple(manifest for manifest in self.snapshot.live if manifest.meta.get("deletionTimestamp"))
+
+    @cached_property
     def children_by_owner(self) -> dict[tuple[str, str, str], list[Manifest]]:
         """Live objects by (namespace, owner kind, owner name)."""
         found: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)

@@ -50,7 +50,7 @@ def deletion_held_by_finalizer(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="it cannot be deleted"),
             finalizers=(failure.finalizer,) if failure.finalizer else _finalizers(live),
         )
-    for live in case.world.snapshot.live:
+    for live in case.world.being_deleted:
         if str(live.key) not in told and _is_stuck(case, live):
             explains = tuple(_about(case, live))
             if explains:
