@@ -24,7 +24,6 @@ OUTSIDE = {
     "subprocess",
     "socket",
     "pathlib",
-    "io",
     "tempfile",
     "secrets",
     "uuid",

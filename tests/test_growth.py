@@ -1,0 +1,35 @@
+"""A fleet costs what its apps cost: no rule looks through the whole fleet for each app.
+
+Calls are counted, not seconds, so that a busy machine changes nothing.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from pathlib import Path
+from typing import cast
+
+from benchmarks.diagnose import write
+from whysync import app
+
+SMALL, LARGE = 10, 40
+
+
+def calls_to_diagnose(folder: Path, apps: int) -> int:
+    folder.mkdir()
+    write(folder, apps)
+    cases = app.cases(app.read(app.Place(bundles=(str(folder),))))
+    profile = cProfile.Profile()
+    profile.enable()
+    report = app.diagnose(cases)
+    profile.disable()
+    assert len(report.apps) == apps
+    return cast("int", vars(pstats.Stats(profile))["total_calls"])
+
+
+def test_diagnosing_grows_with_the_number_of_apps(tmp_path: Path) -> None:
+    calls_to_diagnose(tmp_path / "warm", SMALL)
+    small = calls_to_diagnose(tmp_path / "small", SMALL) / SMALL
+    large = calls_to_diagnose(tmp_path / "large", LARGE) / LARGE
+    assert large < small * 1.5
