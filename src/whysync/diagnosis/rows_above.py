@@ -32,6 +32,12 @@ def row_above(case: Case, manifest: Manifest) -> Ref | None:
     return None
 
 
+def row_over(case: Case, ref: Ref) -> Ref | None:
+    """The row or hook that an object, known by name from an event, belongs to."""
+    live = case.live_named(ref.kind, ref.namespace, ref.name)
+    return (row_above(case, live) if live is not None else None) or row_named(case, ref)
+
+
 def row_named(case: Case, ref: Ref) -> Ref | None:
     """The row or hook of that kind and name: events do not always tell the API group."""
     return _row(case, ref.kind, ref.namespace, ref.name)
