@@ -1,0 +1,109 @@
+"""A probe fails, so the container does not count as ready or is killed.
+
+## What happens
+Kubernetes asks the container whether it is ready, alive or started. A readiness probe that fails keeps the
+Pod out of its Service, and the rollout waits; a liveness or startup probe that fails has the container killed
+and started again.
+
+## How whysync knows
+The kubelet's events name the probe and its answer. Without events: the container runs, is not ready long
+after the sync, and has a readiness probe.
+
+## Fix
+Look at the answer: a wrong port or path is mended in the manifest, a slow start needs a `startupProbe` or a
+longer `initialDelaySeconds`, a 500 is the program's own trouble and stands in its log.
+
+## When it is something else
+In the first minutes after a start, readiness probes may fail: that is what they are for.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import dig, fields, items, text
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import on_object
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.pods import PodStory
+from whysync.diagnosis.rows_above import row_over, symptoms_about
+from whysync.diagnosis.words import one_line
+from whysync.semantics.messages import ProbeFailed
+
+
+@rule(cause="probe-failing", since="0.1")
+def probe_fails(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for group in grouped(case, ProbeFailed, by=lambda f: (f.probe, f.detail)):
+        ref = group.ref
+        about = (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+        explains = tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about))))
+        told.update(explains)
+        failure = group.failure
+        yield Finding(
+            about=about,
+            explains=explains,
+            severity=_severity(case, failure.probe),
+            confidence=Confidence.HIGH,
+            verdict=f"the {failure.probe or 'health'} probe of {ref or about} fails"
+            + (f": {one_line(failure.detail)}" if failure.detail else ""),
+            root=one_line(failure.detail) or None,
+            evidence=group.cited(says="the kubelet tells what the probe got"),
+            fixes=_fixes(about),
+        )
+    if case.synced_recently:
+        return
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None or symptom.id in told:
+            continue
+        for story in case.pods_of(symptom.ref):
+            found = _runs_and_is_not_ready(story)
+            if found is None:
+                continue
+            name, pointer, probe = found
+            yield Finding(
+                about=symptom.ref,
+                explains=(symptom.id,),
+                severity=Severity.WARNING,
+                confidence=Confidence.MEDIUM,
+                verdict=f"container {name} of {story.pod.ref} runs, and its readiness probe fails",
+                evidence=(
+                    cite(story.pod, pointer, says="running, and not ready"),
+                    cite(story.pod, probe, says="what it is asked"),
+                ),
+                fixes=_fixes(story.pod.ref),
+            )
+            break
+
+
+def _severity(case: Case, probe: str) -> Severity:
+    starting = case.synced_recently and probe in ("readiness", "startup")
+    degraded = case.app.status.health.status == "Degraded"
+    if starting and not degraded:
+        return Severity.INFO
+    return Severity.CRITICAL if degraded or probe == "liveness" else Severity.WARNING
+
+
+def _runs_and_is_not_ready(story: PodStory) -> tuple[str, str, str] | None:
+    if story.failing:
+        return None  # it does not run, or has ended before: that is the story
+    probes = {
+        text(fields(raw).get("name")): f"/spec/containers/{index}/readinessProbe"
+        for index, raw in enumerate(items(story.pod.spec.get("containers")))
+        if fields(raw).get("readinessProbe")
+    }
+    for index, raw in enumerate(items(story.pod.status.get("containerStatuses"))):
+        status = fields(raw)
+        name = text(status.get("name"))
+        running = isinstance(dig(status, "state", "running"), dict)
+        if running and status.get("ready") is False and name in probes:
+            return name, f"/status/containerStatuses/{index}", probes[name]
+    return None
+
+
+def _fixes(ref: Ref) -> tuple[Fix, ...]:
+    return (
+        Fix.run(
+            on_object("describe", ref),
+            title="Compare port, path and timing of the probe with what the program does; correct it in Git",
+        ),
+    )
