@@ -1,0 +1,81 @@
+"""Argo CD's health check waits for a status that nothing writes.
+
+## What happens
+Checks read an object's `status`. A custom resource whose controller does not run, does not look at its
+namespace, or is told not to write a status (Sealed Secrets with status updates off) reads as Progressing
+for ever. The app never gets Healthy, though nothing of it is broken.
+
+## How whysync knows
+The row is Progressing long after the sync, and the live object has no status at all.
+
+## Fix
+Let the controller run and write the status. Where none will come: a health check of your own in `argocd-cm`,
+or `argocd.argoproj.io/ignore-healthcheck: "true"` on the object.
+
+## When it is something else
+Minutes after a sync this is normal. A claim or a load balancer that waits has a rule of its own.
+"""
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, cite, rule
+from whysync.diagnosis.rows import row_evidence
+from whysync.diagnosis.shape import is_builtin
+from whysync.diagnosis.symptoms import health_of_row
+
+IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
+
+
+@rule(cause="health-quirk", since="0.1")
+def waits_for_a_status_nobody_writes(case: Case) -> Iterator[Finding]:
+    if case.synced_recently:
+        return
+    for row in case.app.status.resources:
+        symptom = f"unhealthy:{row.key}"
+        live = case.live_of(row.key)
+        if symptom not in case.symptom_ids or live is None or health_of_row(case, row)[0] != "Progressing":
+            continue
+        found = _unwritten(row.ref, live)
+        if found is None:
+            continue
+        words, evidence = found
+        declared = case.desired_of(row.key)
+        if declared is not None and declared.at(IGNORE) == "true":
+            continue  # it does not count
+        yield Finding(
+            about=row.ref,
+            explains=(symptom,),
+            confidence=Confidence.MEDIUM,
+            verdict=f"{row.ref} reads as Progressing: {words}",
+            evidence=(row_evidence(case, row, says="Argo CD waits for it"), evidence),
+            fixes=(
+                *(
+                    (
+                        Fix.change(
+                            row.ref,
+                            Set(pointer=IGNORE, value="true"),
+                            title="Leave it out of the app's health, if no status will ever come",
+                            risk="its real trouble will not count any more",
+                        ),
+                    )
+                    if declared is not None
+                    else ()
+                ),
+                Fix.run(
+                    "kubectl get pods -A     # does the controller of this kind run?",
+                    title="Let the controller of this kind run and write the status",
+                ),
+            ),
+        )
+
+
+def _unwritten(ref: Ref, live: Manifest) -> tuple[str, Evidence] | None:
+    if is_builtin(ref) or live.body.get("status"):
+        return None
+    return (
+        f"nothing has written a status into it; the controller of {ref.kind} does not run,"
+        " does not see it, or does not write one",
+        cite(live, "/status", says="empty"),
+    )
