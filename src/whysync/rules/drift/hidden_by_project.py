@@ -17,6 +17,7 @@ The project permits it: then it was deleted, or never created.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.tree import Object
@@ -86,7 +87,7 @@ def _fixes(case: Case, row: ResourceRow, pointer: str) -> Iterator[Fix]:
     if pointer.endswith("Blacklist"):
         yield Fix.run(
             f"argocd proj allow-{'namespace' if row.namespace else 'cluster'}-resource"
-            f" {case.app.project} {row.group or chr(34) * 2} {row.kind}",
+            f" {quote(case.app.project)} {quote(row.group)} {quote(row.kind)}",
             title=f"Take {row.kind} off the list of what the project forbids",
             risk="it holds for every Application of the project",
         )

@@ -22,6 +22,7 @@ The mark names another Application that really declares the object: then two app
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.commands import argocd_namespace, kubectl, sync
@@ -65,7 +66,7 @@ def _what(drift: Drift) -> str:
 def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
     ref = drift.ref
     yield Fix.run(
-        sync(case, "--resource", f"{ref.group}:{ref.kind}:{ref.place}"),
+        sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
         title="Sync this resource: Argo CD writes its mark again",
         risk="if something else writes the mark, it comes back",
     )
