@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 FAILED_PHASES = frozenset({"Failed", "Error"})
 _ARGOCD_PODS = ("argocd-", "openshift-gitops-")
 _LOUD = (
-    "level=error",
-    "level=fatal",
-    "level=warning",
+    "rror",
+    "atal",
     "FATA[",
     "ERRO[",
-    "rpc error",
+    "level=warning",
+    "ailed",
     "panic:",
     "Skipping auto-sync",
+    "prevented",
 )
 _MOST_LOG_LINES = 200
 
