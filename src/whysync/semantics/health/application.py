@@ -13,8 +13,8 @@ from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Key, group_of
 from whysync.contracts.tree import Object, dig, fields, text
 from whysync.semantics.health.assess import assess
-from whysync.semantics.health.hooks import is_hook, is_skipped
 from whysync.semantics.health.verdict import Verdict
+from whysync.semantics.hooks import is_hook, is_skipped
 from whysync.semantics.lua import LuaRunner
 from whysync.semantics.settings.overrides import Overrides
 

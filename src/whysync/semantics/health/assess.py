@@ -13,9 +13,8 @@ from typing import Final
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import group_of
-from whysync.contracts.tree import Object, dig, text
+from whysync.contracts.tree import Object, dig, items, text
 from whysync.semantics.health.builtin import builtin_check
-from whysync.semantics.health.hooks import has_hook_finalizer
 from whysync.semantics.health.problems import CannotJudge
 from whysync.semantics.health.scripted import verdict_of
 from whysync.semantics.health.shipped import shipped_check
@@ -25,6 +24,7 @@ from whysync.semantics.lua import LuaRunner
 from whysync.semantics.settings.overrides import Overrides, ResourceOverride, health_override
 
 _NO_OVERRIDES: Final[Overrides] = {}
+_HOOK_FINALIZER: Final = "argocd.argoproj.io/hook-finalizer"
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
@@ -55,7 +55,7 @@ def assess(
     now: float | None = None,
 ) -> Assessment | None:
     """As `health_of`, and the error that upstream would return beside it."""
-    if _is_being_deleted(obj) and not has_hook_finalizer(obj):
+    if _is_being_deleted(obj) and _HOOK_FINALIZER not in items(dig(obj, "metadata", "finalizers")):
         return Assessment(verdict=Verdict(HealthCode.PROGRESSING, "Pending deletion"))
     group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
     override = health_override(overrides, group, kind)
