@@ -8,10 +8,11 @@ from typing import Final, cast
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import version_of
 from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.semantics.health.builtin.reading import annotations_of, status_of
+from whysync.semantics.health.builtin.reading import status_of
 from whysync.semantics.health.builtin.typed import METADATA, GoCheck, conditions_shape
 from whysync.semantics.health.problems import CannotJudge
 from whysync.semantics.health.verdict import Verdict
+from whysync.semantics.hooks.annotations import annotations_of
 
 _V1_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
 _WAITING: Final = Verdict(HealthCode.PROGRESSING, "Waiting to Autoscale")

@@ -11,10 +11,11 @@ from typing import Final
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.tree import Object, dig, fields, integer, items, text
-from whysync.semantics.health.builtin.reading import annotations_of, condition, spec_of, status_of
+from whysync.semantics.health.builtin.reading import condition, spec_of, status_of
 from whysync.semantics.health.builtin.typed import METADATA, GoCheck, Shape, conditions_shape, quoted
 from whysync.semantics.health.verdict import Verdict
 from whysync.semantics.hooks import is_hook
+from whysync.semantics.hooks.annotations import annotations_of
 
 _IGNORE_RESTART_POLICY: Final = "argocd.argoproj.io/ignore-restart-policy"
 

@@ -43,10 +43,3 @@ def conditions(obj: Object) -> Iterator[Object]:
 def condition(obj: Object, kind: str) -> Object | None:
     """The first condition of that type."""
     return next((found for found in conditions(obj) if found.get("type") == kind), None)
-
-
-def annotations_of(obj: Object) -> dict[str, str]:
-    """Upstream sees none at all when one of them is not a text."""
-    found = fields(dig(obj, "metadata", "annotations"))
-    texts = {key: value for key, value in found.items() if isinstance(value, str)}
-    return texts if len(texts) == len(found) else {}
