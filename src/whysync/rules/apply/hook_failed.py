@@ -28,11 +28,13 @@ from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
 from whysync.diagnosis.awaited import is_hook_result
 from whysync.diagnosis.commands import kubectl, on_object, sync
+from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.log_words import root_in_words
 from whysync.diagnosis.placement import is_deleted_before_next_run
 from whysync.diagnosis.pods import LastWord, last_word, logs_below
 from whysync.diagnosis.rows_above import symptoms_about
 from whysync.diagnosis.spoken import FAILED_PHASES
+from whysync.semantics.messages import HookFailed
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 RUN_TO_AN_END = ("Job", "Pod", "Workflow")
@@ -41,6 +43,7 @@ DEADLINE = "/spec/activeDeadlineSeconds"
 
 @rule(cause="hook-failed", since="0.1")
 def hook_failed(case: Case) -> Iterator[Finding]:
+    yield from _at_deletion(case)
     for index, result in enumerate(case.results):
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
         if not failed or not is_hook_result(case, result):
@@ -61,6 +64,38 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, ref, word)),
         )
         yield from _unguarded(case, ref, symptom)
+
+
+def _at_deletion(case: Case) -> Iterator[Finding]:
+    """PreDelete and PostDelete hooks: while they fail, the Application cannot be deleted."""
+    for group in grouped(case, HookFailed, by=lambda failure: failure.hook):
+        failure = group.failure
+        namespace, _, name = failure.hook.partition(",")[0].strip().rpartition("/")
+        ref = Ref(group="batch", version="v1", kind="Job", namespace=namespace, name=name) if name else None
+        word = last_word(logs_below(case, ref)) if ref else None
+        yield Finding(
+            about=ref or case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{failure.phase} hook {failure.hook} failed".replace("  ", " ").strip()
+            + (f": {root_in_words(word.failure)}" if word else ""),
+            root=root_in_words(word.failure) if word else None,
+            evidence=(
+                *group.cited(says="what Argo CD says of the hook"),
+                *(
+                    (cite_line(word.log, word.failure.line, says="the line that names the reason"),)
+                    if word
+                    else ()
+                ),
+            ),
+            fixes=(
+                Fix.run(
+                    kubectl("logs", f"job/{name}" if name else "job/NAME", namespace=namespace),
+                    title="Mend what the log names; Argo CD tries the hook again by itself",
+                ),
+            ),
+        )
 
 
 def _why(case: Case, result: ResourceResult, word: LastWord | None) -> str:

@@ -23,9 +23,11 @@ from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Remove, Set, Severity, cite, rule
 from whysync.diagnosis.awaited import Wait, minutes, wait_of
 from whysync.diagnosis.commands import on_object, sync, terminate
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.rows_above import symptoms_about
 from whysync.diagnosis.stalled import Stall, why_stalled
-from whysync.semantics.messages import Awaited
+from whysync.semantics.messages import Awaited, ResourceVanished
 
 TTL = "/spec/ttlSecondsAfterFinished"
 DEADLINE = "/spec/activeDeadlineSeconds"
@@ -33,6 +35,7 @@ DEADLINE = "/spec/activeDeadlineSeconds"
 
 @rule(cause="hook-stuck", since="0.1")
 def hook_never_finishes(case: Case) -> Iterator[Finding]:
+    yield from _vanished(case)
     wait = wait_of(case)
     if wait is None or wait.what is not Awaited.HOOK:
         return
@@ -53,6 +56,31 @@ def hook_never_finishes(case: Case) -> Iterator[Finding]:
         fixes=tuple(_fixes(case, wait)),
     )
     yield from _endless(case, wait)
+
+
+def _vanished(case: Case) -> Iterator[Finding]:
+    """Argo CD looked for the hook that it waited for, and it was gone."""
+    for group in grouped(case, ResourceVanished, by=lambda failure: failure.resource):
+        ref = named_ref(case, group.failure.resource, group.ref)
+        known = case.desired_of(ref.key)
+        ttl = known.at(TTL) if known is not None else None
+        why = f": its TTL deletes it {ttl} s after its end" if isinstance(ttl, int) else ""
+        yield Finding(
+            about=ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH if why else Confidence.MEDIUM,
+            verdict=f"{ref} was deleted while the sync waited for it{why}",
+            evidence=(
+                *group.cited(says="it is gone, and how it ended is unknown"),
+                *((cite(known, TTL, says="Kubernetes deletes it so soon"),) if known and why else ()),
+            ),
+            fixes=(
+                Fix.run(
+                    sync(case), title="Sync again; let nothing but Argo CD delete it (no TTL, no clean-up)"
+                ),
+            ),
+        )
 
 
 def _evidence(case: Case, stall: Stall) -> Iterator[Evidence]:
