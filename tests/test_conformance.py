@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,78 @@ def test_what_nothing_can_judge_counts_as_failed(tmp_path: Path) -> None:
         "nobody_knows.jsonl:4",
     ]
     assert str(results["health.status"]) == "health.status 0/1"
+
+
+RARE: dict[str, list[Json]] = {
+    "tracking": [
+        {"id": "t1", "op": "is-old-method", "method": "label", "expect": {"old": True}},
+        {
+            "id": "t2",
+            "op": "get",
+            "object": {"metadata": {"labels": {"mine": "shop"}}},
+            "key": "mine",
+            "method": "label",
+            "expect": {"app_name": "shop"},
+        },
+        {
+            "id": "t3",
+            "op": "parse-tracking-id",
+            "tracking_id": "shop:apps/Deployment:prod/web",
+            "expect": {"error": False, "app_name": "shop", "kind": "Deployment", "namespace": "prod"},
+        },
+    ],
+    "project": [
+        {
+            "id": "p1",
+            "op": "merge-global-project",
+            "project": {"spec": {"sourceRepos": ["a"]}},
+            "global_project": {"spec": {"sourceRepos": ["b"]}},
+            "expect": {"merged": [{"path": "/spec/sourceRepos", "op": "equals", "value": ["a", "b"]}]},
+        },
+        {
+            "id": "p2",
+            "op": "impersonation-user",
+            "destination_service_accounts": [],
+            "cluster": {"server": "https://x"},
+            "expect": {"user": ""},
+        },
+    ],
+    "sync_order": [
+        {
+            "id": "s1",
+            "op": "annotation-csv",
+            "object": {"metadata": {"annotations": {"a": "x, y"}}},
+            "key": "a",
+            "expect": {"values_any_order": ["y", "x"]},
+        },
+        {
+            "id": "s2",
+            "op": "sort",
+            "tasks": [
+                {"task": "web", "object": {"kind": "Pod"}},
+                {"task": "ns", "object": {"kind": "Namespace"}},
+            ],
+            "expect": {"effective": {"web": {"wave": 0}}},
+        },
+    ],
+    "diff": [
+        {
+            "id": "d1",
+            "op": "strip-namespace",
+            "object": {"metadata": {"namespace": "a", "annotations": {}}},
+            "expect": {"result": [{"path": "/metadata", "op": "equals", "value": {}}]},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_questions_that_our_vectors_do_not_ask(name: str, tmp_path: Path) -> None:
+    """And records that say less than ours: what is not claimed agrees, what is claimed is compared."""
+    file = tmp_path / f"{name}.jsonl"
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in RARE[name]), encoding="utf-8")
+    (result,) = run_file(file)
+    assert not result.failures, result.failures
 
 
 def test_differences_page_names_every_entry() -> None:

@@ -27,8 +27,12 @@ def failed_checks(obj: Json | Missing, checks: Json | Missing) -> list[str]:
 
 
 def mismatch(what: str, expected: Json | Missing, got: Json | Missing) -> list[str]:
-    """Nothing when both are equal (numbers by value), else one line that shows them."""
-    return [] if equal(expected, got) else [f"{what}: expected {_short(expected)}, got {_short(got)}"]
+    """Nothing when both are equal (numbers by value) or nothing is claimed, else one line that shows them."""
+    return (
+        []
+        if isinstance(expected, Missing) or equal(expected, got)
+        else [f"{what}: expected {_short(expected)}, got {_short(got)}"]
+    )
 
 
 def lacks_fragments(what: str, fragments: Json | Missing, got: str | None) -> list[str]:

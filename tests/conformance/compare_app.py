@@ -56,7 +56,7 @@ def _inputs(record: Object) -> Inputs:
     assert app is not None
     lives = [fields(one) for one in items(record.get("lives"))]
     config: Object = {"data": fields(record.get("settings"))}
-    revision = text(record.get("revision"))
+    revisions = items(record.get("revisions")) or [record.get("revision")]
     destination = app.spec.destination
     return Inputs(
         application=body,
@@ -69,7 +69,7 @@ def _inputs(record: Object) -> Inputs:
         scopes=EveryKindNamespaced() if record.get("all_kinds_namespaced") else Scopes(),
         cluster=Cluster(server=destination.server, name=destination.name),
         control_plane_namespace=_CONTROL_PLANE,
-        revisions=(revision,) if revision else (),
+        revisions=tuple(text(one) for one in revisions if text(one)),
         target_error=text(record.get("repo_error")) or None,
         integrity_problems=_integrity_problems(fields(record.get("source_integrity_result"))),
     )
@@ -93,8 +93,12 @@ def _conditions(found: Comparison, expected: Json) -> list[str]:
     failures = mismatch("number of conditions", len(items(expected)), len(said))
     failures += mismatch("number of conditions in the status", len(said), len(written))
     for claim in map(fields, items(expected)):
+        kind = claim.get("type")
+        told = [text(one.get("message")) for one in map(fields, said) if kind in (None, one.get("type"))]
         if "message_contains" in claim:
-            failures += lacks_fragments("a condition", claim["message_contains"], str(said))
+            failures += lacks_fragments(str(kind or "condition"), claim["message_contains"], "\n".join(told))
+        elif "message" not in claim:
+            failures += [] if told else [f"condition: expected {kind}, got {said}"]
         else:
             wanted: Object = {"type": claim.get("type"), "message": claim.get("message")}
             failures += [] if wanted in said else [f"condition: expected {wanted}, got {said}"]
@@ -134,6 +138,12 @@ _LOOKS: Final[dict[str, Callable[[Comparison, Json], list[str]]]] = {
         "resources", wanted, len(items(found.status.get("resources")))
     ),
     "managed_count": lambda found, wanted: mismatch("managed", wanted, len(found.resources)),
+    "revision": lambda found, wanted: mismatch(
+        "revision", wanted, dig(found.status, "sync", "revision") or ""
+    ),
+    "revisions": lambda found, wanted: mismatch(
+        "revisions", wanted, dig(found.status, "sync", "revisions") or []
+    ),
     "hook_count": lambda found, wanted: mismatch("hooks", wanted, len(found.hooks)),
     "conditions": _conditions,
     "predicted_live": _predicted_live,

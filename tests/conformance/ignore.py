@@ -149,7 +149,8 @@ def _respect(record: Object, expect: Object) -> list[str]:
 
 def _known_types(record: Object, expect: Object) -> list[str]:
     obj = ignore.with_known_types(fields(record["object"]), known_type_fields(_overrides(record)))
-    return failed_checks(obj, expect.get("normalized"))
+    failures = mismatch("error", expect.get("error", False), got=False)
+    return failures + failed_checks(obj, expect.get("normalized"))
 
 
 def _known_types_config(record: Object, expect: Object) -> list[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from tests.conformance.known import known_differences
-from whysync.contracts.tree import Object
+from whysync.contracts.tree import MISSING, Json, Missing, Object
 
 Check: TypeAlias = Callable[[Object], list[str] | None]
 
@@ -99,9 +99,25 @@ def _judge(name: str, check: Check, records: list[tuple[str, Object | None]]) ->
     return Result(name=name, total=total, failures=tuple(failures))
 
 
+class _Record(dict[str, Json]):
+    """A record of vectors: what it does not say is empty."""
+
+    def __missing__(self, key: str) -> Json:
+        return None
+
+
+class _Claims(dict[str, Json]):
+    """What a record expects: a field that is not there is not claimed, and agrees with any answer."""
+
+    def __missing__(self, key: str) -> Missing:
+        return MISSING
+
+
 def _ask(check: Check, record: Object) -> list[str] | None:
+    expect = record.get("expect")
+    claims = cast(Json, _Claims(expect)) if isinstance(expect, dict) else expect
     try:
-        return check(record)
+        return check(_Record({**record, "expect": claims}))
     except Exception as problem:  # what cannot be evaluated has failed, whatever the reason
         return [_told(problem)]
 
