@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from whysync.contracts.tree import Json, Object
 
 KEYS = st.sampled_from(["a", "b", "name", "spec", "x/y", "t~w", "", "0"])
-SCALARS = st.one_of(
-    st.none(),
+VALUES: st.SearchStrategy[Json] = st.one_of(
     st.booleans(),
     st.integers(-3, 3),
     st.floats(allow_nan=False, allow_infinity=False, width=16),
     st.sampled_from(["", "a", "b", "1", "true", "0.5", "500m", "1s"]),
 )
+SCALARS: st.SearchStrategy[Json] = st.one_of(st.none(), VALUES)
 
 
 def trees(scalars: st.SearchStrategy[Json] = SCALARS) -> st.SearchStrategy[Json]:
