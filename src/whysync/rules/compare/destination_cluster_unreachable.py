@@ -24,11 +24,14 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.commands import argocd_namespace, refresh
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.unreachable import why_unreachable
-from whysync.semantics.messages import ClusterUnreachable
+from whysync.semantics.messages import ClusterUnreachable, ConnectionFailed
+
+API_PORTS = (443, 6443)
 
 
 @rule(cause="cluster-unreachable", since="0.1")
 def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
+    yield from _whoever(case)
     for group in grouped(case, ClusterUnreachable, by=lambda failure: failure.server):
         failure = group.failure
         destination = case.app.spec.destination
@@ -52,6 +55,33 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
                     f" --image=curlimages/curl -- -kI {quote(server) if '://' in server else 'SERVER'}/livez",
                     refresh(case),
                     title="Find out from Argo CD's namespace what stands in between, mend it, then refresh",
+                ),
+            ),
+        )
+
+
+def _whoever(case: Case) -> Iterator[Finding]:
+    """A connection of which the text does not tell whose it was: by its port, the cluster's is likely."""
+    for group in grouped(case, ConnectionFailed, by=lambda failure: (failure.host, failure.port)):
+        failure = group.failure
+        said = any(id == "operation" or id.startswith(("condition:", "result:")) for id in group.explains)
+        if failure.port not in API_PORTS or not said:
+            continue
+        place = f"{failure.host}:{failure.port}"
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.LOW,
+            verdict=f"{place} does not answer ({why_unreachable(failure.reason)}): by its port an API server,"
+            " or a webhook or Git host",
+            evidence=group.cited(says="how the connection failed; the text does not tell whose it was"),
+            fixes=(
+                Fix.run(
+                    "argocd cluster list   # is it a cluster's address?",
+                    "kubectl get svc -A -o wide | grep " + quote(failure.host) + "   # or a Service's?",
+                    refresh(case),
+                    title="Find out whose address it is, mend that, then refresh",
                 ),
             ),
         )
