@@ -24,15 +24,14 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, Sym
 from whysync.diagnosis.commands import sync
 from whysync.diagnosis.mechanism import behind_git
 
-_DRIFTED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
-
 
 @rule(cause="autosync-given-up", since="0.1")
 def autosync_will_not_undo_it(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if not case.is_automated or case.heals_itself or operation is None or operation.phase != "Succeeded":
         return
-    drifted = tuple(s.id for s in case.symptoms if s.kind in _DRIFTED and s.ref is not None)
+    known = {drift.symptom for drift in case.drifts}
+    drifted = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.MISSING or s.id in known)
     result = operation.sync_result
     at = (result.revision or "".join(result.revisions)) if result is not None else ""
     if not drifted or not at or behind_git(case):

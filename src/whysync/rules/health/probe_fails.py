@@ -27,7 +27,7 @@ from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.pods import PodStory
 from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import ProbeFailed
+from whysync.semantics.messages import CrashLoop, ProbeFailed
 
 
 @rule(cause="probe-failing", since="0.1")
@@ -39,13 +39,15 @@ def probe_fails(case: Case) -> Iterator[Finding]:
         explains = tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about))))
         told.update(explains)
         failure = group.failure
+        crashes = _crashes(case, explains)
         yield Finding(
             about=about,
             explains=explains,
             severity=_severity(case, failure.probe),
-            confidence=Confidence.HIGH,
+            confidence=Confidence.MEDIUM if crashes else Confidence.HIGH,
             verdict=f"the {failure.probe or 'health'} probe of {ref or about} fails"
-            + (f": {one_line(failure.detail)}" if failure.detail else ""),
+            + (f": {one_line(failure.detail)}" if failure.detail else "")
+            + ("; it crashes too: killed for the probe, or failing it because it is down" if crashes else ""),
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="the kubelet tells what the probe got"),
             fixes=_fixes(about),
@@ -73,6 +75,12 @@ def probe_fails(case: Case) -> Iterator[Finding]:
                 fixes=_fixes(story.pod.ref),
             )
             break
+
+
+def _crashes(case: Case, explains: tuple[str, ...]) -> bool:
+    """Does the same resource crash again and again? Which of the two came first, nothing tells."""
+    refs = {s.ref.key for s in case.symptoms if s.id in explains and s.ref is not None}
+    return any(report.ref is not None and report.ref.key in refs for report in case.failures(CrashLoop))
 
 
 def _severity(case: Case, probe: str) -> Severity:
