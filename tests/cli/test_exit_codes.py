@@ -116,3 +116,16 @@ def test_a_sync_that_goes_on_is_not_called_failed(whysync: Whysync, tmp_path: Pa
     ran = whysync("diagnose", "--bundle", bundle(tmp_path, SYNCING))
     assert "sync failed" not in ran.out
     assert "sync running since" in ran.out
+
+
+def test_a_fault_of_whysync_itself_is_2_and_no_finding(
+    whysync: Whysync, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("whysync.app.diagnose", broken)
+    ran = whysync("diagnose", "--bundle", AUTOSCALER)
+    assert ran.code == 2
+    assert "whysync itself failed: ZeroDivisionError: oops" in ran.err
+    assert "Traceback" not in ran.err

@@ -35,6 +35,17 @@ def run(arguments: Sequence[str]) -> int:
         # The reader (head, less) has gone: that is its right, and no error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as problem:
+        # A fault of ours. Python would end with 1, and to a pipeline that means: something was found.
+        logging.getLogger(__name__).debug("whysync failed", exc_info=True)
+        _complain(
+            WhysyncError(
+                what=f"whysync itself failed: {type(problem).__name__}: {problem}",
+                why="this is a fault of whysync, not of your input",
+                next="run it again with -vv, and report what it prints",
+            )
+        )
+        return Exit.ERROR
 
 
 def _complain(error: WhysyncError) -> None:
