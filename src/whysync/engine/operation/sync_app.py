@@ -1,0 +1,327 @@
+"""The controller's turn with an operation: all that can stop a sync before its step, the step, the records.
+
+Mirrors `SyncAppState`, Argo CD 3.6; the first thing that fails has the word. What surprises: a sync that its
+window blocks stays as it is, without an end, and a terminating one is not terminated before the window opens;
+every turn compares anew, at the revision that the first turn has found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from whysync.contracts.application import Application, Condition, OperationState, Phase, SyncOperation
+from whysync.contracts.decode import decode
+from whysync.contracts.project import AppProject
+from whysync.contracts.ref import Ref, ref_of
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
+from whysync.engine.comparison import Comparison
+from whysync.engine.operation import messages
+from whysync.engine.operation.ground import ApiResource, Ground, Refused
+from whysync.engine.operation.history import history_after
+from whysync.engine.operation.request import Request
+from whysync.engine.operation.respect import BadTargets, respectful_pairs
+from whysync.engine.operation.results import COMPLETED, Result, State, result_json, results_from_json
+from whysync.engine.operation.step import step, terminate
+from whysync.semantics.comparison.confirmation import is_confirmed
+from whysync.semantics.comparison.managed_namespace import managed_namespace
+from whysync.semantics.comparison.pairing import Pair
+from whysync.semantics.hooks import DeletionHook, is_deletion_hook
+from whysync.semantics.policies.windows import can_sync, matching
+from whysync.semantics.project import (
+    Cluster,
+    NoCluster,
+    NoServiceAccount,
+    ProjectClustersUnknown,
+    clearer_message,
+    destination_cluster,
+    is_selected,
+    service_account_for,
+    sync_problem,
+)
+from whysync.semantics.settings import Settings
+from whysync.semantics.sync import SyncOptions
+
+APPROVED: Final = "argocd.argoproj.io/deletion-approved"
+_STOPPING: Final = ("ComparisonError", "InvalidSpecError")
+_OVERRIDES: Final = ("resource.customizations", "resource.compareoptions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a sync compares with: raw sources, their revisions, and manifests that were sent instead."""
+
+    sources: tuple[Object, ...]
+    revisions: tuple[str, ...]
+    manifests: tuple[str, ...] = ()
+
+
+class NotCompared(Exception):
+    """The comparison could not be made at all; the text becomes the operation's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppSync:
+    """What the controller knows when it takes up an operation.
+
+    `compare` compares the Application with what is wanted and may raise `NotCompared`; `ground` is the
+    destination, as it answers the user of that name (the empty one is Argo CD itself).
+    """
+
+    application: Object
+    project: AppProject
+    settings: Settings
+    clusters: Sequence[Cluster]
+    compare: Callable[[Wanted], Comparison]
+    ground: Callable[[str], Ground]
+    now: datetime
+    project_clusters: Sequence[Cluster] | None = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What a turn leaves behind, as Argo CD writes it to the status of the Application."""
+
+    operation_state: Object
+    history: list[Json] | None = None
+    """The whole history, where the sync has succeeded and counts."""
+    comparison: Comparison | None = None
+
+
+def sync_app(sync: AppSync, operation_state: Object) -> Turn:
+    """`operation_state` is raw, as are all sources in it: typed, they would lose what is not known here."""
+    if text(operation_state.get("phase")) in COMPLETED:
+        return Turn(operation_state=operation_state)
+    return _Turn(sync, operation_state).take()
+
+
+class _Stop(Exception):
+    """The operation ends here, or goes no further in this turn."""
+
+
+class _Turn:
+    def __init__(self, sync: AppSync, operation_state: Object) -> None:
+        self.sync = sync
+        self.state = dict(operation_state)
+        self.operation = fields(dig(operation_state, "operation", "sync"))
+        self.app = decode(sync.application, Application)[0] or Application()
+        typed = decode(operation_state, OperationState)[0]
+        self.started_at = (typed.started_at if typed else None) or datetime(1970, 1, 1, tzinfo=UTC)
+        self.options = SyncOptions.of(self.operation, sync.application)
+        self.comparison: Comparison | None = None
+
+    def take(self) -> Turn:
+        history = None
+        try:
+            self.stop_without_operation()
+            self.begin_result()
+            self.stop_in_window()
+            comparison = self.comparison = self.compare()
+            self.stop_on_conditions(comparison)
+            cluster = self.cluster()
+            self.stop_without_overrides()
+            pairs = self.pairs(comparison)
+            ground = self.sync.ground(self.user(cluster))
+            self.step(self.request(comparison, pairs, cluster), ground)
+            if self.counts:
+                history = history_after(self.sync.application, self.state, self.sync.now)
+        except _Stop:
+            pass
+        return Turn(operation_state=self.state, history=history, comparison=self.comparison)
+
+    @property
+    def phase(self) -> str:
+        return text(self.state.get("phase"))
+
+    @property
+    def counts(self) -> bool:
+        """Neither a dry run nor a sync of some resources is a deployment."""
+        return not self.options.dry_run and not self.selected and self.phase == Phase.SUCCEEDED
+
+    @property
+    def selected(self) -> list[Json]:
+        return items(self.operation.get("resources"))
+
+    def end(self, phase: Phase, message: str) -> _Stop:
+        self.state |= {"phase": phase.value, "message": message}
+        return _Stop()
+
+    def stop_without_operation(self) -> None:
+        if not isinstance(dig(self.state, "operation", "sync"), dict):
+            raise self.end(Phase.ERROR, messages.NO_OPERATION)
+
+    def begin_result(self) -> None:
+        """The source is the operation's own, as for a rollback, else that of the Application."""
+        if isinstance(self.state.get("syncResult"), dict):
+            return
+        spec = fields(self.sync.application.get("spec"))
+        own = self.operation.get("source"), self.operation.get("sources")
+        source, sources = own if any(own) else (spec.get("source"), spec.get("sources"))
+        result: Object = {"revision": text(self.operation.get("revision"))}
+        result["source"] = source if isinstance(source, dict) else {"repoURL": ""}
+        if items(sources):
+            result["sources"] = sources
+        if items(self.operation.get("revisions")):
+            result["revisions"] = self.operation["revisions"]
+        self.state["syncResult"] = result
+
+    @property
+    def result(self) -> Object:
+        return fields(self.state.get("syncResult"))
+
+    def stop_in_window(self) -> None:
+        """Who started it is read from the Application's status, which knows nothing in the first turn."""
+        windows = matching(self.sync.project.spec.sync_windows, self.app)
+        before = self.app.status.operation_state
+        verdict = can_sync(
+            windows,
+            self.sync.now,
+            manual=before is not None and not before.operation.initiated_by.automated,
+            started_at=before.started_at if before is not None else None,
+        )
+        if verdict.allowed:
+            return
+        if self.phase == Phase.RUNNING:
+            self.state["message"] = messages.blocked_by_window(verdict.error)
+        raise _Stop
+
+    def compare(self) -> Comparison:
+        """Afterwards the revisions are commits, and stay so for the rest of the operation."""
+        several = items(self.result.get("sources"))
+        revisions = items(self.result.get("revisions")) if several else [self.result.get("revision")]
+        wanted = Wanted(
+            sources=tuple(fields(one) for one in several or [self.result.get("source")]),
+            revisions=tuple(text(one) for one in revisions),
+            manifests=tuple(text(one) for one in items(self.operation.get("manifests"))),
+        )
+        try:
+            comparison = self.sync.compare(wanted)
+        except NotCompared as problem:
+            raise self.end(Phase.ERROR, str(problem)) from problem
+        found = fields(comparison.status.get("sync"))
+        self.state["syncResult"] = {**self.result, "revision": text(found.get("revision"))}
+        if items(found.get("revisions")):
+            self.result["revisions"] = found["revisions"]
+        return comparison
+
+    def stop_on_conditions(self, comparison: Comparison) -> None:
+        told = [decode(fields(one), Condition)[0] for one in items(comparison.status.get("conditions"))]
+        conditions = [one for one in told if one is not None]
+        shared = next((one for one in conditions if one.type == "SharedResourceWarning"), None)
+        if shared is not None and self.options.fail_on_shared:
+            raise self.end(Phase.FAILED, messages.shared_resource(shared.message))
+        stopping = [(one.type, one.message) for one in conditions if one.type in _STOPPING]
+        if stopping:
+            raise self.end(Phase.ERROR, messages.conditions(stopping))
+
+    def cluster(self) -> Cluster:
+        try:
+            return destination_cluster(self.app.spec.destination, self.sync.clusters)
+        except NoCluster as problem:
+            raise self.end(Phase.ERROR, messages.no_cluster(str(problem))) from problem
+
+    def stop_without_overrides(self) -> None:
+        problem = self.sync.settings.comparison_problem
+        if problem is not None and problem.key.startswith(_OVERRIDES):
+            raise self.end(Phase.ERROR, messages.no_overrides(problem.message))
+
+    def pairs(self, comparison: Comparison) -> tuple[Pair, ...]:
+        if not self.options.respect_ignored:
+            return tuple(Pair(row.target, row.live) for row in comparison.resources)
+        try:
+            return respectful_pairs(comparison)
+        except BadTargets as problem:
+            raise self.end(Phase.ERROR, messages.targets_not_normalized(str(problem))) from problem
+
+    def user(self, cluster: Cluster) -> str:
+        """As whom the sync acts; empty: as Argo CD."""
+        settings, namespace = self.sync.settings, self.app.spec.destination.namespace
+        if not settings.impersonation_enabled:
+            return ""
+        try:
+            user = service_account_for(
+                self.sync.project,
+                app_namespace=self.app.namespace,
+                destination_namespace=namespace,
+                cluster=cluster,
+            )
+        except NoServiceAccount as problem:
+            raise self.end(Phase.ERROR, messages.no_service_account(str(problem))) from problem
+        if not user and settings.impersonation_enforced:
+            told = messages.no_matching_service_account(cluster.server, namespace)
+            raise self.end(Phase.ERROR, told)
+        return user
+
+    def request(self, comparison: Comparison, pairs: tuple[Pair, ...], cluster: Cluster) -> Request:
+        metadata = self.app.spec.sync_policy.managed_namespace_metadata
+        foreign = {row.key for row in comparison.resources if not row.is_own}
+        selected = (decode({"resources": self.selected}, SyncOperation)[0] or SyncOperation()).resources
+
+        def includes(pair: Pair) -> bool:
+            ref = ref_of(pair.obj)
+            if ref.key in foreign:
+                return False
+            return not self.selected or _is_deletion_hook(pair.target) or is_selected(selected, ref)
+
+        approved = text(dig(self.sync.application, "metadata", "annotations", APPROVED))
+        return Request(
+            namespace=self.app.spec.destination.namespace,
+            revision=text(self.result.get("revision")),
+            pairs=pairs,
+            hooks=comparison.hooks,
+            options=self.options,
+            started_at=self.started_at,
+            prune_confirmed=is_confirmed(approved, self.started_at),
+            modified={row.key: row.diff.modified for row in comparison.resources if row.diff is not None},
+            permission_problem=lambda obj, kind: self.permission_problem(obj, kind, cluster),
+            includes=includes,
+            make_namespace=(lambda bare, live: managed_namespace(bare, live, metadata))
+            if self.options.create_namespace
+            else None,
+        )
+
+    def permission_problem(self, obj: Object, kind: ApiResource, cluster: Cluster) -> str | None:
+        project, clusters = self.sync.project, self.sync.project_clusters
+        try:
+            return sync_problem(project, ref_of(obj), cluster, namespaced=kind.namespaced, clusters=clusters)
+        except ProjectClustersUnknown as problem:
+            return str(problem)
+
+    def step(self, request: Request, ground: Ground) -> None:
+        rows = [fields(row) for row in items(self.result.get("resources"))]
+        before = State(
+            phase=self.phase, message=text(self.state.get("message")), results=results_from_json(rows)
+        )
+        act = terminate if self.phase == Phase.TERMINATING else step
+        after = act(before, request, ground)
+        result: Object = {key: value for key, value in self.result.items() if key != "resources"}
+        metadata = dig(self.sync.application, "spec", "syncPolicy", "managedNamespaceMetadata")
+        if isinstance(metadata, dict):
+            result["managedNamespaceMetadata"] = metadata
+        told = _clearer(after.results, ground)
+        if told:
+            result["resources"] = told
+        self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
+
+
+def _is_deletion_hook(target: Object | None) -> bool:
+    return target is not None and any(is_deletion_hook(target, kind) for kind in DeletionHook)
+
+
+def _clearer(results: Sequence[Result], ground: Ground) -> list[Json]:
+    """Some messages of the API server are put in better words; the operation's own message keeps the old."""
+    installed: Sequence[Ref] | None = None
+    rows: list[Json] = []
+    for result in results:
+        row = result_json(result)
+        if result.message and installed is None:
+            try:
+                installed = ground.kinds()
+            except Refused:
+                installed = ()
+        if result.message:
+            row["message"] = clearer_message(result.message, result.ref, installed or ())
+        rows.append(row)
+    return rows

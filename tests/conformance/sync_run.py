@@ -1,0 +1,142 @@
+"""sync_run.jsonl: an operation from step to step; the other questions are answered beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from tests.conformance import sync_run_app, sync_run_parts
+from tests.conformance.checks import contains, lacks_fragments, mismatch
+from tests.conformance.sync_run_given import ground_of, request_of, state_of
+from tests.engine.operation.stub import StubGround
+from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.engine.operation.finalizer import is_held
+from whysync.engine.operation.results import State
+from whysync.engine.operation.step import step, terminate
+
+
+def check(record: Object) -> list[str]:
+    return _CHECKS[text(record["op"])](record, fields(record["expect"]))
+
+
+def _run(record: Object, expect: Object) -> list[str]:
+    ground = ground_of(record)
+    state = state_of(fields(record.get("initial_state")))
+    confirmed = False
+    failures: list[str] = []
+    wanted = [fields(one) for one in items(expect.get("steps"))]
+    for at, (given, expected) in enumerate(zip(map(fields, items(record["steps"])), wanted, strict=True)):
+        confirmed = confirmed or fields(given.get("set")).get("prune_confirmed") is True
+        request = replace(request_of(record, given.get("pairs")), prune_confirmed=confirmed)
+        state = _overwritten(state, items(given.get("set_results")))
+        ground.pauses.clear()
+        state = step(state, request, ground)
+        failures += [f"step {at + 1}: {told}" for told in _judge(expected, state, ground)]
+    return failures
+
+
+def _overwritten(state: State, told: list[Json]) -> State:
+    phases = {text(fields(one).get("name")): text(fields(one).get("hook_phase")) for one in told}
+    results = (
+        msgspec.structs.replace(one, hook_phase=phases.get(one.name, one.hook_phase)) for one in state.results
+    )
+    return replace(state, results=tuple(results))
+
+
+def _terminate(record: Object, expect: Object) -> list[str]:
+    ground = ground_of(record)
+    request = request_of(record, record["pairs"])
+    return _judge(expect, terminate(state_of(fields(record["initial_state"])), request, ground), ground)
+
+
+def _judge(expect: Object, state: State, ground: StubGround) -> list[str]:
+    told: list[Object] = [
+        {
+            "kind": one.kind,
+            "name": one.name,
+            "status": one.status,
+            "message": one.message,
+            "hook_phase": one.hook_phase,
+        }
+        for one in state.results
+    ]
+    answers: dict[str, Callable[[Json], list[str]]] = {
+        "phase": lambda wanted: mismatch("phase", wanted, state.phase),
+        "message": lambda wanted: mismatch("message", wanted, state.message),
+        "message_contains": lambda wanted: lacks_fragments("message", wanted, state.message),
+        "result_count": lambda wanted: mismatch("results", wanted, len(told)),
+        "results": lambda wanted: _results(wanted, told, ordered=expect.get("results_ordered") is True),
+        "results_ordered": lambda _: [],
+        "absent_results": lambda wanted: [
+            f"result of {name}: expected none"
+            for name in items(wanted)
+            if any(r["name"] == name for r in told)
+        ],
+        "first_result_message_contains": lambda wanted: lacks_fragments(
+            "first result", wanted, text(told[0]["message"])
+        ),
+        "commands": lambda wanted: _commands(wanted, ground),
+        "delete_attempted": lambda wanted: mismatch("tried", wanted, ground.attempted_deletions > 0),
+        "delete_count": lambda wanted: mismatch("deletions", wanted, len(ground.deletions)),
+        "deleted": lambda wanted: mismatch("deleted", wanted, [ref.name for ref in ground.deletions]),
+        "discovery_calls": lambda wanted: mismatch("discoveries", wanted, ground.discoveries),
+        "finalizer_update_count": lambda wanted: mismatch("updates", wanted, len(ground.updates)),
+        "finalizers_removed": lambda wanted: mismatch(
+            "finalizers", wanted, bool(ground.updates) and not any(map(is_held, ground.updates))
+        ),
+        "wave_callback": lambda wanted: mismatch("pause", wanted, _pause(ground)),
+    }
+    return [failure for name, wanted in expect.items() for failure in answers[name](wanted)]
+
+
+def _results(wanted: Json, told: list[Object], *, ordered: bool) -> list[str]:
+    if ordered:
+        pairs = zip(map(fields, items(wanted)), told, strict=False)
+        return [f"result: expected {one}, got {got}" for one, got in pairs if not _fits(got, one)]
+    return [
+        f"result: expected {one}, got {told}"
+        for one in map(fields, items(wanted))
+        if not any(_fits(got, one) for got in told)
+    ]
+
+
+def _fits(got: Object, wanted: Object) -> bool:
+    plain = {key: value for key, value in wanted.items() if key not in ("message_contains", "hook_phase_in")}
+    fragment = text(wanted.get("message_contains"))
+    phases = items(wanted.get("hook_phase_in")) or [got["hook_phase"]]
+    return contains(got, plain) and fragment in text(got["message"]) and got["hook_phase"] in phases
+
+
+def _commands(wanted: Json, ground: StubGround) -> list[str]:
+    last = {command.ref.name: command for command in ground.commands}
+    failures: list[str] = []
+    for one in map(fields, items(wanted)):
+        command = last[text(one["name"])]
+        got: Object = {
+            "name": command.ref.name,
+            "command": command.verb,
+            "force": command.mode.force,
+            "validate": command.mode.validate,
+            "server_side_apply": command.mode.server_side,
+            "manager": command.mode.manager,
+        }
+        failures += mismatch("command", one, {key: got[key] for key in one})
+    return failures
+
+
+def _pause(ground: StubGround) -> Json:
+    if not ground.pauses:
+        return None
+    phase, wave, final = ground.pauses[-1]
+    return {"phase": phase, "wave": wave, "final": final}
+
+
+_CHECKS: Final[dict[str, Callable[[Object, Object], list[str]]]] = {
+    "run": _run,
+    "terminate": _terminate,
+    **sync_run_app.CHECKS,
+    **sync_run_parts.CHECKS,
+}

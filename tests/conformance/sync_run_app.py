@@ -1,0 +1,85 @@
+"""The questions of sync_run.jsonl about whole Applications: `sync-app`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from tests.conformance.checks import lacks_fragments, mismatch
+from tests.engine.operation.stub import StubGround
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.project import AppProject
+from whysync.contracts.ref import ref_of
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
+from whysync.engine.compare import compare
+from whysync.engine.comparison import Comparison, Inputs
+from whysync.engine.live import GivenLive
+from whysync.engine.operation.sync_app import AppSync, Wanted, sync_app
+from whysync.semantics.project import Cluster
+from whysync.semantics.settings import Settings
+
+
+def _sync_app(record: Object, expect: Object) -> list[str]:
+    sync = _app_sync(record)
+    started: Object = {
+        "operation": record["operation"],
+        "phase": text(record.get("initial_phase"), "Running"),
+        "startedAt": "2024-03-13T12:00:00Z",
+    }
+    turn = sync_app(sync, started)
+    state = turn.operation_state
+    history: list[Json] = [
+        {key: fields(entry).get(key) for key in ("source", "revision")} for entry in turn.history or []
+    ]
+    answers: dict[str, Callable[[Json], list[str]]] = {
+        "phase": lambda wanted: mismatch("phase", wanted, state.get("phase")),
+        "message_contains": lambda wanted: lacks_fragments("message", wanted, text(state.get("message"))),
+        "sync_result_source": lambda wanted: mismatch("source", wanted, dig(state, "syncResult", "source")),
+        "sync_result_managed_namespace_metadata": lambda wanted: mismatch(
+            "metadata", wanted, dig(state, "syncResult", "managedNamespaceMetadata")
+        ),
+        "history": lambda wanted: mismatch("history", wanted, history),
+    }
+    return [failure for name, wanted in expect.items() for failure in answers[name](wanted)]
+
+
+def _app_sync(record: Object) -> AppSync:
+    body = fields(record["app"])
+    app, _ = decode(body, Application)
+    project, _ = decode(fields(record["project"]), AppProject)
+    assert app is not None
+    assert project is not None
+    told = [fields(one) for one in items(record.get("clusters"))]
+    named = [Cluster(server=text(one.get("server")), name=text(one.get("name"))) for one in told]
+    clusters = named or [Cluster(server=app.spec.destination.server)]
+    now = datetime.fromisoformat(text(record.get("now"), "2024-03-13T12:30:20Z"))
+    settings = Settings.from_config_maps({"data": fields(record.get("settings"))}, None)
+
+    def compared(_wanted: Wanted) -> Comparison:
+        inputs = Inputs(
+            application=body,
+            app=app,
+            project=project,
+            settings=settings,
+            targets=[fields(one) for one in items(record["targets"])],
+            live=GivenLive({ref_of(fields(one)).key: fields(one) for one in items(record["lives"])}),
+            now=now,
+            cluster=clusters[0],
+            revisions=(text(record.get("revision")),),
+        )
+        return compare(inputs)
+
+    return AppSync(
+        application=body,
+        project=project,
+        settings=settings,
+        clusters=clusters,
+        compare=compared,
+        ground=lambda _user: StubGround(),
+        now=now,
+    )
+
+
+CHECKS: Final[dict[str, Callable[[Object, Object], list[str]]]] = {"sync-app": _sync_app}

@@ -1,0 +1,142 @@
+"""What the records of sync_run.jsonl give: a request, a cluster, and a state to start from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from tests.engine.operation.stub import StubGround
+from whysync.contracts.application import HealthCode, Phase
+from whysync.contracts.ref import Key, ref_of
+from whysync.contracts.tree import Json, Object, fields, integer, items, text
+from whysync.engine.operation.ground import Reason, Refused
+from whysync.engine.operation.request import NamespaceMaker, NamespaceProblem, Request
+from whysync.engine.operation.results import Result, State
+from whysync.semantics.comparison.pairing import Pair
+from whysync.semantics.health.assess import Assessment
+from whysync.semantics.health.verdict import Verdict
+from whysync.semantics.sync import SyncOptions
+
+_NOW: Final = datetime(2024, 3, 13, 12, tzinfo=UTC)
+_STATUS: Final = {401: Reason.UNAUTHORIZED, 404: Reason.NOT_FOUND, 409: Reason.CONFLICT}
+_EVER: Final = 1_000
+
+
+def object_or_none(value: Json) -> Object | None:
+    return value if isinstance(value, dict) else None
+
+
+def pairs_of(value: Json) -> tuple[Pair, ...]:
+    found = (fields(one) for one in items(value))
+    return tuple(Pair(object_or_none(one.get("target")), object_or_none(one.get("live"))) for one in found)
+
+
+def _hooks(record: Object) -> tuple[Object, ...]:
+    return tuple(fields(one) for one in items(record.get("hooks")))
+
+
+def request_of(record: Object, pairs: Json) -> Request:
+    given = fields(record.get("options"))
+    option = given.get("default_prune_option")
+    options = SyncOptions(
+        prune=given.get("prune") is True,
+        prune_option=option if isinstance(option, str) else None,
+        prune_last=given.get("prune_last") is True,
+        validate=given.get("validate") is not False,
+        skip_hooks=given.get("skip_hooks") is True,
+        out_of_sync_only=given.get("apply_out_of_sync_only") is True,
+        skip_dry_run_on_missing=given.get("skip_dry_run_on_missing_resource") is True,
+    )
+    refusal = record.get("permission_error")
+    known = [fields(one) for one in items(record.get("modifications"))]
+    return Request(
+        namespace=text(given.get("namespace")),
+        revision=text(given.get("revision")),
+        pairs=pairs_of(pairs),
+        hooks=_hooks(record),
+        options=options,
+        started_at=_NOW,
+        manager=text(given.get("server_side_apply_manager")),
+        modified={_key(one): one.get("modified") is True for one in known},
+        permission_problem=lambda _obj, _kind: text(refusal) or None,
+        make_namespace=_namespace_maker(given),
+    )
+
+
+def _key(raw: Object) -> Key:
+    return Key(*(text(raw.get(part)) for part in ("group", "kind", "namespace", "name")))
+
+
+def _namespace_maker(given: Object) -> NamespaceMaker | None:
+    """Argo CD's own tests take one that wants every Namespace as it is."""
+    told = fields(given.get("namespace_modifier"))
+    if given.get("create_namespace") is not True and not told:
+        return None
+
+    def make(namespace: Object, _live: Object | None) -> Object | None:
+        if "error" in told:
+            raise NamespaceProblem(text(told["error"]))
+        return None if told.get("returns") is False else namespace
+
+    return make
+
+
+def ground_of(record: Object) -> StubGround:
+    objects = (fields(one) for one in items(record.get("cluster_objects")))
+    verdicts = {
+        name: Assessment(
+            verdict=Verdict(HealthCode(text(fields(told).get("status"))), text(fields(told).get("message")))
+        )
+        for name, told in fields(record.get("health")).items()
+    }
+    delete_error = text(record.get("delete_error"))
+    update_error = text(record.get("update_error"))
+    pause_error = text(record.get("wave_callback_error"))
+    return StubGround(
+        objects={ref_of(one): one for one in objects},
+        verdicts=verdicts,
+        apply_errors=_texts(record.get("apply_errors")),
+        dry_run_errors=_texts(record.get("dry_run_errors")),
+        discovery_errors=_discovery_errors(fields(record.get("discovery"))),
+        unknown_kinds=frozenset() if items(record.get("custom_kinds_served")) else frozenset({"TestCrd"}),
+        delete_error=Refused(delete_error, reason=_reason(delete_error)) if delete_error else None,
+        update_error=Refused(update_error) if update_error else None,
+        pause_error=Refused(pause_error) if pause_error else None,
+    )
+
+
+def _texts(value: Json) -> dict[str, str]:
+    return {name: text(told) for name, told in fields(value).items()}
+
+
+def _reason(name: str) -> Reason:
+    return Reason(name) if name in list(Reason) else Reason.OTHER
+
+
+def _discovery_errors(told: Object) -> list[Refused]:
+    if not told:
+        return []
+    reason = _STATUS.get(integer(told.get("http_status")), Reason.OTHER)
+    message = text(told.get("error"), "discovery is refused")
+    return [Refused(message, reason=reason) for _ in range(integer(told.get("failures"), _EVER))]
+
+
+def state_of(told: Object) -> State:
+    return State(
+        phase=text(told.get("phase"), Phase.RUNNING.value),
+        message=text(told.get("message")),
+        results=tuple(result_of(fields(one)) for one in items(told.get("results"))),
+    )
+
+
+def result_of(told: Object) -> Result:
+    return Result(
+        group=text(told.get("group")),
+        kind=text(told.get("kind")),
+        namespace=text(told.get("namespace")),
+        name=text(told.get("name")),
+        status=text(told.get("status")),
+        message=text(told.get("message")),
+        hook_phase=text(told.get("hook_phase")),
+        sync_phase=text(told.get("sync_phase")),
+    )

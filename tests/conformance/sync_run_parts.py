@@ -1,0 +1,188 @@
+"""The smaller questions of sync_run.jsonl: plans, messages, options, migrations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from tests.conformance.checks import contains, mismatch
+from tests.conformance.sync_run_given import ground_of, object_or_none, request_of, result_of
+from tests.engine.operation.stub import StubGround
+from whysync.contracts.application import ResourceResult
+from whysync.contracts.ref import ref_of
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.engine.operation.fail_phase import fail
+from whysync.engine.operation.ground import Reason, Refused
+from whysync.engine.operation.migration import migrate
+from whysync.engine.operation.results import State
+from whysync.engine.operation.step_context import Step
+from whysync.engine.operation.tasks import Plan, plan
+from whysync.engine.operation.work import Work
+from whysync.semantics.hooks import Task
+from whysync.semantics.sync import (
+    Propagation,
+    SyncOptions,
+    needs_migration,
+    pruning_required,
+    uses_server_side_apply,
+)
+
+
+def _plan(record: Object, expect: Object) -> list[str]:
+    ground = ground_of(record)
+    results = [result_of(fields(one)) for one in items(record.get("previous_results"))]
+    state = State(results=tuple(results))
+    found = plan(Step(state, request_of(record, record["pairs"]), ground))
+    failures: list[str] = []
+    for name, wanted in expect.items():
+        failures += mismatch(name, wanted, _PLAN[name](found, ground, wanted))
+    return failures
+
+
+def _by_name(found: Plan, wanted: Json, answer: Callable[[Work], Json]) -> Json:
+    works = {work.ref.name: work for work in found.works}
+    return {name: answer(works[name]) for name in fields(wanted)}
+
+
+def _first_task(found: Plan, _ground: StubGround, _wanted: Json) -> Json:
+    first = found.works[0]
+    return {
+        "phase": first.phase,
+        "status": first.status,
+        "operation_state": first.state,
+        "message": first.message,
+    }
+
+
+def _names_contain(found: Plan, _ground: StubGround, wanted: Json) -> Json:
+    """Echoes those fragments that the task in the same place has."""
+    pairs = zip(items(wanted), found.works, strict=True)
+    return [fragment for fragment, work in pairs if text(fragment) in work.ref.name]
+
+
+_PLAN: Final[dict[str, Callable[[Plan, StubGround, Json], Json]]] = {
+    "plan_valid": lambda found, _ground, _wanted: found.is_valid,
+    "task_count": lambda found, _ground, _wanted: len(found.works),
+    "task_names": lambda found, _ground, _wanted: [work.ref.name for work in found.works],
+    "task_names_contain": _names_contain,
+    "task_namespaces": lambda found, _ground, _wanted: [work.ref.namespace for work in found.works],
+    "waves": lambda found, _ground, wanted: _by_name(found, wanted, lambda work: work.wave),
+    "last_wave": lambda found, _ground, _wanted: found.works[-1].wave,
+    "dry_run": lambda found, _ground, wanted: _by_name(found, wanted, lambda work: not work.skips_dry_run),
+    "namespace_pre_sync_task": lambda found, _ground, _wanted: any(
+        work.ref.kind == "Namespace" and work.phase == "PreSync" for work in found.works
+    ),
+    "first_task": _first_task,
+    "discovery_calls": lambda _found, ground, _wanted: ground.discoveries,
+}
+
+
+def _server_side(record: Object, expect: Object) -> list[str]:
+    options = SyncOptions(dry_run=record.get("operation_dry_run") is True)
+    got = uses_server_side_apply(fields(record["object"]), options, dry_run=record.get("dry_run") is True)
+    return mismatch("server_side_apply", expect["server_side_apply"], got)
+
+
+def _find_live(record: Object, expect: Object) -> list[str]:
+    found = request_of(record, record["pairs"]).live_of(fields(record["object"]))
+    return mismatch("found", expect["found"], found)
+
+
+def _has_crd(record: Object, expect: Object) -> list[str]:
+    request = request_of(record, record["pairs"])
+    got = request.defines(text(record["group"]), text(record["kind"]))
+    return mismatch("has_crd", expect["has_crd"], got)
+
+
+def _running_message(record: Object, expect: Object) -> list[str]:
+    now = Step(State(), request_of(record, []), StubGround())
+    works = [Work(Task(live=fields(one), target=fields(one))) for one in items(record["objects"])]
+    now.say_waiting(works, for_deletion=record.get("pending_deletion") is True)
+    return mismatch("phase", expect["phase"], now.phase) + mismatch("message", expect["message"], now.message)
+
+
+def _delete_options(record: Object, expect: Object) -> list[str]:
+    policy = record.get("prune_propagation_policy")
+    options: list[Json] = [f"PrunePropagationPolicy={text(policy).lower()}"] if policy else []
+    got: Propagation = SyncOptions.of({"syncOptions": options}).propagation
+    return mismatch("propagation_policy", expect["propagation_policy"], got.value)
+
+
+def _fail_phase(record: Object, expect: Object) -> list[str]:
+    now = Step(State(), request_of(record, []), StubGround())
+    refused = [_work(f"refused-{at}", message=told) for at, told in _numbered(record["failed_task_messages"])]
+    hooks: list[Work] = []
+    for at, told in _numbered(record["sync_fail_tasks"]):
+        given = fields(told)
+        hook = _work(f"hook-{at}", message=given.get("message"))
+        hook.state, hook.status = text(given.get("operation_state")), text(given.get("status"))
+        hooks.append(hook)
+    fail(now, hooks, refused, text(record["message"]))
+    answers = {"phase": now.phase, "message": now.message}
+    return [told for name, wanted in expect.items() for told in mismatch(name, wanted, answers[name])]
+
+
+def _numbered(value: Json) -> Sequence[tuple[int, Json]]:
+    return tuple(enumerate(items(value)))
+
+
+def _work(name: str, *, message: Json) -> Work:
+    work = Work(Task(target={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}))
+    work.message = text(message)
+    return work
+
+
+def _needs_migration(record: Object, expect: Object) -> list[str]:
+    got = needs_migration(object_or_none(record["live"]), text(record["manager"]))
+    return mismatch("needs_migration", expect["needs_migration"], got)
+
+
+def _migrate(record: Object, expect: Object) -> list[str]:
+    live = fields(record["live"])
+    ground = StubGround(
+        objects={ref_of(live): live},
+        patch_errors=[Refused("conflict", reason=Reason.CONFLICT)] * integer(record.get("patch_conflicts")),
+    )
+    error = False
+    try:
+        manager = text(record["server_side_apply_manager"])
+        migrate(ground, live, from_manager=text(record["manager"]), to_manager=manager)
+    except Refused:
+        error = True
+    failures = mismatch("error", expect["error"], error)
+    if "patch_attempts" in expect:
+        failures += mismatch("patch_attempts", expect["patch_attempts"], len(ground.patches))
+    if "no_managed_fields_entry" in expect:
+        unwanted = fields(expect["no_managed_fields_entry"])
+        rows = items(dig(ground.patches[-1], 0, "value")) if ground.patches else [unwanted]
+        failures += [f"managedFields: {row} is left" for row in rows if contains(row, unwanted)]
+    return failures
+
+
+def _strategy(record: Object, expect: Object) -> list[str]:
+    options = SyncOptions.of({"syncStrategy": record["strategy"]})
+    answers = {"force": options.force, "is_apply": options.skip_hooks}
+    return [told for name, wanted in expect.items() for told in mismatch(name, wanted, answers[name])]
+
+
+def _pruning_required(record: Object, expect: Object) -> list[str]:
+    told = [fields(one) for one in items(record["results"])]
+    results = [
+        ResourceResult(status=text(one.get("status")), message=text(one.get("message"))) for one in told
+    ]
+    return mismatch("pruning_required", expect["pruning_required"], pruning_required(results))
+
+
+CHECKS: Final[dict[str, Callable[[Object, Object], list[str]]]] = {
+    "plan": _plan,
+    "should-server-side-apply": _server_side,
+    "find-live": _find_live,
+    "has-crd": _has_crd,
+    "running-message": _running_message,
+    "delete-options": _delete_options,
+    "fail-phase": _fail_phase,
+    "needs-csa-migration": _needs_migration,
+    "csa-migrate": _migrate,
+    "sync-strategy": _strategy,
+    "pruning-required": _pruning_required,
+}
