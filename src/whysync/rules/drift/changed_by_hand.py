@@ -18,9 +18,11 @@ name is a second deployer.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.tree import MISSING, Missing
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Remove, Set, rule
+from whysync.diagnosis.commands import sync
 from whysync.semantics.writers import Writer, phrase
 
 
@@ -67,7 +69,7 @@ def _commit_it(drift: Drift) -> Fix:
 def _undo_it(case: Case, drift: Drift) -> Fix:
     ref = drift.ref
     return Fix.run(
-        f"argocd app sync {case.app.name} --resource {ref.group}:{ref.kind}:{ref.place}",
+        sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
         title="Git is right: sync this resource",
         risk="undoes the change: ask first whether somebody is in the middle of an incident",
         destroys=(f"the value that was set by hand at {drift.pointer}",),

@@ -18,8 +18,10 @@ tracking: then switch to annotation tracking.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.commands import remark
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.tracking import other_app_of
 from whysync.semantics.messages import SharedResource
@@ -62,8 +64,8 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
 def _fixes(kind: str, name: str, other: str = "the other app") -> tuple[Fix, ...]:
     return (
         Fix.run(
-            f"argocd app manifests {other.rpartition('/')[2]} | grep -n -B5 'name: {name}'",
-            f"# then remove {kind} {name} from the source of the app that should not own it",
+            f"argocd app manifests {quote(other.rpartition('/')[2])} | grep -n -B5 {quote(f'name: {name}')}",
+            remark(f"then remove {kind} {name} from the source of the app that should not own it"),
             title="Let one of them go: remove it from the other one's source",
             risk="if the app that lets go prunes before the other has synced, the object is deleted once",
         ),

@@ -20,8 +20,8 @@ cluster drifted, not Git.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import app_argument, sync
 from whysync.diagnosis.mechanism import behind_git
-
 
 _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 
@@ -57,8 +57,8 @@ def commit_not_synced_yet(case: Case) -> Iterator[Finding]:
         ),
         fixes=(
             Fix.run(
-                f"argocd app diff {case.app.name}",
-                f"argocd app sync {case.app.name}",
+                f"argocd app diff {app_argument(case)}",
+                sync(case),
                 title="Look at the difference, then sync",
             ),
         ),

@@ -18,9 +18,11 @@ Two *Applications* that declare one object are told by `SharedResourceWarning`.
 
 from collections import Counter
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import DuplicateResource
 
@@ -46,7 +48,7 @@ def declared_twice(case: Case) -> Iterator[Finding]:
 
 def _find_it(case: Case, ref: Ref) -> Fix:
     return Fix.run(
-        f"argocd app manifests {case.app.name} --source git | grep -c 'name: {ref.name}'",
-        f"grep -rn 'name: {ref.name}' .     # in the source: keep one of them",
+        f"argocd app manifests {app_argument(case)} --source git | grep -c {quote(f'name: {ref.name}')}",
+        f"grep -rn {quote(f'name: {ref.name}')} .     # in the source: keep one of them",
         title="Find both in the source and keep one",
     )

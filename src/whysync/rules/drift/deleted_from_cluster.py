@@ -17,9 +17,11 @@ declares objects that were never made.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.ref import Key
 from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, rule
+from whysync.diagnosis.commands import sync
 from whysync.diagnosis.mechanism import behind_git
 from whysync.diagnosis.ttl import time_to_live_of
 
@@ -52,7 +54,7 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
-                    f"argocd app sync {case.app.name} --resource {key.group}:{key.kind}:{symptom.ref.place}",
+                    sync(case, "--resource", quote(f"{key.group}:{key.kind}:{symptom.ref.place}")),
                     title="Sync this one resource: it is made anew",
                     risk="if something deletes it, it will be deleted again",
                 ),

@@ -24,6 +24,7 @@ from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Object
 from whysync.diagnosis import Case, Confidence, Edit, Finding, Fix, Set, SymptomKind, cite, rule
+from whysync.diagnosis.commands import beside, kubectl
 from whysync.semantics.ignore import Miss, MissKind, Rule, application_rules, explain_miss
 
 _KEYS = {MissKind.GROUP: "group", MissKind.KIND: "kind"}
@@ -100,6 +101,6 @@ def _fixes(case: Case, at: str, miss: Miss) -> Iterator[Fix]:
         yield Fix.application(case.application.ref, edit, title=f"Correct the rule: {miss.text}")
     else:
         yield Fix.run(
-            f"kubectl -n {case.app.namespace} edit application {case.app.name}   # {at}",
+            beside(kubectl("edit", "application", case.app.name, namespace=case.app.namespace), at),
             title=f"Correct the rule: {miss.text}",
         )

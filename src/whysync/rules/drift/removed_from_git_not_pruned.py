@@ -17,10 +17,12 @@ never in Git. When all rows at once require pruning, the source rendered to noth
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.tree import text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.diagnosis.commands import on_object, sync
 from whysync.diagnosis.makers import maker_of
 
 OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
@@ -39,7 +41,9 @@ def removed_from_git_not_pruned(case: Case) -> Iterator[Finding]:
         f" and {len(rows) - 3} more" if len(rows) > 3 else ""
     )
     why = _why(case, kept, len(rows))
-    selection = " ".join(f"--resource {row.group}:{row.kind}:{row.ref.place}" for _, row in rows[:10])
+    selection = " ".join(
+        f"--resource {quote(f'{row.group}:{row.kind}:{row.ref.place}')}" for _, row in rows[:10]
+    )
     yield Finding(
         about=rows[0][1].ref,
         explains=tuple(f"extra:{row.key}" for _, row in rows),
@@ -48,14 +52,12 @@ def removed_from_git_not_pruned(case: Case) -> Iterator[Finding]:
         evidence=tuple(_evidence(case, rows)),
         fixes=(
             Fix.run(
-                f"kubectl {'-n ' + rows[0][1].namespace + ' ' if rows[0][1].namespace else ''}annotate"
-                f" {rows[0][1].kind.lower()} {rows[0][1].name}"
-                " argocd.argoproj.io/compare-options=IgnoreExtraneous",
+                on_object("annotate", rows[0][1].ref, "argocd.argoproj.io/compare-options=IgnoreExtraneous"),
                 title="Keep it on purpose: it stays, and does not count as OutOfSync",
             ),
             Fix.run(
-                f"argocd app sync {case.app.name} --prune --dry-run {selection}",
-                f"argocd app sync {case.app.name} --prune {selection}",
+                sync(case, "--prune", "--dry-run", selection),
+                sync(case, "--prune", selection),
                 title="Prune it: look at the dry run first",
                 risk="what is pruned is gone; a rename in Git is a prune and a create",
                 destroys=tuple(_loss(row) for _, row in rows),

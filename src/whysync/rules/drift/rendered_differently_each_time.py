@@ -21,6 +21,7 @@ references or annotations name it. If Git has moved on since the last sync, it i
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.ignoring import ignore_field
 
 
@@ -47,9 +48,9 @@ def rendered_differently_each_time(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
-                    f"argocd app manifests {case.app.name} --source git > one.yaml",
-                    f"argocd app get {case.app.name} --hard-refresh > /dev/null",
-                    f"argocd app manifests {case.app.name} --source git | diff one.yaml -",
+                    f"argocd app manifests {app_argument(case)} --source git > one.yaml",
+                    f"argocd app get {app_argument(case)} --hard-refresh > /dev/null",
+                    f"argocd app manifests {app_argument(case)} --source git | diff one.yaml -",
                     title="Render twice and compare; then give the value a fixed home (Secret, values)",
                 ),
                 ignore_field(case, first.ref, *(drift.pointer for drift in drifts)),

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import refresh
 
 # timeout.reconciliation, its jitter, and the repo-server's cache of revisions: the longest normal wait.
 PATIENCE = timedelta(seconds=120 + 60 + 180)
@@ -51,7 +52,7 @@ def commit_not_seen_yet(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
-                    f"argocd app get {case.app.name} --refresh",
+                    refresh(case),
                     title="Refresh now; for every push, set up a webhook to /api/webhook",
                 ),
             ),

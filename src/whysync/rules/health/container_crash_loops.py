@@ -33,6 +33,7 @@ from whysync.diagnosis import (
     cite_line,
     rule,
 )
+from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.pods import ContainerStory, LastWord, PodStory, last_word, logs_below
 from whysync.semantics.messages import CrashLoop
 
@@ -102,8 +103,8 @@ def _cited(word: LastWord | None) -> tuple[Evidence, ...]:
 
 
 def _look(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:
-    target = f"{ref.name} -c {container}" if pod is not None else f"{ref.kind.lower()}/{ref.name}"
+    target = (ref.name, "-c", container) if pod is not None else (f"{ref.kind.lower()}/{ref.name}",)
     return Fix.run(
-        f"kubectl -n {ref.namespace or 'default'} logs {target} --previous",
+        kubectl("logs", *target, "--previous", namespace=ref.namespace or "default"),
         title="Mend what its log names; if the last commit brought it, revert that commit",
     )

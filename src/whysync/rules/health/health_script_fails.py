@@ -19,6 +19,7 @@ A resource without any script has no health at all, and does not count.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.commands import kubectl, remark
 from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import HealthScriptError, Named
 
@@ -41,8 +42,9 @@ def health_script_fails(case: Case) -> Iterator[Finding]:
             evidence=(report.cite(says="the Lua error, as Argo CD reports it"),),
             fixes=(
                 Fix.run(
-                    f"kubectl -n {case.app.namespace} get configmap argocd-cm -o yaml > argocd-cm.yaml",
-                    f"# correct resource.customizations.health.{kind}: check absent fields first",
+                    kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=case.app.namespace)
+                    + " > argocd-cm.yaml",
+                    remark(f"correct resource.customizations.health.{kind}: check absent fields first"),
                     "whysync health OBJECT.yaml --settings argocd-cm.yaml",
                     title="Correct the script, and try it on the object without a cluster",
                 ),

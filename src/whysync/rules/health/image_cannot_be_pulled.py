@@ -18,9 +18,11 @@ registry accepts, in the same namespace. For rate limits: log in, or use a mirro
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import beside, kubectl
 from whysync.semantics.messages import ImagePull, understand
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -76,8 +78,8 @@ def _reason(message: str) -> str:
 def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
     return (
         Fix.run(
-            f"docker manifest inspect {image}     # does it exist, and may you read it?",
-            f"kubectl -n {ref.namespace or 'default'} describe {ref.kind.lower()} {ref.name}",
+            beside(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?"),
+            kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
             title="Set an image in Git that exists, or give the Pod credentials that the registry accepts",
         ),
     )

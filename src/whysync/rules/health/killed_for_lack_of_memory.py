@@ -15,10 +15,12 @@ Exit code 137 without `OOMKilled` is somebody else's kill: a failing liveness pr
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import kubectl
 from whysync.semantics.messages import OomKilled
 
 
@@ -71,6 +73,7 @@ def _limit(pod: Manifest, container: str) -> str:
 
 def _raise(case: Case, container: str) -> Fix:
     return Fix.run(
-        f"kubectl -n {case.destination_namespace or 'default'} top pod --containers | grep {container}",
+        kubectl("top", "pod", "--containers", namespace=case.destination_namespace or "default")
+        + f" | grep {quote(container)}",
         title="Raise resources.limits.memory of the container in Git, or make the program use less",
     )

@@ -20,6 +20,7 @@ Minutes after its creation this is normal: clouds take their time.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.semantics.messages import LoadBalancerFailed
@@ -55,7 +56,7 @@ def load_balancer_not_assigned(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
-                    f"kubectl -n {row.namespace or 'default'} describe {row.kind.lower()} {row.name}",
+                    kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
                     title="See who should hand out the address"
                     if is_service
                     else "Let the ingress controller publish its address into the status",

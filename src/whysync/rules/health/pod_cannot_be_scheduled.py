@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import kubectl
 from whysync.semantics.messages import Unschedulable
 
 
@@ -75,7 +76,7 @@ def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
 
 def _look(namespace: str, name: str) -> Fix:
     return Fix.run(
-        f"kubectl -n {namespace or 'default'} describe pod {name}",
+        kubectl("describe", "pod", name, namespace=namespace or "default"),
         "kubectl describe nodes | grep -A6 'Allocated resources'",
         title="Ask for less, add nodes, or mend the taint, selector or affinity that the scheduler names",
     )

@@ -19,6 +19,7 @@ rule, however young the rollout is.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
 
@@ -43,5 +44,5 @@ def rollout_still_under_way(case: Case) -> Iterator[Finding]:
             *(row_evidence(case, row, says="on its way") for row in rows[:5]),
             cite(case.application, "/status/operationState/finishedAt", says="the sync is young"),
         ),
-        fixes=(Fix.run(f"argocd app wait {case.app.name} --health", title="Wait, and look again"),),
+        fixes=(Fix.run(f"argocd app wait {app_argument(case)} --health", title="Wait, and look again"),),
     )

@@ -16,6 +16,7 @@ Progressing is work under way; Degraded is failure.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.ref import Key
 from whysync.contracts.tree import Missing
@@ -48,7 +49,9 @@ def suspended_on_purpose(case: Case) -> Iterator[Finding]:
             continue
         waits = ("operation",) if _holds_up_the_sync(case, row.name) else ()
         command = RESUME.get((row.group, row.kind), "kubectl -n {namespace} get {kind} {name} -o yaml")
-        command = command.format(namespace=row.namespace or "default", name=row.name, kind=row.kind.lower())
+        command = command.format(
+            namespace=quote(row.namespace or "default"), name=quote(row.name), kind=quote(row.kind.lower())
+        )
         yield Finding(
             about=row.ref,
             explains=(symptom, *waits),

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
 
@@ -43,8 +44,10 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             evidence=(row_evidence(case, row, says="Argo CD calls it Degraded"), *told),
             fixes=(
                 Fix.run(
-                    f"kubectl -n {row.namespace or 'default'} describe {row.kind.lower()} {row.name}",
-                    f"kubectl -n {row.namespace or 'default'} get events --sort-by .lastTimestamp",
+                    kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
+                    kubectl(
+                        "get", "events", "--sort-by", ".lastTimestamp", namespace=row.namespace or "default"
+                    ),
                     title="Look one level below: its Pods, events and logs",
                 ),
             ),
