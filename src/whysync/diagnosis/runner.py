@@ -109,7 +109,9 @@ def explained_by(findings: Iterable[Finding], symptoms: Iterable[Symptom]) -> fr
 
 def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
     if findings:
-        return findings[0].side
+        explained = {symptom.side for symptom in symptoms if symptom.id in findings[0].explains}
+        # A project that refuses, a missing right: the same cause stops a comparison here, a sync there.
+        return Side.COMPARE if Side.COMPARE in explained else findings[0].side
     sides = {symptom.side for symptom in symptoms}
     return next((side for side in _ORDER_OF_SIDES if side in sides), Side.NONE)
 

@@ -103,6 +103,8 @@ def _word(report: AppReport) -> str:
     waiting = report.first is not None and report.first.severity.weight == 0
     if report.side is Side.APPLY and (waiting or (runs and report.first is None)):
         return "waiting"
+    if report.side is Side.APPLY and runs:
+        return "sync hangs"
     return SIDE_WORDS[report.side]
 
 
