@@ -23,7 +23,7 @@ from whysync.semantics.diff import (
 )
 from whysync.semantics.diff.defaults import with_defaults
 from whysync.semantics.diff.remarshal import scheme_type
-from whysync.semantics.diff.subset import nothing_to_do
+from whysync.semantics.diff.subset import is_still_desired, is_within
 from whysync.semantics.diff.three_way import three_way, two_way
 
 unhurried = settings(
@@ -178,6 +178,6 @@ def test_the_short_cut_never_hides_a_difference(trees: tuple[Object, Object, Obj
     if kind is not None:
         live = with_defaults({**canonical(extra), **live}, kind)
     for applied in (None, desired, last):
-        if nothing_to_do(applied, desired, live):
+        if is_still_desired(applied, desired) and is_within(desired, live):
             found = two_way(desired, live) if applied is None else three_way(applied, desired, live)
             assert found.predicted == found.live

@@ -18,6 +18,7 @@ from whysync.semantics.diff import (
 )
 from whysync.semantics.diff.changes import changes_between
 from whysync.semantics.diff.merge_patch import merge_patch, three_way_merge_patch, trimmed_map
+from whysync.semantics.diff.typed import DEDUCED, compare
 from whysync.semantics.schemas import type_of
 
 
@@ -260,3 +261,19 @@ def test_keys_that_look_like_numbers_have_one_order() -> None:
     wanted: Object = {"data": dict.fromkeys(reversed(keys), "b")}
     found = [change.pointer.rpartition("/")[2] for change in changes_between(live, wanted)]
     assert found == ["9" * 5000, "x", "01", "1"]
+
+
+@pytest.mark.parametrize("applied", [None, 1, True])
+@pytest.mark.parametrize(("wanted", "found"), [(1, True), ([1], [True]), ({"b": [0]}, {"b": [False]})])
+def test_true_is_not_one_anywhere(wanted: Json, found: Json, applied: Json) -> None:
+    live = thing({"a": found})
+    if applied is not None:
+        fields(live["metadata"])["annotations"] = {LAST_APPLIED: json.dumps(thing({"a": applied}))}
+    result = diff(thing({"a": wanted}), live)
+    assert result.modified
+    assert result.changes
+    assert compare({"a": wanted}, {"a": found}, DEDUCED).modified
+
+
+def test_whole_numbers_are_equal_however_written() -> None:
+    assert not diff(thing({"a": [1, {"b": 2.0}]}), thing({"a": [1.0, {"b": 2}]})).modified

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from whysync.contracts.pointer import child, index_of, split
-from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.contracts.tree import MISSING, Json, Missing, Object, same
 from whysync.semantics.schemas import Field, Type
 
 
@@ -70,12 +70,12 @@ def _in_values(
     old: Json | Missing, new: Json | Missing, kind: Type | None, field: Field | None, at: str, path: str
 ) -> Iterator[FieldChange]:
     if isinstance(old, dict) and isinstance(new, dict):
-        if old != new:
+        if not same(old, new):
             yield from _in_maps(old, new, kind, at, path)
     elif isinstance(old, list) and isinstance(new, list):
-        if old != new:
+        if not same(old, new):
             yield from _in_lists(old, new, kind, field, at, path)
-    elif old is not new and (old != new or isinstance(old, bool) != isinstance(new, bool)):
+    elif not same(old, new):
         yield FieldChange(pointer=at, path=path, desired=new, live=old)
 
 

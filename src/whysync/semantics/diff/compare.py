@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from whysync.contracts.tree import Object
+from whysync.contracts.tree import Object, same
 from whysync.semantics.diff.compare_options import DiffOptions
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.last_applied import last_applied
@@ -79,15 +79,15 @@ def _legacy(
     if outcome is None:
         outcome, way = two_way(desired, live), "two-way"
     if outcome.predicted is outcome.live:
-        same = outcome
-        return DiffResult(modified=False, way=way, look=lambda: _filled_once(same))
+        equal = outcome
+        return DiffResult(modified=False, way=way, look=lambda: _filled_once(equal))
     kind = outcome.kind
     sides = Sides(
         filled(outcome.live, kind, fits=live_fits),
         filled(outcome.predicted, kind, fits=live_fits and desired_fits),
         kind,
     )
-    return DiffResult(modified=sides.live != sides.predicted, way=way, look=lambda: sides)
+    return DiffResult(modified=not same(sides.live, sides.predicted), way=way, look=lambda: sides)
 
 
 def _three_way(applied: Object, desired: Object, live: Object) -> Outcome | None:

@@ -5,7 +5,7 @@ Mirrors apimachinery `jsonmergepatch` and gitops-engine `utils/json`, Argo CD 3.
 
 from __future__ import annotations
 
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, same
 
 
 def three_way_merge_patch(last_applied: Object, modified: Object, current: Object) -> Object:
@@ -68,10 +68,10 @@ def _difference(original: Object, modified: Object) -> Object:
             continue
         old = original[key]
         if isinstance(old, dict) and isinstance(new, dict):
-            inner = _difference(old, new) if old != new else None
+            inner = _difference(old, new) if not same(old, new) else None
             if inner:
                 patch[key] = inner
-        elif old != new or isinstance(old, bool) != isinstance(new, bool):
+        elif not same(old, new):
             patch[key] = new
     for key in original:
         if key not in modified:

@@ -7,7 +7,7 @@ live value, so that neither mutating webhooks nor the server's defaults show as 
 from __future__ import annotations
 
 from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Missing, Object, fields, items
+from whysync.contracts.tree import Json, Missing, Object, fields, items, same
 from whysync.semantics.diff.compare_options import DiffOptions
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.last_applied import without_last_applied
@@ -34,7 +34,7 @@ def server_side_diff(desired: Object, live: Object, options: DiffOptions) -> Dif
         sides = _sides(desired, live, options)
     except DiffError as problem:
         raise DiffError(f"error calculating server side diff: serverSideDiff error: {problem}") from None
-    return DiffResult(modified=sides.live != sides.predicted, way="server-side", look=lambda: sides)
+    return DiffResult(modified=not same(sides.live, sides.predicted), way="server-side", look=lambda: sides)
 
 
 def _sides(desired: Object, live: Object, options: DiffOptions) -> Sides:

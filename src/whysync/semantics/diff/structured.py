@@ -9,7 +9,7 @@ where Argo CD would have its cluster's schema.
 from __future__ import annotations
 
 from whysync.contracts.ref import group_of, version_of
-from whysync.contracts.tree import Object, text
+from whysync.contracts.tree import Object, same, text
 from whysync.semantics.diff.compare_options import DiffOptions
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.last_applied import without_last_applied
@@ -33,7 +33,9 @@ def structured_merge_diff(desired: Object, live: Object, options: DiffOptions) -
         sides = _sides(desired, live, options)
     except DiffError as problem:
         raise DiffError(f"error calculating structured merge diff: {problem}") from None
-    return DiffResult(modified=sides.live != sides.predicted, way="structured-merge", look=lambda: sides)
+    return DiffResult(
+        modified=not same(sides.live, sides.predicted), way="structured-merge", look=lambda: sides
+    )
 
 
 def type_for(obj: Object, schemas: Schemas | None) -> Atom:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from whysync.contracts.tree import Object, text
+from whysync.contracts.tree import Object, same, text
 from whysync.semantics.schemas import Type, type_of
-
-
-def nothing_to_do(last_applied: Object | None, desired: Object, live: Object) -> bool:
-    """True when an apply would change nothing; False means only that it takes a closer look."""
-    return is_still_desired(last_applied, desired) and is_within(desired, live)
 
 
 def is_still_desired(last_applied: Object | None, desired: Object) -> bool:
@@ -37,9 +32,9 @@ def _same_but_namespace(last_applied: Object, desired: Object) -> bool:
     for key, value in desired.items():
         old = last_applied[key]
         if key == "metadata" and isinstance(value, dict) and isinstance(old, dict):
-            if _plain_meta(value) != _plain_meta(old):
+            if not same(_plain_meta(value), _plain_meta(old)):
                 return False
-        elif old != value:
+        elif not same(old, value):
             return False
     return True
 
@@ -80,12 +75,12 @@ def _field_within(key: str, value: object, live: Object, kind: Type | None) -> b
             return False
         field = kind.struct.fields.get(key) if kind is not None and kind.kind == "struct" else None
         if kind is not None and kind.kind == "struct" and field is None:
-            return value == found
+            return same(value, found)  # type: ignore[arg-type]
         if field is not None and field.retain_keys and value.keys() != found.keys():  # type: ignore[attr-defined]
             return False
         return _map_within(value, found, field.type if field is not None else None)  # type: ignore[arg-type]
     if value.__class__ is list:
-        return value == found or (found.__class__ is list and _list_within(key, value, found, kind))  # type: ignore[arg-type]
+        return same(value, found) or (found.__class__ is list and _list_within(key, value, found, kind))  # type: ignore[arg-type]
     return value == found and value.__class__ is found.__class__
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from whysync.contracts.tree import Json, Object, dig, fields, text
+from whysync.contracts.tree import Json, Object, dig, fields, same, text
 from whysync.semantics.diff import strategic
 from whysync.semantics.diff.defaults import with_defaults
 from whysync.semantics.diff.errors import DiffError
@@ -65,7 +65,7 @@ def _compare(last_applied: Object, desired: Object, live: Object) -> Outcome:
         predicted = strategic.apply_patch(live, patch, kind)
     except strategic.BadPatch as problem:
         raise DiffError(f"failed to construct strategic merge patch: {problem}") from None
-    return Outcome(live, live if predicted == live else predicted, kind)
+    return Outcome(live, live if same(predicted, live) else predicted, kind)
 
 
 def filled(obj: Object, kind: Type | None, *, fits: bool = False) -> Object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, same
 from whysync.semantics.diff.strategic.apply import combine_patches
 from whysync.semantics.diff.strategic.meta import (
     DELETE_FROM,
@@ -47,7 +47,7 @@ def three_way_patch(last_applied: Object, modified: Object, current: Object, sch
 
 
 def deletions(last_applied: Object, modified: Object, schema: Type) -> Object:
-    if last_applied is modified or last_applied == modified:
+    if same(last_applied, modified):
         return {}
     return _diff_maps(last_applied, modified, schema, _Wanted(changes=False, deletions=True))
 
@@ -64,12 +64,12 @@ def _diff_maps(original: Object, modified: Object, schema: Type, wanted: _Wanted
             if old != new:
                 patch[PATCH] = new
         elif isinstance(old, dict) and isinstance(new, dict):
-            if old != new:
+            if not same(old, new):
                 _diff_map_field(key, old, new, patch, schema, wanted)
         elif isinstance(old, list) and isinstance(new, list):
-            if old != new:
+            if not same(old, new):
                 _diff_list_field(key, old, new, patch, schema, wanted)
-        elif wanted.changes and not _same_scalar(old, new):
+        elif wanted.changes and not same(old, new):
             patch[key] = new
     if wanted.deletions:
         for key in original:
@@ -78,10 +78,6 @@ def _diff_maps(original: Object, modified: Object, schema: Type, wanted: _Wanted
     if wanted.retain_keys:
         _retain_keys(original, modified, patch)
     return patch
-
-
-def _same_scalar(old: Json, new: Json) -> bool:
-    return old == new and isinstance(old, bool) == isinstance(new, bool)
 
 
 def _retain_keys(original: Object, modified: Object, patch: Object) -> None:
@@ -127,9 +123,9 @@ def _diff_keyed_list(
 ) -> None:
     merge_key = field.merge_key
     changed, removed = _diff_items(merge_key, element, old, new, wanted)
-    same = identity(merge_key)
-    changed = in_order(changed, new, same) + removed
-    reordered = len(old) != len(new) or any(same(a) != same(b) for a, b in zip(old, new, strict=True))
+    name = identity(merge_key)
+    changed = in_order(changed, new, name) + removed
+    reordered = len(old) != len(new) or any(name(a) != name(b) for a, b in zip(old, new, strict=True))
     if changed:
         patch[field.name] = changed
     if (wanted.changes and (changed or reordered)) or (wanted.deletions and changed):
@@ -154,7 +150,7 @@ def _diff_items(
             before, after = olds[left], news[right]
             assert isinstance(before, dict)
             assert isinstance(after, dict)
-            inner = _diff_maps(before, after, element, wanted) if before != after else {}
+            inner = _diff_maps(before, after, element, wanted) if not same(before, after) else {}
             if inner:
                 inner[merge_key] = after[merge_key]
                 changed.append(inner)
@@ -180,5 +176,5 @@ def _diff_scalar_list(key: str, old: list[Json], new: list[Json], patch: Object,
         patch[key] = added
     if gone:
         patch[f"{DELETE_FROM}/{key}"] = gone
-    if new and (gone or (wanted.changes and old != new)):
+    if new and (gone or (wanted.changes and not same(old, new))):
         patch[f"{ELEMENT_ORDER}/{key}"] = list(new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.contracts.tree import MISSING, Json, Missing, Object, same
 from whysync.semantics.diff.typed.fieldset import FieldSet
 from whysync.semantics.diff.typed.schema import Atom, ListType, MapType
 from whysync.semantics.diff.typed.walk import TypeErrors, item_step
@@ -27,7 +27,7 @@ def compare(left: Json, right: Json, atom: Atom) -> Comparison:
 def _compare(
     left: Json | Missing, right: Json | Missing, atom: Atom, path: tuple[str, ...], found: Comparison
 ) -> None:
-    if not isinstance(left, Missing) and not isinstance(right, Missing) and left == right:
+    if not isinstance(left, Missing) and not isinstance(right, Missing) and same(left, right):
         return
     form = atom.form(left) if isinstance(right, Missing) else atom.form(right)
     descends = False
@@ -81,7 +81,7 @@ def _compare_lists(
             theirs: Json | Missing = after[0] if after else MISSING
             _compare(mine, theirs, kind.element, here, found)
         elif len(before) >= 2 and len(after) >= 2:
-            if before != after:
+            if not same(before, after):
                 found.modified.insert(here)
         elif len(before) >= 2:
             if after:
