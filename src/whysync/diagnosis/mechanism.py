@@ -211,6 +211,8 @@ def _suggested(case: Case, drift: Drift) -> Mechanism:
         return Mechanism.BY_HAND
     if is_filled_in_by_controller(drift) or is_late_initialised(drift) or is_flipped_by_its_webhook(drift):
         return Mechanism.BY_CONTROLLER
+    if drift.last_key == "replicas" and _has_autoscaler_row(case, drift):
+        return Mechanism.BY_CONTROLLER
     if is_ca_bundle(drift):
         return Mechanism.GENERATED if _rendered_certificate(drift) else Mechanism.BY_CONTROLLER
     if is_injected(drift):
@@ -226,7 +228,25 @@ def _suggested(case: Case, drift: Drift) -> Mechanism:
         return Mechanism.GENERATED
     if looks_defaulted(drift):
         return Mechanism.API_DEFAULT if is_builtin(drift.ref) else Mechanism.CRD_DEFAULT
-    return Mechanism.DROPPED if drift.only_git and _is_dropped(case, drift) else Mechanism.UNTOLD
+    dropped = _is_dropped(case, drift) if drift.only_git else _was_never_filled_in(drift)
+    return Mechanism.DROPPED if dropped else Mechanism.UNTOLD
+
+
+def _has_autoscaler_row(case: Case, drift: Drift) -> bool:
+    """An autoscaler of the same name is part of the app, though its object is not at hand."""
+    return any(
+        row.name == drift.ref.name and (row.kind.endswith("Autoscaler") or row.kind == "ScaledObject")
+        for row in case.app.status.resources
+    )
+
+
+def _was_never_filled_in(drift: Drift) -> bool:
+    """Argo CD assumes a default, and the live object has no such field: its API server does not know it."""
+    parts = pointers.split(drift.pointer)
+    around = drift.live.at(pointers.join(parts[:-1]))
+    return (
+        is_builtin(drift.ref) and not drift.only_live and isinstance(around, dict) and parts[-1] not in around
+    )
 
 
 def _is_dropped(case: Case, drift: Drift) -> bool:

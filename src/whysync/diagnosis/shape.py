@@ -60,6 +60,13 @@ def is_injected(drift: Drift) -> bool:
         return bool(_DIGEST.search(drift.found)) and not _DIGEST.search(drift.wanted)
     if drift.only_live and drift.ref.kind.endswith("WebhookConfiguration") and parts[-1].isdecimal():
         return True  # selectors that a platform's own admission adds to every webhook
+    if (
+        drift.only_live
+        and not is_builtin(drift.ref)
+        and parts[-1].isdecimal()
+        and isinstance(drift.found, dict)
+    ):
+        return True  # an element that the webhook of a custom resource adds to its lists
     if not drift.only_live or drift.ref.kind not in _WORKLOADS:
         return False
     added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in (
@@ -104,13 +111,21 @@ def is_known_default(drift: Drift) -> bool:
 
 def looks_defaulted(drift: Drift) -> bool:
     """Only the cluster has it, and its value is one that a schema would fill in: a word, a number, a flag."""
+    empty = not is_builtin(drift.ref) and _is_empty(drift.found)
     return (
         drift.only_live
-        and _is_plain(drift.found)
+        and (empty or _is_plain(drift.found))
         and not split(drift.pointer)[-1].isdecimal()
         and not _under_metadata(drift.pointer)
         and drift.ref.kind not in ("Secret", "ConfigMap")
     )
+
+
+def _is_empty(value: object) -> bool:
+    """A shell without content, as a program leaves it that reads into types and writes back."""
+    if isinstance(value, dict):
+        return all(_is_empty(item) for item in fields(value).values())  # pyright: ignore[reportUnknownArgumentType]
+    return value == []
 
 
 def _is_plain(value: object) -> bool:
