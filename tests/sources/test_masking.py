@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.snapshot import Extra, Gap, Head, Log, Snapshot
-from whysync.contracts.tree import Json, Object, copy_object
+from whysync.contracts.tree import Json, Object, copy_object, fields
 from whysync.sources.bundle import read_bundle
 from whysync.sources.masking import Masker, is_mark, mask_snapshot
 from whysync.sources.masking.names import Promise, promise_of
@@ -549,3 +549,15 @@ def test_hostile_text_does_not_cost_more_than_its_length(piece: str) -> None:
     start = time.process_time()
     Masker().masked_text(piece * (200_000 // len(piece)))
     assert time.process_time() - start < 4
+
+
+def test_hidden_keys_keep_their_places() -> None:
+    names = [f"S3cret-{n:03}-Value" for n in range(20)]
+    config: Object = {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {}}
+    config["data"] = {"first": "1", **dict.fromkeys(names, "x"), "last": "2"}
+    found = mask_snapshot(Snapshot(live=live(config, secret(stringData={n: n for n in names}))))
+    assert list(fields(found.live[0].body["data"])) == [
+        "first",
+        *(f"<masked {n}>" for n in range(1, 21)),
+        "last",
+    ]

@@ -40,7 +40,7 @@ _PUBLIC_KEYS: Final = frozenset(
 )
 _MOST_NESTED_TEXTS: Final = 3
 # Where the value stands that belongs to a `name`: of a variable, or of a plugin's parameter.
-_VALUES: Final = frozenset(("value", "string", "array", "map"))
+_VALUES: Final = ("value", "string", "array", "map")
 
 
 class Masker:
@@ -147,7 +147,7 @@ class Masker:
         if is_secret and ("data" in body or "stringData" in body):
             self._mask_annotations(body, is_secret=True)
             self._mask_secret(body)
-        if not _VALUES.isdisjoint(body):
+        if not body.keys().isdisjoint(_VALUES):
             self._mask_named_values(body)
         if type(body.get("patch")) is str:
             self._mask_patch(body)
@@ -220,7 +220,7 @@ class Masker:
             self._mask_values(
                 values,
                 mark,
-                keep={key for key in public & values.keys() if self._is_public(values[key], place)},
+                keep={key for key in values if key in public and self._is_public(values[key], place)},
             )
 
     def _mask_values(
@@ -238,7 +238,9 @@ class Masker:
         promise = promise_of(name) if type(name) is str else Promise.NONE
         if promise is Promise.NONE:
             return
-        for place in _VALUES & body.keys():
+        for place in _VALUES:  # in this order: marks are numbered as they are given
+            if place not in body:
+                continue
             value = body[place]
             if isinstance(value, list) and place == "array":
                 body[place] = [self._by_name(item, promise) for item in value]
@@ -376,8 +378,10 @@ class Masker:
             for key, item in value.items():
                 if item and type(item) is not bool:
                     value[key] = self.hide_known(item)
-            for key in hidden.keys() & value.keys():
-                value[hidden[key]] = value.pop(key)
+            if not hidden.keys().isdisjoint(value):
+                entries = list(value.items())
+                value.clear()
+                value.update((hidden.get(key, key), item) for key, item in entries)
         elif isinstance(value, list):
             for at, item in enumerate(value):
                 value[at] = self.hide_known(item)
