@@ -61,6 +61,7 @@ def _advance(now: Step) -> None:
         return None
     free_completed(now, works)
     # Whether hooks are deleted hangs on how the whole sync ends, not on how they ended themselves.
+    # Upstream frees and deletes them in a dry run too, where one of an earlier sync is still there.
     ready = [work for work in works if not work.is_running]
     on_success = [work for work in ready if work.is_deleted_on(DeletePolicy.HOOK_SUCCEEDED)]
     on_failure = [work for work in ready if work.is_deleted_on(DeletePolicy.HOOK_FAILED)]

@@ -15,7 +15,7 @@ from typing import Final
 from whysync.contracts.application import Application, Condition, OperationState, Phase, SyncOperation
 from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
-from whysync.contracts.ref import Ref, ref_of
+from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.engine.comparison import Comparison
 from whysync.engine.operation import messages
@@ -300,9 +300,8 @@ class _Turn:
         metadata = dig(self.sync.application, "spec", "syncPolicy", "managedNamespaceMetadata")
         if isinstance(metadata, dict):
             result["managedNamespaceMetadata"] = metadata
-        told = _clearer(after.results, ground)
-        if told:
-            result["resources"] = told
+        if after.results:
+            result["resources"] = [_clearer(one, ground) for one in after.results]
         self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
 
 
@@ -310,18 +309,13 @@ def _is_deletion_hook(target: Object | None) -> bool:
     return target is not None and any(is_deletion_hook(target, kind) for kind in DeletionHook)
 
 
-def _clearer(results: Sequence[Result], ground: Ground) -> list[Json]:
-    """Some messages of the API server are put in better words; the operation's own message keeps the old."""
-    installed: Sequence[Ref] | None = None
-    rows: list[Json] = []
-    for result in results:
-        row = result_json(result)
-        if result.message and installed is None:
-            try:
-                installed = ground.kinds()
-            except Refused:
-                installed = ()
-        if result.message:
-            row["message"] = clearer_message(result.message, result.ref, installed or ())
-        rows.append(row)
-    return rows
+def _clearer(result: Result, ground: Ground) -> Json:
+    """Some messages of the API server get better words; the operation's own message keeps the old ones."""
+    row, message = result_json(result), result.message
+    told = clearer_message(message, result.ref, ())
+    if told != message:
+        try:
+            row["message"] = clearer_message(message, result.ref, ground.kinds())
+        except Refused:
+            row["message"] = told if message in told else message
+    return row
