@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import strategies as st
 
 from whysync.contracts.tree import Json, Object
@@ -61,8 +63,16 @@ def pairs_of_built_ins(draw: st.DrawFn) -> tuple[Object, Object, Object]:
     return draw(one), draw(one), draw(one)
 
 
+# Strategies are made once: to make one anew for each field of each object costs more than all the rest.
+
+
+@cache
+def of_kind(api_version: str, kind: str) -> st.SearchStrategy[Object]:
+    return _of_kind(api_version, kind)
+
+
 @st.composite
-def of_kind(draw: st.DrawFn, api_version: str, kind: str) -> Object:
+def _of_kind(draw: st.DrawFn, api_version: str, kind: str) -> Object:
     found = type_of(api_version, kind)
     assert found is not None
     tree = draw(_struct(found, _DEPTH))
@@ -74,17 +84,22 @@ def of_kind(draw: st.DrawFn, api_version: str, kind: str) -> Object:
     return {**tree, "apiVersion": api_version, "kind": kind, "metadata": meta}
 
 
-@st.composite
-def _struct(draw: st.DrawFn, kind: Type, depth: int) -> Object:
+@cache
+def _struct(kind: Type, depth: int) -> st.SearchStrategy[Object]:
     fields = {name: field for name, field in kind.struct.fields.items() if name != "managedFields"}
     must = [
         name for name in ("spec", "template", "containers", "ports", "webhooks", "metadata") if name in fields
     ]
     others = sorted(set(fields) - {"apiVersion", "kind", *must})
-    chosen = [
-        *must,
-        *draw(st.lists(st.sampled_from(others), max_size=3, unique=True) if others else st.just([])),
-    ]
+    more = st.lists(st.sampled_from(others), max_size=3, unique=True) if others else st.just(list[str]())
+    return _with_fields(fields, must, more, depth)
+
+
+@st.composite
+def _with_fields(
+    draw: st.DrawFn, fields: dict[str, Field], must: list[str], more: st.SearchStrategy[list[str]], depth: int
+) -> Object:
+    chosen = [*must, *draw(more)]
     if depth <= 0:
         chosen = []
     tree: Object = {}
@@ -95,8 +110,13 @@ def _struct(draw: st.DrawFn, kind: Type, depth: int) -> Object:
     return tree
 
 
+@cache
+def _field(field: Field, depth: int) -> st.SearchStrategy[Json]:
+    return _of_field(field, depth)
+
+
 @st.composite
-def _field(draw: st.DrawFn, field: Field, depth: int) -> Json:
+def _of_field(draw: st.DrawFn, field: Field, depth: int) -> Json:
     kind = field.type
     if kind.kind != "list":
         return draw(_value(kind, depth))
@@ -119,6 +139,7 @@ def _field(draw: st.DrawFn, field: Field, depth: int) -> Json:
     return [item for item in items if item is not None] or None
 
 
+@cache
 def _value(kind: Type, depth: int) -> st.SearchStrategy[Json]:
     match kind.kind:
         case "struct":
