@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key
-from whysync.contracts.tree import Missing, Object, fields, items, text
+from whysync.contracts.tree import MISSING, Missing, Object, fields, items, text
 from whysync.diagnosis.difference import Difference, differences
 from whysync.semantics.ignore import Rule, application_rules
 from whysync.semantics.writers import Writer, WriterKind, kind_of, writer_of
@@ -62,14 +62,16 @@ def unseen_by_hand(case: Case) -> Iterator[Unseen]:
     """Fields of Synced resources that a person wrote; without managedFields, what nobody else writes."""
     for key, desired, live in _synced_pairs(case):
         managers = items(live.meta.get("managedFields"))
-        if managers and not any(_is_hand(fields(entry)) for entry in managers):
+        if not managers:
+            for found in _only_people_write(desired, live):
+                yield Unseen(key=key, desired=desired, live=live, difference=found, writer=None)
+        if not any(_is_hand(fields(entry)) for entry in managers):
             continue
         for found in differences(desired.body, live.body):
             if isinstance(found.found, Missing) or _is_no_drift(found.pointer):
                 continue
             writer = writer_of(live.body, found.pointer)
-            by_hand = writer is not None and writer.kind in BY_HAND
-            if by_hand or (not managers and _only_people_write(live, found)):
+            if writer is not None and writer.kind in BY_HAND:
                 yield Unseen(key=key, desired=desired, live=live, difference=found, writer=writer)
 
 
@@ -117,21 +119,26 @@ def _is_no_drift(pointer: str) -> bool:
     return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, one) for one in _NOT_DRIFT)
 
 
-def _only_people_write(live: Manifest, found: Difference) -> bool:
+def _only_people_write(desired: Manifest, live: Manifest) -> Iterator[Difference]:
     """Only the cluster has it, and neither a default nor a controller explains it."""
-    if not isinstance(found.wanted, Missing):
-        return False
-    parts = pointers.split(found.pointer)
-    if live.ref.kind == "ConfigMap":
+    kind = live.ref.kind
+    if kind == "ConfigMap":
         injected = any("inject" in name for name in (*live.labels, *live.annotations))
-        return (
-            len(parts) == 2 and parts[0] == "data" and not injected and not live.meta.get("ownerReferences")
-        )
-    if _SWITCHES.get(live.ref.kind) == found.pointer:
-        return found.found is True
-    # settings that an ingress controller reads; what such controllers write has no prefix of their name
-    return (
-        live.ref.kind == "Ingress"
-        and parts[:2] == ("metadata", "annotations")
-        and (len(parts) == 3 and ".ingress.kubernetes.io/" in parts[2])
-    )
+        if not injected and not live.meta.get("ownerReferences"):
+            yield from _added(desired, live, ("data",))
+    elif kind == "Ingress":
+        # settings that its controller reads; what such controllers write has no prefix of their name
+        for found in _added(desired, live, ("metadata", "annotations")):
+            if ".ingress.kubernetes.io/" in pointers.split(found.pointer)[-1]:
+                yield found
+    elif kind in _SWITCHES:
+        switch = _SWITCHES[kind]
+        if live.at(switch) is True and isinstance(desired.at(switch), Missing):
+            yield Difference(switch, MISSING, True)
+
+
+def _added(desired: Manifest, live: Manifest, path: tuple[str, ...]) -> Iterator[Difference]:
+    declared = fields(desired.at(pointers.join(path)))
+    for name, value in sorted(fields(live.at(pointers.join(path))).items()):
+        if name not in declared:
+            yield Difference(pointers.join((*path, name)), MISSING, value)

@@ -34,8 +34,10 @@ def waits_for_a_status_nobody_writes(case: Case) -> Iterator[Finding]:
         return
     for row in case.app.status.resources:
         symptom = f"unhealthy:{row.key}"
+        if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
+            continue
         live = case.live_of(row.key)
-        if symptom not in case.symptom_ids or live is None or health_of_row(case, row)[0] != "Progressing":
+        if live is None:
             continue
         found = _unwritten(row.ref, live)
         if found is None:
