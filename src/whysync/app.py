@@ -16,6 +16,7 @@ from whysync.diagnosis.runner import groups_of
 from whysync.diagnosis.symptom import Side
 from whysync.diagnosis.world import World
 from whysync.errors import NoSource, NotFound
+from whysync.sources.bundle.limits import Limits
 
 Progress = Callable[[str, int], None]
 
@@ -26,6 +27,7 @@ class Place:
 
     bundles: tuple[str, ...] = ()
     stdin: BinaryIO | None = None
+    limits: Limits | None = None
 
 
 def read(place: Place, *, progress: Progress | None = None) -> World:
@@ -43,7 +45,7 @@ def read(place: Place, *, progress: Progress | None = None) -> World:
 def _bundle(place: Place, progress: Progress | None) -> Snapshot:
     from whysync.sources.bundle import read_bundle
 
-    return read_bundle(place.bundles, stdin=place.stdin, progress=progress)
+    return read_bundle(place.bundles, stdin=place.stdin, limits=place.limits, progress=progress)
 
 
 def cases(world: World, names: Sequence[str] = ()) -> tuple[Case, ...]:

@@ -233,3 +233,7 @@ def test_any_structure_gives_values_or_a_problem(text: str) -> None:
         assert isinstance(found, (Document, Broken))
         if isinstance(found, Document):
             json.dumps(found.body, allow_nan=False)
+
+
+def test_json_values_behind_each_other_may_be_scalars() -> None:
+    assert [one.body for one in documents("{}0") if isinstance(one, Document)] == [{}, 0]

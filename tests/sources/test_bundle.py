@@ -322,7 +322,7 @@ def test_limits(tmp_path: Path) -> None:
     big = folder(tmp_path / "big", {"live/a.yaml": CONFIG + "#" * 5000, "live/b.yaml": CONFIG})
     found = read_bundle([big], limits=Limits(file_bytes=2000))
     assert [(gap.what, gap.why) for gap in found.gaps] == [
-        ("live/a.yaml", "the file is larger than 1.95 KiB")
+        ("live/a.yaml", "the file is larger than 1.95 KiB (--max-file-size)")
     ]
     with pytest.raises(TooLarge, match="more than 1 files"):
         read_bundle([big], limits=Limits(files=1))

@@ -7,6 +7,7 @@ import dataclasses
 import fnmatch
 import re
 import sys
+import time
 from collections.abc import Sequence
 
 from whysync import app
@@ -16,22 +17,49 @@ from whysync.diagnosis.runner import groups_of
 from whysync.diagnosis.world import World
 from whysync.errors import UsageError
 from whysync.reports.fleet import row_of
+from whysync.reports.screen import plain
+from whysync.sources.bundle.limits import Limits
 
-_SLOW = 2_000
+# Seconds until a reader is told that there is more to come.
+_PATIENCE = 1.0
 
 
 def facts(options: argparse.Namespace) -> World:
-    place = app.Place(bundles=tuple(options.bundle), stdin=sys.stdin.buffer)
-    return app.read(place, progress=_progress if sys.stderr.isatty() else None)
+    usual = Limits()
+    limits = Limits(
+        unpacked_bytes=options.max_size or usual.unpacked_bytes,
+        file_bytes=options.max_file_size or usual.file_bytes,
+        files=options.max_files or usual.files,
+    )
+    place = app.Place(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
+    if not sys.stderr.isatty():
+        return app.read(place)
+    progress = _Progress()
+    try:
+        return app.read(place, progress=progress)
+    finally:
+        progress.wipe()
 
 
-def _progress(what: str, count: int) -> None:
+class _Progress:
     """On a terminal, anything slow says how far it is; the line is wiped when it is done."""
-    if count and count % _SLOW == 0:
-        sys.stderr.write(f"\r{what}: {count:,}\x1b[K")
-        sys.stderr.flush()
-    elif not count:
-        sys.stderr.write("\r\x1b[K")
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _PATIENCE
+        self._shown = False
+
+    def __call__(self, name: str, unpacked: int) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _PATIENCE / 4
+            self._shown = True
+            sys.stderr.write(f"\rreading {plain(name)[:60]}: {unpacked / 1e6:,.0f} MB so far\x1b[K")
+            sys.stderr.flush()
+
+    def wipe(self) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
 
 
 def chosen(cases: Sequence[Case], options: argparse.Namespace) -> tuple[Case, ...]:

@@ -107,7 +107,28 @@ def _facts(verb: argparse.ArgumentParser) -> None:
         default=[],
         help="a bundle: folder, .tar.gz, .zip, YAML file, or - for standard input (repeatable)",
     )
+    verb.add_argument("--max-size", metavar="SIZE", type=_size, help="unpacked, at most (default 2GiB)")
+    verb.add_argument("--max-file-size", metavar="SIZE", type=_size, help="of one file, at most (64MiB)")
+    verb.add_argument("--max-files", metavar="N", type=_count, help="at most that many files (200000)")
     _common(verb)
+
+
+_UNITS = {"": 0, "k": 10, "ki": 10, "kib": 10, "m": 20, "mi": 20, "mib": 20, "g": 30, "gi": 30, "gib": 30}
+
+
+def _size(written: str) -> int:
+    """`512MiB`, `4Gi`, `1000000`."""
+    digits = written.rstrip("kKmMgGiIbB")
+    unit = written[len(digits) :].lower()
+    if not digits.isdecimal() or unit not in _UNITS or int(digits) == 0:
+        raise argparse.ArgumentTypeError(f"{written!r} is no size such as 512MiB or 4GiB")
+    return int(digits) << _UNITS[unit]
+
+
+def _count(written: str) -> int:
+    if not written.isdecimal() or int(written) == 0:
+        raise argparse.ArgumentTypeError(f"{written!r} is no number of files")
+    return int(written)
 
 
 def _choosing(verb: argparse.ArgumentParser) -> None:

@@ -218,15 +218,15 @@ def _json_decoder() -> msgspec.json.Decoder[object]:
 
 def _depth_beyond(value: Json, limit: int) -> bool:
     """Level by level: what recursed to measure the depth would fail at what it looks for."""
-    level: list[Json] = [value]
+    level: list[Json] = [value] if isinstance(value, dict | list) else []
     for _ in range(limit + 1):
+        if not level:
+            return False
         below = chain.from_iterable(
             node.values() if isinstance(node, dict) else cast("list[Json]", node) for node in level
         )
         level = [child for child in below if child and (type(child) is dict or type(child) is list)]
-        if not level:
-            return False
-    return True
+    return bool(level)
 
 
 def _within_int64(value: Json) -> Json:

@@ -68,7 +68,7 @@ def read_entry(name: str, read: Read, budget: Budget) -> Found:
         budget.spend(len(piece), name)
         total += len(piece)
         if total > limit:
-            return Skipped(name=name, why=f"the file is larger than {size(limit)}", is_gap=True)
+            return Skipped(name=name, why=f"the file is larger than {size(limit)} (--max-file-size)", is_gap=True)
         pieces.append(piece)
     return Entry(name=name, data=b"".join(pieces))
 

@@ -35,7 +35,7 @@ class Budget:
             raise TooLarge(
                 what=f"the bundle has more than {self.limits.files:,} files",
                 why=f"the limit was reached at {name}",
-                next="read a smaller part of it, or raise the limit of files",
+                next="read a smaller part of it, or raise --max-files",
             )
 
     def spend(self, count: int, name: str) -> None:
@@ -44,7 +44,7 @@ class Budget:
             raise TooLarge(
                 what=f"the bundle unpacks to more than {size(self.limits.unpacked_bytes)}",
                 why=f"the limit was reached at {name}",
-                next="read a smaller part of it, or raise the limit of unpacked bytes",
+                next="read a smaller part of it, or raise --max-size",
             )
 
 
