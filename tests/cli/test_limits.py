@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.running import Whysync
-from tests.situations import EXAMPLES
+from tests.situations import ROOT
 from whysync.cli.parser import parser
 from whysync.errors import UsageError
 
-BUNDLE = str(EXAMPLES / "autoscaler-loop")
+BUNDLE = str(ROOT / "examples" / "autoscaler-loop")
 
 
 def test_limits_of_a_bundle_can_be_set(whysync: Whysync) -> None:
