@@ -68,7 +68,8 @@ def read_entry(name: str, read: Read, budget: Budget) -> Found:
         budget.spend(len(piece), name)
         total += len(piece)
         if total > limit:
-            return Skipped(name=name, why=f"the file is larger than {size(limit)} (--max-file-size)", is_gap=True)
+            why = f"the file is larger than {size(limit)} (--max-file-size)"
+            return Skipped(name=name, why=why, is_gap=True)
         pieces.append(piece)
     return Entry(name=name, data=b"".join(pieces))
 
