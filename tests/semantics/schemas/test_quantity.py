@@ -6,7 +6,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.shared import CONFORMANCE, needs_shared
@@ -86,8 +86,12 @@ def test_the_canonical_form_is_stable(text: str) -> None:
 
 @given(numbers)
 def test_the_canonical_form_is_the_same_amount(text: str) -> None:
-    """Up to rounding at a billionth, and to the largest binary amount."""
+    """Up to rounding at a billionth, and to the largest binary amount.
+
+    Beyond thousands of E there is no suffix, and upstream writes none: `625000E` becomes `625`.
+    """
     before, after = amount(text), amount(canonical_quantity(text))
+    assume(before < 10**21 or text.endswith("i"))
     if text.endswith("i") and before > 2**63 - 1:
         assert after == 2**63 - 1
     else:
