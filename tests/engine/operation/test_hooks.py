@@ -114,6 +114,13 @@ def test_hooks_of_sync_fail_run_before_the_sync_says_that_it_failed() -> None:
     assert ground.names == {"clean"}
 
 
+def test_hooks_of_sync_fail_start_while_the_rest_of_the_wave_still_runs() -> None:
+    ground = MemoryGround(refusals={"a": "denied"})
+    first = ground.run([thing("a"), thing("b")], [job("clean", hook="SyncFail")])[0]
+    assert first.message == "waiting for completion of hook batch/Job/clean and 1 more resources"
+    assert ground.names == {"b", "clean"}
+
+
 def test_hooks_of_sync_fail_do_not_run_when_all_is_well() -> None:
     ground = _ends("Complete")
     *_, last = ground.run([thing("a")], [job("clean", hook="SyncFail")])
@@ -212,6 +219,15 @@ def test_terminating_can_fail() -> None:
     state = terminate(State(results=(_running(hook),)), _request(hook), ground)
     assert (state.phase, state.message) == ("Error", "Operation termination had errors")
     assert state.results[0].message == "Failed to delete: failed to delete resource: forbidden"
+
+
+def test_terminating_a_hook_whose_health_cannot_be_told_deletes_it_and_keeps_the_error() -> None:
+    hook = job("h", hook="Sync")
+    ground = StubGround(verdicts={"h": Assessment(verdict=Verdict(HealthCode.UNKNOWN), error="bad script")})
+    state = terminate(State(results=(_running(hook),)), _request(hook), ground)
+    assert (state.phase, state.results[0].hook_phase) == ("Failed", "Error")
+    assert state.results[0].message.endswith("failed to get resource health: bad script")
+    assert len(ground.deletions) == 1
 
 
 class _Contested(StubGround):

@@ -141,6 +141,15 @@ def test_only_selected_resources_are_synced() -> None:
     assert here.ground.names == {"b"}
 
 
+def test_an_object_that_only_copied_its_mark_is_not_pruned() -> None:
+    extra, copied = config_map("extra"), config_map("copied")
+    annotations = fields(fields(copied["metadata"])["annotations"])
+    annotations["argocd.argoproj.io/tracking-id"] = "shop:/ConfigMap:shop/original"
+    here = scene(live=[extra, copied])
+    here.turn(prune=True)
+    assert here.ground.names == {"copied"}
+
+
 def test_no_operation() -> None:
     turn = sync_app(scene().sync(), {"operation": {}, "phase": "Running"})
     assert _end(turn) == ("Error", "Invalid operation request: no operation specified")

@@ -9,7 +9,7 @@ import pytest
 from tests.engine.operation.memory import MemoryGround
 from tests.engine.operation.objects import NAMESPACE, deployment, thing
 from tests.engine.operation.stub import StubGround
-from whysync.contracts.ref import ref_of
+from whysync.contracts.ref import Ref, ref_of
 from whysync.contracts.tree import Object
 from whysync.engine.operation.ground import Refused
 from whysync.engine.operation.request import Request
@@ -92,6 +92,29 @@ def test_a_deleted_resource_is_missed() -> None:
     )
 
 
+def test_a_resource_that_cannot_be_looked_for_is_an_error_of_its_own() -> None:
+    targets = [deployment("db", ready=False), thing("late", wave="1")]
+    first = step(State(), MemoryGround().request(targets), MemoryGround())
+    second = step(first, MemoryGround().request(targets), _Unreadable())
+    assert second.results[0].message == "Failed to get live resource failed to get resource: forbidden"
+    assert second.results[0].status == "Synced"
+
+
+class _Unreadable(StubGround):
+    def get(self, ref: Ref) -> Object:  # noqa: ARG002
+        raise Refused("forbidden")
+
+
+def test_what_is_being_deleted_is_not_deleted_again() -> None:
+    leaving = thing("leaving")
+    leaving["metadata"] = {**ref_meta(leaving), "deletionTimestamp": "2026-03-02T03:00:00Z"}
+    ground = StubGround()
+    pairs = (Pair(None, leaving), Pair(None, thing("extra")))
+    state = step(State(), Request(namespace=NAMESPACE, revision="1", pairs=pairs, options=PRUNE), ground)
+    assert [ref.name for ref in ground.deletions] == ["extra"]
+    assert _outcomes(state) == {"leaving": ("Pruned", "Succeeded"), "extra": ("Pruned", "Succeeded")}
+
+
 def test_prunes_run_in_the_opposite_order_and_are_waited_for() -> None:
     first, second = thing("first", wave="0"), thing("second", wave="1")
     second["metadata"] = {**ref_meta(second), "finalizers": ["example.com/held"]}
@@ -165,6 +188,19 @@ def test_the_namespace_is_created_before_the_rest_is_tried() -> None:
     first = step(State(), request, ground)
     assert first.message == f"waiting for healthy state of /Namespace/{NAMESPACE}"
     assert ground.log == [f"apply {NAMESPACE}"]
+
+
+def test_a_created_namespace_is_not_tried_in_the_dry_run() -> None:
+    ground = StubGround()
+    request = Request(
+        namespace=NAMESPACE,
+        revision="1",
+        pairs=(Pair(thing("a"), None),),
+        make_namespace=lambda bare, _live: bare,
+    )
+    step(State(), request, ground)
+    told = [(command.ref.name, command.mode.dry_run) for command in ground.commands]
+    assert told == [(NAMESPACE, False), ("a", True)]
 
 
 def test_a_namespace_that_cannot_be_created_ends_it() -> None:

@@ -102,7 +102,12 @@ def test_moving_gives_up_after_five_conflicts_and_on_rows_that_cannot_be_read() 
     with pytest.raises(Refused, match="busy"):
         migrate(busy, live, from_manager=KUBECTL, to_manager=ARGOCD)
     assert len(busy.patches) == 5
-    bad: Object = {**_row(KUBECTL, "Update"), "fieldsV1": {"nonsense": {}}}
-    live["metadata"] = {"name": "a", "namespace": NAMESPACE, "managedFields": [bad]}
-    with pytest.raises(Refused, match="failed to generate csaupgrade migration patch"):
-        migrate(StubGround(objects={ref_of(live): live}), live, from_manager=KUBECTL, to_manager=ARGOCD)
+    deep: Object = {}
+    for _ in range(5_000):
+        deep = {"f:a": deep}
+    nonsense: Object = {"nonsense": {}}
+    for owned in (nonsense, deep):
+        bad: Object = {**_row(KUBECTL, "Update"), "fieldsV1": owned}
+        live["metadata"] = {"name": "a", "namespace": NAMESPACE, "managedFields": [bad]}
+        with pytest.raises(Refused, match="failed to generate csaupgrade migration patch"):
+            migrate(StubGround(objects={ref_of(live): live}), live, from_manager=KUBECTL, to_manager=ARGOCD)

@@ -34,7 +34,7 @@ def migrate(ground: Ground, live: Object, *, from_manager: str, to_manager: str)
             return
         try:
             patch = migration_patch(fresh, from_manager=from_manager, to_manager=to_manager)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             told = (
                 f"failed to generate csaupgrade migration patch: failed to convert fields to set: {problem}"
             )

@@ -28,7 +28,6 @@ from whysync.engine.operation.step import step, terminate
 from whysync.semantics.comparison.confirmation import is_confirmed
 from whysync.semantics.comparison.managed_namespace import managed_namespace
 from whysync.semantics.comparison.pairing import Pair
-from whysync.semantics.hooks import DeletionHook, is_deletion_hook
 from whysync.semantics.policies.windows import can_sync, matching
 from whysync.semantics.project import (
     Cluster,
@@ -263,7 +262,7 @@ class _Turn:
             ref = ref_of(pair.obj)
             if ref.key in foreign:
                 return False
-            return not self.selected or _is_deletion_hook(pair.target) or is_selected(selected, ref)
+            return not self.selected or is_selected(selected, ref)
 
         approved = text(dig(self.sync.application, "metadata", "annotations", APPROVED))
         return Request(
@@ -303,10 +302,6 @@ class _Turn:
         if after.results:
             result["resources"] = [_clearer(one, ground) for one in after.results]
         self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
-
-
-def _is_deletion_hook(target: Object | None) -> bool:
-    return target is not None and any(is_deletion_hook(target, kind) for kind in DeletionHook)
 
 
 def _clearer(result: Result, ground: Ground) -> Json:
