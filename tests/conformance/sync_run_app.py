@@ -16,7 +16,8 @@ from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.engine.compare import compare
 from whysync.engine.comparison import Comparison, Inputs
 from whysync.engine.live import GivenLive
-from whysync.engine.operation.sync_app import AppSync, Wanted, sync_app
+from whysync.engine.operation.sync_app import sync_app
+from whysync.engine.operation.turn import AppSync, Wanted
 from whysync.semantics.project import Cluster
 from whysync.semantics.settings import Settings
 

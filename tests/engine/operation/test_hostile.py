@@ -15,7 +15,8 @@ from whysync.contracts.tree import Json, Object
 from whysync.engine.operation.request import Request
 from whysync.engine.operation.results import State
 from whysync.engine.operation.step import step, terminate
-from whysync.engine.operation.sync_app import AppSync, NotCompared, Wanted, sync_app
+from whysync.engine.operation.sync_app import sync_app
+from whysync.engine.operation.turn import AppSync, NotCompared, Wanted
 from whysync.semantics.comparison.pairing import Pair
 from whysync.semantics.settings import Settings
 from whysync.semantics.sync import SyncOptions

@@ -20,7 +20,8 @@ from whysync.engine.comparison import Comparison, Inputs
 from whysync.engine.live import LiveIndex
 from whysync.engine.operation.ground import Ground, Refused
 from whysync.engine.operation.process import process
-from whysync.engine.operation.sync_app import AppSync, NotCompared, Turn, Wanted, sync_app
+from whysync.engine.operation.sync_app import sync_app
+from whysync.engine.operation.turn import AppSync, NotCompared, Turn, Wanted
 from whysync.semantics.policies.operation import CompareWith, Start
 from whysync.semantics.project import Cluster
 from whysync.semantics.settings import Settings
@@ -209,6 +210,14 @@ def test_the_project_is_asked_for_each_object() -> None:
     here.project = {**OPEN_PROJECT, "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]}}
     told = "namespace shop is not permitted in project 'default'"
     assert _end(here.turn()) == ("Failed", f"one or more synchronization tasks are not valid: {told}")
+
+
+def test_overrides_that_cannot_be_read_stop_it() -> None:
+    here = scene(config_map())
+    here.settings = Settings.from_config_maps({"data": {"resource.customizations": "- no map"}}, None)
+    phase, message = _end(here.turn())
+    assert (phase, here.ground.names) == ("Error", set())
+    assert message.startswith("Failed to load resource overrides: ")
 
 
 def test_impersonation() -> None:

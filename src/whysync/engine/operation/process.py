@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from whysync.contracts.application import Operation, OperationState
 from whysync.contracts.decode import decode
 from whysync.contracts.tree import Object, fields
-from whysync.engine.operation.sync_app import Turn
+from whysync.engine.operation.turn import Turn
 from whysync.engine.status import go_time
 from whysync.semantics.policies.operation import Begun, CompareWith, Start, begin, conclude
 

@@ -7,86 +7,36 @@ every turn compares anew, at the revision that the first turn has found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from whysync.contracts.application import Application, Condition, OperationState, Phase, SyncOperation
+from whysync.contracts.application import Application, Condition, OperationState, Phase
 from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.engine.comparison import Comparison
 from whysync.engine.operation import messages
-from whysync.engine.operation.ground import ApiResource, Ground, Refused
+from whysync.engine.operation.app_request import request_for
+from whysync.engine.operation.ground import Ground, Refused
 from whysync.engine.operation.history import history_after
 from whysync.engine.operation.request import Request
 from whysync.engine.operation.respect import BadTargets, respectful_pairs
 from whysync.engine.operation.results import COMPLETED, Result, State, result_json, results_from_json
 from whysync.engine.operation.step import step, terminate
-from whysync.semantics.comparison.confirmation import is_confirmed
-from whysync.semantics.comparison.managed_namespace import managed_namespace
+from whysync.engine.operation.turn import AppSync, NotCompared, Turn, Wanted
 from whysync.semantics.comparison.pairing import Pair
 from whysync.semantics.policies.windows import can_sync, matching
 from whysync.semantics.project import (
     Cluster,
     NoCluster,
     NoServiceAccount,
-    ProjectClustersUnknown,
     clearer_message,
     destination_cluster,
-    is_selected,
     service_account_for,
-    sync_problem,
 )
-from whysync.semantics.settings import Settings
 from whysync.semantics.sync import SyncOptions
 
-APPROVED: Final = "argocd.argoproj.io/deletion-approved"
 _STOPPING: Final = ("ComparisonError", "InvalidSpecError")
 _OVERRIDES: Final = ("resource.customizations", "resource.compareoptions")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a sync compares with: raw sources, their revisions, and manifests that were sent instead."""
-
-    sources: tuple[Object, ...]
-    revisions: tuple[str, ...]
-    manifests: tuple[str, ...] = ()
-
-
-class NotCompared(Exception):
-    """The comparison could not be made at all; the text becomes the operation's."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppSync:
-    """What the controller knows when it takes up an operation.
-
-    `compare` compares the Application with what is wanted and may raise `NotCompared`; `ground` is the
-    destination, as it answers the user of that name (the empty one is Argo CD itself).
-    """
-
-    application: Object
-    project: AppProject
-    settings: Settings
-    clusters: Sequence[Cluster]
-    compare: Callable[[Wanted], Comparison]
-    ground: Callable[[str], Ground]
-    now: datetime
-    project_clusters: Sequence[Cluster] | None = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What a turn leaves behind, as Argo CD writes it to the status of the Application."""
-
-    operation_state: Object
-    history: list[Json] | None = None
-    """The whole history, where the sync has succeeded and counts."""
-    comparison: Comparison | None = None
 
 
 def sync_app(sync: AppSync, operation_state: Object) -> Turn:
@@ -123,7 +73,16 @@ class _Turn:
             self.stop_without_overrides()
             pairs = self.pairs(comparison)
             ground = self.sync.ground(self.user(cluster))
-            self.step(self.request(comparison, pairs, cluster), ground)
+            request = request_for(
+                self.sync,
+                comparison,
+                pairs,
+                cluster=cluster,
+                operation=self.operation,
+                revision=text(self.result.get("revision")),
+                started_at=self.started_at,
+            )
+            self.step(request, ground)
             if self.counts:
                 history = history_after(self.sync.application, self.state, self.sync.now)
         except _Stop:
@@ -252,41 +211,6 @@ class _Turn:
             told = messages.no_matching_service_account(cluster.server, namespace)
             raise self.end(Phase.ERROR, told)
         return user
-
-    def request(self, comparison: Comparison, pairs: tuple[Pair, ...], cluster: Cluster) -> Request:
-        metadata = self.app.spec.sync_policy.managed_namespace_metadata
-        foreign = {row.key for row in comparison.resources if not row.is_own}
-        selected = (decode({"resources": self.selected}, SyncOperation)[0] or SyncOperation()).resources
-
-        def includes(pair: Pair) -> bool:
-            ref = ref_of(pair.obj)
-            if ref.key in foreign:
-                return False
-            return not self.selected or is_selected(selected, ref)
-
-        approved = text(dig(self.sync.application, "metadata", "annotations", APPROVED))
-        return Request(
-            namespace=self.app.spec.destination.namespace,
-            revision=text(self.result.get("revision")),
-            pairs=pairs,
-            hooks=comparison.hooks,
-            options=self.options,
-            started_at=self.started_at,
-            prune_confirmed=is_confirmed(approved, self.started_at),
-            modified={row.key: row.diff.modified for row in comparison.resources if row.diff is not None},
-            permission_problem=lambda obj, kind: self.permission_problem(obj, kind, cluster),
-            includes=includes,
-            make_namespace=(lambda bare, live: managed_namespace(bare, live, metadata))
-            if self.options.create_namespace
-            else None,
-        )
-
-    def permission_problem(self, obj: Object, kind: ApiResource, cluster: Cluster) -> str | None:
-        project, clusters = self.sync.project, self.sync.project_clusters
-        try:
-            return sync_problem(project, ref_of(obj), cluster, namespaced=kind.namespaced, clusters=clusters)
-        except ProjectClustersUnknown as problem:
-            return str(problem)
 
     def step(self, request: Request, ground: Ground) -> None:
         rows = [fields(row) for row in items(self.result.get("resources"))]
