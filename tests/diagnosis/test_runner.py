@@ -127,9 +127,10 @@ def test_the_order_of_findings() -> None:
         )
 
     wanted = [
+        made("failed, less sure", Side.APPLY, Severity.CRITICAL, Confidence.MEDIUM),
+        made("down", Side.HEALTH, Severity.CRITICAL, Confidence.LOW),
         made("cannot compare", Side.COMPARE, Severity.WARNING, Confidence.LOW),
         made("failed", Side.APPLY, Severity.WARNING, Confidence.HIGH),
-        made("failed, less sure", Side.APPLY, Severity.CRITICAL, Confidence.MEDIUM),
         made("differs", Side.DRIFT, Severity.WARNING, Confidence.HIGH),
         made("unhealthy", Side.HEALTH, Severity.WARNING, Confidence.HIGH),
         made("follows", Side.COMPARE, Severity.CRITICAL, Confidence.HIGH, "failed"),

@@ -27,6 +27,7 @@ from whysync.diagnosis.drift import Drift, drifts_of
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.pods import PodStory, stories_of
 from whysync.diagnosis.reported import Reported, reported_in
+from whysync.diagnosis.rows_above import row_above
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.spoken import Spoken, texts_of
 from whysync.diagnosis.symptom import Symptom
@@ -221,9 +222,13 @@ class Case:
     def is_part(self, ref: Ref) -> bool:
         """Does an event about this object concern this app: a row, or something that bears a row's name?
 
-        With one Application at hand, all that happens in its namespace does.
+        With one Application at hand, so does what happens in its namespace to objects that nobody knows.
         """
-        if len(self.world.decoded) == 1 and ref.namespace in ("", self.destination_namespace):
+        live = self.live_named(ref.kind, ref.namespace, ref.name)
+        if live is not None and row_above(self, live) is not None:
+            return True
+        alone = len(self.world.decoded) == 1 and ref.namespace in ("", self.destination_namespace)
+        if alone and live is None:
             return True
         return any(
             ref.namespace == row.namespace

@@ -141,7 +141,9 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.BY_HAND
     if writer.kind in _OTHER_TOOLS:
         return Mechanism.BY_OTHER_TOOL
-    return Mechanism.INJECTED if writer.kind is WriterKind.WEBHOOK else Mechanism.BY_CONTROLLER
+    # What keeps a caBundle fresh writes it later, by itself, whatever else it does at admission.
+    injected = writer.kind is WriterKind.WEBHOOK and not is_ca_bundle(drift)
+    return Mechanism.INJECTED if injected else Mechanism.BY_CONTROLLER
 
 
 def _is_kept(drift: Drift, writer: Writer | None) -> bool:

@@ -59,6 +59,8 @@ def reported_in(case: Case) -> tuple[Reported[Failure], ...]:
 
 def _places(case: Case) -> Iterator[_Place]:
     for spoken in case.spoken:
+        if spoken.symptom not in case.symptom_ids:
+            continue  # history: nothing that is wrong now
         message = understand(spoken.text)
         for failure in message.failures:
             if not isinstance(failure, Unknown):

@@ -85,9 +85,9 @@ def in_order(findings: list[Finding]) -> tuple[Finding, ...]:
         return (
             bool(finding.caused_by),
             finding.severity is Severity.INFO,  # news never hide trouble
+            -finding.severity.weight,
             _ORDER_OF_SIDES.index(finding.side),
             -finding.confidence.weight,
-            -finding.severity.weight,
             -len(finding.explains),
             finding.cause,
             finding.id,
@@ -109,9 +109,9 @@ def explained_by(findings: Iterable[Finding], symptoms: Iterable[Symptom]) -> fr
 
 def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
     if findings:
+        # The same cause stops a comparison here, a sync there: what it explains tells which.
         explained = {symptom.side for symptom in symptoms if symptom.id in findings[0].explains}
-        # A project that refuses, a missing right: the same cause stops a comparison here, a sync there.
-        return Side.COMPARE if Side.COMPARE in explained else findings[0].side
+        return next((side for side in _ORDER_OF_SIDES if side in explained), findings[0].side)
     sides = {symptom.side for symptom in symptoms}
     return next((side for side in _ORDER_OF_SIDES if side in sides), Side.NONE)
 

@@ -7,12 +7,15 @@ the other explains it too.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from whysync.contracts.application import OperationState, ResourceRow
-from whysync.contracts.tree import text
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import fields, items
 from whysync.diagnosis.freshness import is_frozen, looping, overdue, troubled_set_of
-from whysync.diagnosis.spoken import FAILED_PHASES
+from whysync.diagnosis.rows_above import row_above
+from whysync.diagnosis.spoken import FAILED_PHASES, Spoken
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
 from whysync.semantics.messages import Unknown, understand
 
@@ -28,6 +31,8 @@ _SIDE_OF_CONDITION = {
     "ExcludedResourceWarning": Side.DRIFT,
     "OrphanedResourceWarning": Side.DRIFT,
 }
+# For so long an event about an object that nobody can look at is taken for news.
+_NEWS = timedelta(minutes=15)
 _QUIET_HEALTH = frozenset({"", "Healthy", "Missing"})
 
 
@@ -231,9 +236,7 @@ def _spoken_only(case: Case) -> Iterator[Symptom]:
         kind, _, _ = spoken.symptom.partition(":")
         if kind not in (SymptomKind.EVENT, SymptomKind.LOG):
             continue
-        if kind == SymptomKind.EVENT and (
-            spoken.ref is None or is_well(case, spoken.ref.kind, spoken.ref.namespace, spoken.ref.name)
-        ):
+        if kind == SymptomKind.EVENT and is_history(case, spoken):
             continue
         if any(not isinstance(failure, Unknown) for failure in understand(spoken.text).failures):
             because = (f"unhealthy:{spoken.ref.key}",) if spoken.ref is not None else ()
@@ -242,15 +245,42 @@ def _spoken_only(case: Case) -> Iterator[Symptom]:
             )
 
 
-def is_well(case: Case, kind: str, namespace: str, name: str) -> bool:
-    """A warning about a Pod that is ready by now is history."""
-    live = case.live_named(kind, namespace, name)
-    if live is None:
-        return False
-    conditions = live.status.get("conditions")
-    ready = (
-        [c for c in conditions if isinstance(c, dict) and c.get("type") in ("Ready", "Available", "Complete")]
-        if isinstance(conditions, list)
-        else []
-    )
-    return bool(ready) and all(text(c.get("status")) == "True" for c in ready)
+def is_history(case: Case, spoken: Spoken) -> bool:
+    """Is what an event warns of over? What is live now counts for more than what was said before."""
+    ref = spoken.ref
+    if ref is None:
+        return True
+    live = case.live_named(ref.kind, ref.namespace, ref.name)
+    if live is not None:
+        return _is_ready(live) or (_is_healthy(case, live) and _is_healthy_above(case, live))
+    if ref.kind == "Pod" and any(pod.ref.namespace == ref.namespace for pod in case.live_of_kind("Pod")):
+        return True  # the Pods are at hand, and this one is gone
+    return _is_fine(case) and not _is_recent(case, spoken)
+
+
+def _is_ready(live: Manifest) -> bool:
+    conditions = [fields(one) for one in items(live.status.get("conditions"))]
+    told = [one for one in conditions if one.get("type") in ("Ready", "Available", "Complete")]
+    return bool(told) and all(one.get("status") == "True" for one in told)
+
+
+def _is_healthy(case: Case, live: Manifest) -> bool:
+    verdict = case.health_of(live)
+    return verdict.code == "Healthy" if verdict is not None else _is_fine(case)
+
+
+def _is_healthy_above(case: Case, live: Manifest) -> bool:
+    """A ReplicaSet without Pods is content with itself; the Deployment above it is not."""
+    above = row_above(case, live)
+    row = case.rows.get(above.key) if above is not None else None
+    return row is None or health_of_row(case, row)[0] in _QUIET_HEALTH
+
+
+def _is_fine(case: Case) -> bool:
+    return case.app.status.sync.status == "Synced" and case.app.status.health.status == "Healthy"
+
+
+def _is_recent(case: Case, spoken: Spoken) -> bool:
+    seen = [event.seen_at for manifest, event in case.world.events if manifest is spoken.manifest]
+    age = case.age(seen[0]) if seen else None
+    return age is None or age < _NEWS
