@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.report import Report
+from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
 from whysync.diagnosis.runner import groups_of
 from whysync.diagnosis.symptom import Side
 from whysync.diagnosis.world import World
 from whysync.errors import NoSource, NotFound
+from whysync.fixes.text import is_usable
 from whysync.sources.bundle.limits import Limits
 
 Progress = Callable[[str, int], None]
@@ -66,7 +67,7 @@ def cases(world: World, names: Sequence[str] = ()) -> tuple[Case, ...]:
             raise NotFound(
                 what=f"there is no Application {name!r} among the facts",
                 why=_nearest(name, [case.app.qualified_name for case in every]),
-                next="whysync list shows all of them",
+                next="whysync list shows all of them; whysync --help lists the commands",
             )
         chosen += [case for case in found if case not in chosen]
     return tuple(chosen)
@@ -86,9 +87,20 @@ def diagnose(chosen: Iterable[Case]) -> Report:
     """Every rule on every Case, and what many Applications have in common."""
     rules = all_rules()
     with _no_collection():
-        apps = tuple(diagnose_case(case, rules) for case in chosen)
+        apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
     unread = apps[0].gaps if apps else ()
     return Report(apps=apps, groups=groups_of(apps), unread=unread)
+
+
+def _with_usable_fixes(report: AppReport) -> AppReport:
+    """A masked value cannot be committed, and an edit that changes nothing mends nothing."""
+    findings = tuple(
+        finding
+        if all(is_usable(fix, report.case) for fix in finding.fixes)
+        else replace(finding, fixes=tuple(fix for fix in finding.fixes if is_usable(fix, report.case)))
+        for finding in report.findings
+    )
+    return replace(report, findings=findings)
 
 
 class _no_collection:  # noqa: N801  (reads as a verb where it is used)

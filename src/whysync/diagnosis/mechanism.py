@@ -153,6 +153,8 @@ def _is_kept(drift: Drift, writer: Writer | None) -> bool:
         and writer is not None
         and writer.kind is WriterKind.ARGOCD
         and writer.operation == "Apply"
+        # a webhook's change to an apply is recorded under the applier's name
+        and not is_injected(drift)
     )
 
 

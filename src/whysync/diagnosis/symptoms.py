@@ -252,7 +252,11 @@ def is_history(case: Case, spoken: Spoken) -> bool:
         return True
     live = case.live_named(ref.kind, ref.namespace, ref.name)
     if live is not None:
-        return _is_ready(live) or (_is_healthy(case, live) and _is_healthy_above(case, live))
+        above = row_above(case, live)
+        row = case.rows.get(above.key) if above is not None else None
+        if row is not None:  # a ReplicaSet without Pods is content with itself: the row above it tells
+            return _is_ready(live) or health_of_row(case, row)[0] == "Healthy"
+        return _is_ready(live) or _is_healthy(case, live)
     if ref.kind == "Pod" and any(pod.ref.namespace == ref.namespace for pod in case.live_of_kind("Pod")):
         return True  # the Pods are at hand, and this one is gone
     return _is_fine(case) and not _is_recent(case, spoken)
@@ -267,13 +271,6 @@ def _is_ready(live: Manifest) -> bool:
 def _is_healthy(case: Case, live: Manifest) -> bool:
     verdict = case.health_of(live)
     return verdict.code == "Healthy" if verdict is not None else _is_fine(case)
-
-
-def _is_healthy_above(case: Case, live: Manifest) -> bool:
-    """A ReplicaSet without Pods is content with itself; the Deployment above it is not."""
-    above = row_above(case, live)
-    row = case.rows.get(above.key) if above is not None else None
-    return row is None or health_of_row(case, row)[0] in _QUIET_HEALTH
 
 
 def _is_fine(case: Case) -> bool:

@@ -41,8 +41,8 @@ def _put(tree: Object, parts: tuple[str, ...], value: Json) -> None:
     parent, last = _parent(tree, parts, make=True), parts[-1]
     if isinstance(parent, dict):
         parent[last] = value
-    elif isinstance(parent, list) and last.isdecimal() and int(last) < len(parent):
-        parent[int(last)] = value
+    elif isinstance(parent, list) and last.isdecimal():
+        parent[int(last) : int(last) + 1] = [value]  # behind the end it is appended
 
 
 def _append(tree: Object, parts: tuple[str, ...], value: Json) -> None:

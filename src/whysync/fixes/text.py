@@ -10,8 +10,9 @@ from whysync.contracts.tree import Json, Object
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.difference import differences
-from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.fixes.edit import edited
+from whysync.sources.masking.marks import is_mark
 
 _RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
 
@@ -31,6 +32,22 @@ def patch_text(fix: Fix, case: Case) -> str:
     if fix.kind is FixKind.MANIFEST:
         return unified_diff(target, after)
     return _merge_patch_text(fix.target, target.body, after)
+
+
+def is_usable(fix: Fix, case: Case) -> bool:
+    """Can it be applied as it stands? Not with a masked value in it, nor where it would change nothing."""
+    if any(isinstance(edit, Set | Add) and _holds_a_mask(edit.value) for edit in fix.edits):
+        return False
+    target = object_of(fix, case) if fix.edits else None
+    return target is None or edited(target.body, fix.edits) != target.body
+
+
+def _holds_a_mask(value: Json) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_a_mask(item) for item in value.values())
+    if isinstance(value, list):
+        return any(_holds_a_mask(item) for item in value)
+    return isinstance(value, str) and is_mark(value)
 
 
 def object_of(fix: Fix, case: Case) -> Manifest | None:

@@ -24,7 +24,7 @@ SIDE_WORDS = {
     Side.NONE: "",
 }
 _INDENT = 17
-_LONGEST_PATCH = 12
+_LONGEST_PATCH = 40
 _MOST_UNEXPLAINED = 8
 _MOST_GAPS = 5
 _LONGEST_CHAIN = 6
@@ -58,6 +58,9 @@ def state_of(report: AppReport) -> str:
     elif operation is not None and operation.phase in ("Running", "Terminating"):
         doing = "retrying" if operation.finished_at else operation.phase.lower()
         parts.append(f"sync {doing} since {ago(report.case.age(operation.started_at))}".removesuffix(" ago"))
+    if app.metadata.deletion_timestamp is not None:
+        since = ago(report.case.age(app.metadata.deletion_timestamp)).removesuffix(" ago")
+        parts.append(f"being deleted since {since}")
     return plain(" · ".join(parts))
 
 

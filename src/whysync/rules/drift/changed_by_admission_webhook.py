@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
 from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import phrase
+from whysync.semantics.writers import WriterKind, phrase
 
 COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 
@@ -31,14 +31,16 @@ COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 def changed_by_admission_webhook(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.INJECTED):
         writer = drift.writer
-        who = phrase(writer) if writer else "an admission webhook"
+        # A webhook's change is recorded under the name of whoever sent the request.
+        known = writer is not None and writer.kind is WriterKind.WEBHOOK
+        who = phrase(writer) if writer is not None and known else "an admission webhook"
         did = "adds" if drift.only_live else "rewrites"
         yield Finding(
             about=drift.ref,
             field=drift.pointer,
             writer=writer,
             explains=(drift.symptom,),
-            confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if known else Confidence.MEDIUM,
             verdict=f"{who} {did} {drift.last_key} of {drift.ref} as it comes into the cluster",
             evidence=drift.cited(),
             fixes=(

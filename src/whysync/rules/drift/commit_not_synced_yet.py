@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import app_argument, sync
 from whysync.diagnosis.mechanism import behind_git
+from whysync.diagnosis.ttl import time_to_live_of
 
 _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 
@@ -32,13 +33,15 @@ def commit_not_synced_yet(case: Case) -> Iterator[Finding]:
         return  # a sync is on its way or failed: that is the story
     drifts = case.drifts_by(Mechanism.NOT_SYNCED_YET)
     explained = {drift.symptom for drift in drifts}
-    if behind_git(case):
+    never = _was_never_synced(case)
+    if behind_git(case) or never:
         known = {drift.symptom for drift in case.drifts}
         explained |= {s.id for s in case.symptoms if s.kind in _UNSYNCED and s.id not in known}
     if not explained:
         return
     status = case.app.status
-    synced = status.history[-1].revision[:8] if status.history else "an earlier one"
+    synced = f"the last sync was to {status.history[-1].revision[:8]}" if status.history else ""
+    synced = "it was never synced" if never else synced or "it was synced to an earlier one"
     waits = "auto-sync has not started" if case.is_automated else "auto-sync is off"
     resources = (
         len({symptom.ref for symptom in case.symptoms if symptom.id in explained and symptom.ref}) or 1
@@ -47,8 +50,8 @@ def commit_not_synced_yet(case: Case) -> Iterator[Finding]:
         about=case.application.ref,
         explains=tuple(sorted(explained)),
         severity=Severity.WARNING,
-        confidence=Confidence.HIGH,
-        verdict=f"Git is at {status.sync.revision[:8]}, the last sync was to {synced}:"
+        confidence=Confidence.MEDIUM if never else Confidence.HIGH,
+        verdict=f"Git is at {status.sync.revision[:8] or 'a commit'}, {synced}:"
         f" {_count(resources)} to sync, {waits}",
         evidence=(
             cite(case.application, "/status/sync/revision", says="compared with this commit"),
@@ -63,6 +66,15 @@ def commit_not_synced_yet(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _was_never_synced(case: Case) -> bool:
+    """No trace of a sync, and nothing of the app is there; what cleans up after itself tells nothing."""
+    status = case.app.status
+    if status.history or case.operation is not None or status.health.status != "Missing":
+        return False
+    lasting = [desired for row in status.resources if (desired := case.desired_of(row.key)) is not None]
+    return not any(time_to_live_of(desired) for desired in lasting) and len(status.resources) > 1
 
 
 def _count(resources: int) -> str:

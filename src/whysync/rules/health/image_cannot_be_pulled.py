@@ -23,6 +23,7 @@ from shlex import quote
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import beside, kubectl
+from whysync.diagnosis.rows_above import row_over
 from whysync.semantics.messages import ImagePull, understand
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -31,6 +32,7 @@ _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "E
 @rule(cause="image-pull", since="0.1")
 def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
     told: set[str] = set()
+    rows: set[Ref | None] = set()
     for symptom in case.symptoms:
         if symptom.kind not in (SymptomKind.UNHEALTHY, SymptomKind.RESULT) or symptom.ref is None:
             continue
@@ -39,6 +41,7 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
             if waiting is None:
                 continue
             told.add(symptom.id)
+            rows.add(symptom.ref)
             reason = _reason(waiting.waiting_message)
             yield Finding(
                 about=symptom.ref,
@@ -54,16 +57,18 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
     for report in case.failures(ImagePull):
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue
+        if row_over(case, report.ref) in rows:
+            continue  # the Pod itself has told it
         unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids]
         if not told.isdisjoint(unhealthy):
             continue
-        image = report.failure.image or "its image"
+        image = report.failure.image
         yield Finding(
             about=report.ref,
             explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{report.ref} cannot pull {image}{_reason(report.failure.text)}",
+            verdict=f"{report.ref} cannot pull {image or 'its image'}{_reason(report.failure.text)}",
             root=report.failure.text,
             evidence=(report.cite(says="the node says so"),),
             fixes=_fixes(report.ref, image),
@@ -76,9 +81,10 @@ def _reason(message: str) -> str:
 
 
 def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
+    look = beside(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?")
     return (
         Fix.run(
-            beside(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?"),
+            *((look,) if image else ()),
             kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
             title="Set an image in Git that exists, or give the Pod credentials that the registry accepts",
         ),

@@ -42,7 +42,11 @@ def rollout_still_under_way(case: Case) -> Iterator[Finding]:
         verdict=f"{rows[0].ref}{more} is still coming up: wait",
         evidence=(
             *(row_evidence(case, row, says="on its way") for row in rows[:5]),
-            cite(case.application, "/status/operationState/finishedAt", says="the sync is young"),
+            cite(case.application, f"/status/operationState/{_end(case)}", says="the sync is young"),
         ),
         fixes=(Fix.run(f"argocd app wait {app_argument(case)} --health", title="Wait, and look again"),),
     )
+
+
+def _end(case: Case) -> str:
+    return "finishedAt" if case.operation is not None and case.operation.finished_at else "startedAt"
