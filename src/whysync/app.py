@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import BinaryIO
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.case import Case
@@ -22,8 +24,7 @@ from whysync.sources.bundle.limits import Limits
 Progress = Callable[[str, int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where the facts come from. More ways than bundles will follow."""
 
     bundles: tuple[str, ...] = ()

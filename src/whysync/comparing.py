@@ -11,8 +11,9 @@ import base64
 import binascii
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.decode import decode
@@ -35,8 +36,7 @@ IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
 _CRD_GROUP, _CRD = "apiextensions.k8s.io", "CustomResourceDefinition"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedApp:
+class ComparedApp(msgspec.Struct, frozen=True, kw_only=True):
     """One app, compared; or why it could not be, in which case there is no comparison."""
 
     case: Case

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from tests.conformance.checks import contains, lacks_fragments, mismatch
 from whysync.contracts.decode import decode

@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Sequence
 
+import msgspec
+
 from whysync import app
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Report
@@ -86,7 +88,7 @@ def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
     if not columns and not conditions:
         return report
     apps = tuple(one for one in report.apps if fits(one))
-    return dataclasses.replace(report, apps=apps, groups=groups_of(apps))
+    return msgspec.structs.replace(report, apps=apps, groups=groups_of(apps))
 
 
 def _any(value: str, patterns: Sequence[str]) -> bool:

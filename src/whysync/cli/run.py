@@ -127,7 +127,7 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _list(options: argparse.Namespace, screen: Screen) -> int:
-    import dataclasses
+    import msgspec
 
     from whysync import app
     from whysync.cli.choose import chosen, chosen_by_column, facts
@@ -138,7 +138,7 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
     report = app.diagnose(chosen(app.cases(facts(options)), options))
     report = chosen_by_column(report, options)
     ordered = sorted(report.apps, key=fleet.sort_key(options.sort), reverse=options.reverse)
-    report = dataclasses.replace(report, apps=tuple(ordered))
+    report = msgspec.structs.replace(report, apps=tuple(ordered))
     match options.output:
         case "json":
             text = json_v1.indented(fleet.as_object(report))

@@ -6,15 +6,15 @@ Secret values never enter it: `sources/` masks them first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
     """A fact that could not be had: `what` is missing, `why`, and how a person can get it."""
 
     what: str
@@ -22,8 +22,7 @@ class Gap:
     how_to_get: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
+class Log(msgspec.Struct, frozen=True, kw_only=True):
     """The log of one container; `previous` is the run before the present one."""
 
     namespace: str
@@ -35,8 +34,7 @@ class Log:
     cluster: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Head(msgspec.Struct, frozen=True, kw_only=True):
     """What a revision of a repository resolves to now."""
 
     repo: str
@@ -44,8 +42,7 @@ class Head:
     commit: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extra:
+class Extra(msgspec.Struct, frozen=True, kw_only=True):
     """Something else that a source knew (a file of `facts/`): its name and its raw content."""
 
     name: str
@@ -53,15 +50,16 @@ class Extra:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     collected_at: datetime | None = None
     argocd_version: str = ""
     applications: tuple[Manifest, ...] = ()
     projects: tuple[Manifest, ...] = ()
     settings: tuple[Manifest, ...] = ()
     # by the Application's `namespace/name`
-    desired: Mapping[str, tuple[Manifest, ...]] = field(default_factory=dict[str, tuple[Manifest, ...]])
+    desired: Mapping[str, tuple[Manifest, ...]] = msgspec.field(
+        default_factory=dict[str, tuple[Manifest, ...]]
+    )
     live: tuple[Manifest, ...] = ()
     events: tuple[Manifest, ...] = ()
     logs: tuple[Log, ...] = ()

@@ -7,9 +7,10 @@ from time: Kubernetes calls a rollout stuck after ten minutes, and so do we, unl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts.application import ResourceResult
 from whysync.contracts.ref import Ref
@@ -23,8 +24,7 @@ LONG = timedelta(minutes=10)
 _PATIENCE = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
     """`ref` is the one object that the message names; `others` counts the rest; `age` is the operation's."""
 
     what: Awaited

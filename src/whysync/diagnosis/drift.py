@@ -8,8 +8,9 @@ the cause is sought in the plain difference of the two objects.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
@@ -40,8 +41,7 @@ _SERVER_FIELDS = (
 _OPEN_MAPS = ("annotations", "labels", "data", "stringData")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
+class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """One field that differs. `wanted` is missing where only the cluster has it, `found` where only Git.
 
     `key` is the row's, as Argo CD names the resource.

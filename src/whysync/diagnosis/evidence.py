@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -12,8 +12,7 @@ from whysync.contracts.tree import Json, Missing
 LONGEST_VALUE = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """`source` is the role of the object, or `log`, `git`, `tree`; `pointer` leads to `value` inside it."""
 
     source: str

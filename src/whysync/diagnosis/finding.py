@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.contracts.ref import Ref
 from whysync.diagnosis.evidence import Evidence
@@ -38,8 +39,7 @@ _SEVERITIES = (Severity.INFO, Severity.WARNING, Severity.CRITICAL)
 _CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule yields. The runner adds `id`, `rule`, `cause`, `side` and `caused_by`.
 
     `because` names symptoms whose cause is also the cause of this finding (a stalled wave waits for a

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
@@ -18,21 +19,18 @@ class FixKind(StrEnum):
     COMMAND = "command"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Set:
+class Set(msgspec.Struct, frozen=True, kw_only=True):
     """Put `value` at `pointer`, making the maps on the way."""
 
     pointer: str
     value: Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remove:
+class Remove(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Add:
+class Add(msgspec.Struct, frozen=True, kw_only=True):
     """Append `value` to the list at `pointer`, unless it is in there already."""
 
     pointer: str
@@ -42,8 +40,7 @@ class Add:
 Edit = Set | Remove | Add
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fix:
+class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """One way out. Exactly one of `edits`, `create`, `line` and `commands` says what it does.
 
     `edits` change the object `target`; `create` is a new object for Git; `line` is added to `policy.csv`.

@@ -6,9 +6,10 @@ Argo CD compares every app anew after `timeout.reconciliation` (120 s) and up to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, items, text
@@ -47,8 +48,7 @@ def overdue(case: Case) -> timedelta | None:
     return age if age is not None and age > max(least, _FAR * interval) else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TroubledSet:
+class TroubledSet(msgspec.Struct, frozen=True, kw_only=True):
     """An ApplicationSet with a condition that says so; `pointer` leads to the condition."""
 
     manifest: Manifest
@@ -77,8 +77,7 @@ def troubled_set_of(case: Case) -> TroubledSet | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Looping:
+class Looping(msgspec.Struct, frozen=True, kw_only=True):
     """So many syncs to one commit; `pointer` leads to what tells it, `period` is the time between two."""
 
     times: int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+import msgspec
 
 from whysync.contracts.ref import Ref
 from whysync.diagnosis.evidence import Evidence
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Failure)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grouped(Generic[F]):
+class Grouped(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     """`failure` is the one that tells most; `resources` are those that it was said of, each once.
 
     `hidden`: it was found inside another failure (an immutable field inside a server-side diff error).
@@ -87,7 +86,7 @@ def _reports(case: Case, kind: type[F]) -> Iterator[tuple[Reported[F], bool]]:
     for report in case.reported:
         for depth, failure in enumerate(within(report.failure)):
             if isinstance(failure, kind):
-                yield cast("Reported[F]", dataclasses.replace(report, failure=failure)), depth > 0
+                yield cast("Reported[F]", msgspec.structs.replace(report, failure=failure)), depth > 0
 
 
 def _is_untold(key: object) -> bool:

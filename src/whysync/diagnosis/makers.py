@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.manifest import Manifest
@@ -54,8 +55,7 @@ _SECRETS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Maker:
+class Maker(msgspec.Struct, frozen=True, kw_only=True):
     """`words` complete "it was never in Git: …"."""
 
     words: str

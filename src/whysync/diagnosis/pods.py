@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 _DEEPEST = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerStory:
+class ContainerStory(msgspec.Struct, frozen=True, kw_only=True):
     """One container. `pointer` leads to its entry in the Pod's status."""
 
     name: str
@@ -42,8 +42,7 @@ class ContainerStory:
 _PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodStory:
+class PodStory(msgspec.Struct, frozen=True, kw_only=True):
     pod: Manifest
     containers: tuple[ContainerStory, ...]
     logs: tuple[Log, ...]
@@ -58,8 +57,7 @@ class PodStory:
         return next((log for log in own if log.previous), own[0] if own else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastWord:
+class LastWord(msgspec.Struct, frozen=True, kw_only=True):
     """The line of a log that names the root cause."""
 
     log: Log

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import Json, dig, fields, items, text
@@ -27,8 +28,7 @@ _WORKLOADS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """`pointer` leads to the name, inside the referrer."""
 
     kind: str

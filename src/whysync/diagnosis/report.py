@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.contracts.ref import Ref
 from whysync.contracts.snapshot import Gap
@@ -19,34 +20,29 @@ class SyncSafety(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     refs: tuple[Ref, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Safety:
+class Safety(msgspec.Struct, frozen=True, kw_only=True):
     """Is it safe to sync now? `unknown` says why it could not be told."""
 
     sync: SyncSafety
     reasons: tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     needs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crashed:
+class Crashed(msgspec.Struct, frozen=True, kw_only=True):
     rule: str
     error: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppReport:
+class AppReport(msgspec.Struct, frozen=True, kw_only=True):
     case: Case
     side: Side
     findings: tuple[Finding, ...]
@@ -74,8 +70,7 @@ class AppReport:
         return bool(self.gaps or self.crashed) or not self.was_compared
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class Group(msgspec.Struct, frozen=True, kw_only=True):
     """One cause that several Applications share, with the one fix for all of them where there is one."""
 
     cause: str
@@ -84,8 +79,7 @@ class Group:
     fix: Fix | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(msgspec.Struct, frozen=True, kw_only=True):
     apps: tuple[AppReport, ...]
     groups: tuple[Group, ...]
     unread: tuple[Gap, ...] = ()

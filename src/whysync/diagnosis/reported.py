@@ -7,8 +7,9 @@ see it once; the place closest to the resource is the one that is cited.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reported(Generic[F]):
+class Reported(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     """`ref` is the resource whose message it was, if any; `symptoms` are all that this failure explains."""
 
     failure: F

@@ -6,10 +6,11 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.diagnosis.symptom import Side
 
@@ -35,8 +36,7 @@ class Fact(StrEnum):
 Check = Callable[["Case"], "Iterable[Finding]"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     cause: str
     side: Side

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Iterable
+
+import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
@@ -59,7 +60,7 @@ def _signed(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
         id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
         if any(other.id == id for other in signed):
             id = f"{id}#{len(signed)}"
-        signed.append(dataclasses.replace(finding, id=id, rule=rule.id, cause=rule.cause, side=rule.side))
+        signed.append(msgspec.structs.replace(finding, id=id, rule=rule.id, cause=rule.cause, side=rule.side))
     return signed
 
 
@@ -74,7 +75,7 @@ def linked(findings: list[Finding]) -> list[Finding]:
         causes = sorted(
             {id for symptom in finding.because for id in by_symptom.get(symptom, ())} - {finding.id}
         )
-        out.append(dataclasses.replace(finding, caused_by=tuple(causes)))
+        out.append(msgspec.structs.replace(finding, caused_by=tuple(causes)))
     return out
 
 

@@ -7,8 +7,9 @@ health messages, events, and at last the logs of Argo CD itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -33,8 +34,7 @@ _LOUD = (
 _MOST_LOG_LINES = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     symptom: str
     ref: Ref | None = None

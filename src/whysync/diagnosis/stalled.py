@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, items, text
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stall:
+class Stall(msgspec.Struct, frozen=True, kw_only=True):
     """`words` complete "it waits for X: …"; `certain` when the objects prove it, not the clock."""
 
     words: str

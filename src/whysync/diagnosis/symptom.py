@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.contracts.ref import Ref
 
@@ -52,8 +53,7 @@ SIDE_OF_KIND = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Symptom:
+class Symptom(msgspec.Struct, frozen=True, kw_only=True):
     """`because` names symptoms of which this one is only the echo: it is explained when they are."""
 
     id: str

@@ -7,8 +7,9 @@ are worth a note only where a person, not a controller or the API server, wrote 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
@@ -42,8 +43,7 @@ _RESTARTED = "kubectl.kubernetes.io~1restartedAt"
 _SWITCHES = {"CronJob": "/spec/suspend", "Job": "/spec/suspend", "Deployment": "/spec/paused"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unseen:
+class Unseen(msgspec.Struct, frozen=True, kw_only=True):
     """One field of a resource that Argo CD calls Synced, and that is not as Git has it."""
 
     key: Key

@@ -7,7 +7,9 @@ hides nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from whysync.contracts.tree import Object
 from whysync.engine.comparison import ComparedResource, Comparison

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import msgspec
 
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
@@ -23,7 +23,7 @@ def applied(fix: Fix, case: Case) -> Case:
     if fix.create is not None:
         created = Manifest(fix.create, role=Role.DESIRED)
         desired = {**snapshot.desired, name: (*case.desired, created)}
-        return _remade(case, World(dataclasses.replace(snapshot, desired=desired)))
+        return _remade(case, World(msgspec.structs.replace(snapshot, desired=desired)))
     target = object_of(fix, case)
     if target is None:
         return case
@@ -34,13 +34,15 @@ def applied(fix: Fix, case: Case) -> Case:
 
     match fix.kind:
         case FixKind.APPLICATION:
-            snapshot = dataclasses.replace(snapshot, applications=swap(snapshot.applications))
+            snapshot = msgspec.structs.replace(snapshot, applications=swap(snapshot.applications))
         case FixKind.PROJECT:
-            snapshot = dataclasses.replace(snapshot, projects=swap(snapshot.projects))
+            snapshot = msgspec.structs.replace(snapshot, projects=swap(snapshot.projects))
         case FixKind.SETTINGS:
-            snapshot = dataclasses.replace(snapshot, settings=swap(snapshot.settings))
+            snapshot = msgspec.structs.replace(snapshot, settings=swap(snapshot.settings))
         case FixKind.MANIFEST | FixKind.POLICY | FixKind.COMMAND:
-            snapshot = dataclasses.replace(snapshot, desired={**snapshot.desired, name: swap(case.desired)})
+            snapshot = msgspec.structs.replace(
+                snapshot, desired={**snapshot.desired, name: swap(case.desired)}
+            )
     return _remade(case, World(snapshot))
 
 

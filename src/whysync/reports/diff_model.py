@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+
+import msgspec
 
 from whysync.comparing import ComparedApp
 from whysync.contracts.application import SyncCode
@@ -33,14 +34,12 @@ class State(StrEnum):
 COUNTED = frozenset({State.DIFFERS, State.MISSING, State.EXTRA})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedField:
+class ChangedField(msgspec.Struct, frozen=True, kw_only=True):
     change: FieldChange
     ownership: Ownership
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceDiff:
+class ResourceDiff(msgspec.Struct, frozen=True, kw_only=True):
     resource: ComparedResource
     state: State
     argocd_sync: str

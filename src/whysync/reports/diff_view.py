@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+import msgspec
 
 from whysync.contracts.tree import Json, Missing
 from whysync.diagnosis.case import Case
@@ -29,8 +30,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """What was asked for beside the differences."""
 
     ignored: bool = False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Ref
@@ -26,8 +27,7 @@ _COLORS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedObject:
+class JudgedObject(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref
     origin: str
     judged: Judged
@@ -45,8 +45,7 @@ class JudgedObject:
         return str(self.code) if self.code else "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthReport:
+class HealthReport(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[JudgedObject, ...]
     failing: frozenset[HealthCode]
     """The codes that make the answer a bad one."""

@@ -223,7 +223,7 @@ def test_overrides_that_cannot_be_read_stop_it() -> None:
 def test_impersonation() -> None:
     account: Object = {"server": "*", "namespace": "*", "defaultServiceAccount": "deployer"}
     here = scene(config_map())
-    here.settings = replace(Settings(), impersonation_enabled=True)
+    here.settings = Settings(impersonation_enabled=True)
     told = f"no matching service account found for destination server {SERVER} and namespace shop"
     assert _end(here.turn()) == ("Error", told)
     here.project = {

@@ -6,11 +6,11 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import cast
 
 import msgspec
+from msgspec.structs import replace
 
 from whysync.contracts.tree import Json
 from whysync.contracts.yaml.problems import Invalid, Limits
@@ -20,8 +20,7 @@ from whysync.contracts.yaml.scalars import as_json, whole_if_possible
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(msgspec.Struct, frozen=True, kw_only=True):
     """One document; `line` is where it begins, from 1; `warnings` are those of the API server."""
 
     body: Json
@@ -29,8 +28,7 @@ class Document:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class Broken(msgspec.Struct, frozen=True, kw_only=True):
     """A document that cannot be read; `line` and `column` count from 1, 0 is "unknown"."""
 
     problem: str

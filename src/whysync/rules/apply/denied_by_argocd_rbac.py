@@ -19,8 +19,9 @@ that does not permit a source, destination or kind is project-denied.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from shlex import quote
+
+from msgspec.structs import replace
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields

@@ -19,8 +19,9 @@ The kind is served, in another version: that is deprecated-api.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from shlex import quote
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -37,8 +38,7 @@ SKIP = "SkipDryRunOnMissingResource=true"
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
     """Where the CRD was found. `maker` creates it at run time, as a Gatekeeper ConstraintTemplate does."""
 
     live: Manifest | None = None

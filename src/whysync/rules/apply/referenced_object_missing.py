@@ -20,8 +20,10 @@ The object exists and the login with it fails: then the log says so (hook-failed
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -53,8 +55,7 @@ MAKERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
+class Need(msgspec.Struct, frozen=True, kw_only=True):
     """One missing object, who needs it, what that explains, and the evidence for it."""
 
     kind: str

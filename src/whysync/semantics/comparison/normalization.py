@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+import msgspec
 
 from whysync.contracts.application import IgnoreDifference
 from whysync.contracts.ref import ref_of
@@ -14,15 +15,14 @@ from whysync.semantics.settings import KnownTypeField, Overrides, known_type_fie
 from whysync.semantics.tracking import INSTANCE_LABEL, normalized_live
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Normalization:
+class Normalization(msgspec.Struct, frozen=True, kw_only=True):
     """Called with one object, it takes ignored fields out and makes known types canonical.
 
     It fits `DiffOptions.normalizer`.
     """
 
     rules: Normalizer
-    known_types: dict[tuple[str, str], tuple[KnownTypeField, ...]] = field(
+    known_types: dict[tuple[str, str], tuple[KnownTypeField, ...]] = msgspec.field(
         default_factory=dict[tuple[str, str], tuple[KnownTypeField, ...]]
     )
     tracking_method: str = "annotation"

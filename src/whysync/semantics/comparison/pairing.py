@@ -6,15 +6,15 @@ The version does not count. A target of unknown scope is looked for in its names
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.contracts.ref import Key, Ref, ref_of
 from whysync.contracts.tree import Object, dig, text
 from whysync.semantics.hooks import is_hook, is_ignored
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(msgspec.Struct, frozen=True):
     """Either side may be missing: no live object yet, or none in Git any more."""
 
     target: Object | None
@@ -27,8 +27,7 @@ class Pair:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(msgspec.Struct, frozen=True):
     pairs: tuple[Pair, ...]
     hooks: tuple[Object, ...]
 

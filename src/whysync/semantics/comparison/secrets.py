@@ -6,14 +6,14 @@ Mirrors the part of `hideSecretData` about managed resources, Argo CD 3.6.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.contracts.tree import Object
 from whysync.semantics.diff import DiffOptions, diff, mask_secrets
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownDiff:
+class ShownDiff(msgspec.Struct, frozen=True, kw_only=True):
     modified: bool
     target: Object | None
     live: Object | None

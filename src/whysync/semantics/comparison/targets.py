@@ -7,14 +7,14 @@ left to chance.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.contracts.ref import Key, Ref, ref_of
 from whysync.contracts.tree import Object, dig, fields, text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
+class Targets(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Object, ...]
     repeated: tuple[tuple[Key, int], ...] = ()
     """Names that occur more than once, and how often: the last one counts."""

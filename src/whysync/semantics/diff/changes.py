@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.contracts.pointer import child, index_of, split
 from whysync.contracts.tree import MISSING, Json, Missing, Object, same
@@ -18,8 +19,7 @@ class ChangeKind(StrEnum):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
+class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
     """One field that an apply would change.
 
     `pointer` counts list items as they stand in live; an item that live lacks is counted as it stands in the

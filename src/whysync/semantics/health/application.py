@@ -6,8 +6,9 @@ Mirrors `setApplicationHealth`, `formatHealthCauses` and the health part of `per
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Key, group_of
@@ -24,8 +25,7 @@ _MOST_CAUSES: Final = 3
 _RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagedPair:
+class ManagedPair(msgspec.Struct, frozen=True, kw_only=True):
     """What Git wants and what the cluster has under one name; either may be absent."""
 
     key: Key
@@ -33,8 +33,7 @@ class ManagedPair:
     live: Object | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppHealth:
+class AppHealth(msgspec.Struct, frozen=True, kw_only=True):
     code: HealthCode
     message: str
     """`Caused by …`; empty where it is Healthy, or where nothing is live at all."""

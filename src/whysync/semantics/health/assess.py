@@ -8,8 +8,9 @@ check in Go for built-in kinds; else nothing, and the object does not count.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import group_of
@@ -28,8 +29,7 @@ _HOOK_FINALIZER: Final = "argocd.argoproj.io/hook-finalizer"
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assessment:
+class Assessment(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     error: str | None = None
     """Set where judging failed: the verdict is then Unknown, and the comparison reports this text."""

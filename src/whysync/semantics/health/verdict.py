@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from whysync.contracts.application import HealthCode
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """`code` is empty where a user's Lua check answered with nothing: it then counts as Healthy."""
 
     code: HealthCode | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.contracts import pointer as pointers
 from whysync.contracts.ref import Ref, ref_of
@@ -30,8 +31,7 @@ class MissKind(StrEnum):
     """It works, on another field than the one that differs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Miss:
+class Miss(msgspec.Struct, frozen=True, kw_only=True):
     kind: MissKind
     text: str
     selector: str = ""

@@ -8,7 +8,8 @@ application of a rule is also reported here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.contracts.application import IgnoreDifference
 from whysync.contracts.ref import Ref, ref_of
@@ -27,8 +28,7 @@ class BadRule(ValueError):
         self.expression = expression
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removal:
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
     """One pointer or expression of a rule, and what it did."""
 
     selector: str
@@ -38,8 +38,7 @@ class Removal:
     """Why it failed, in Argo CD's words; a pointer that leads nowhere is no failure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
     rule: Rule
     mismatch: Mismatch | None = None
     removals: tuple[Removal, ...] = ()
@@ -53,8 +52,7 @@ class Applied:
         return any(removal.removed for removal in self.removals)
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiled:
+class _Compiled(msgspec.Struct, frozen=True):
     rule: Rule
     deletions: tuple[Deletion, ...]
 

@@ -7,9 +7,10 @@ group and no other. Rules add up: none overrides another.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from whysync.contracts.application import IgnoreDifference
 from whysync.contracts.ref import Ref
@@ -41,8 +42,7 @@ class Override(Protocol):
     def ignore_differences(self) -> IgnoredFields: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     group: str = ""
     kind: str = ""
     name: str = ""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+import msgspec
 
 from whysync.contracts.tree import Json
 from whysync.semantics.jq.tree_paths import Path, all_removed
@@ -22,25 +23,21 @@ class PlainFailure(ValueError):
     """The expression does not fit the object, in gojq's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     name: str
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     index: int
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Each:
+class Each(msgspec.Struct, frozen=True):
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+class Select(msgspec.Struct, frozen=True):
     steps: tuple[Field | Item, ...]
     value: str | int | bool | None
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from whysync.contracts.tree import Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class Returned(msgspec.Struct, frozen=True, kw_only=True):
     """`type` is Lua's name for what came back; `array` stands for a table that JSON writes as a list."""
 
     type: str
@@ -17,8 +17,7 @@ class Returned:
     """The fields of a table named status and message, in any case, sorted; `None`: it was not a text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import compress
 from typing import TypeAlias
@@ -22,8 +21,7 @@ from whysync.semantics.messages.layers import Layer, LayerKind
 SEARCHED = 8192
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Context(msgspec.Struct, frozen=True, kw_only=True):
     """One piece of a message, with the wrappers that were taken off around it.
 
     `read` understands a piece inside this one, for texts that quote another error.
@@ -31,7 +29,7 @@ class Context:
 
     text: str
     layers: tuple[Layer, ...] = ()
-    read: Callable[[str], Failure | None] = field(default=lambda _: None)
+    read: Callable[[str], Failure | None] = msgspec.field(default=lambda _: None)
 
     def within(self, *kinds: LayerKind) -> bool:
         return any(layer.kind in kinds for layer in self.layers)
@@ -51,8 +49,7 @@ Answer: TypeAlias = "Failure | tuple[Failure, ...] | None"
 Builder: TypeAlias = Callable[["re.Match[str]", Context], Answer]
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(msgspec.Struct, frozen=True):
     """`hint` must occur in the text before `regex` is tried; `build` may still decline with `None`."""
 
     hint: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
@@ -37,8 +36,7 @@ _OF_MANY = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A text, the wrappers around it (outermost first), and what it says went wrong."""
 
     text: str

@@ -9,10 +9,11 @@ repaired cluster leads to another attempt, only a new revision, another source, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from whysync.contracts.application import Phase
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
@@ -48,8 +49,7 @@ class AutoSyncReason(StrEnum):
         return self in (AutoSyncReason.STARTS, AutoSyncReason.SELF_HEALS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutoSync:
+class AutoSync(msgspec.Struct, frozen=True, kw_only=True):
     """The decision. `cites` are JSON pointers into the Application, at what decided."""
 
     reason: AutoSyncReason
@@ -64,8 +64,7 @@ class AutoSync:
         return self.reason.starts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfHealPace:
+class SelfHealPace(msgspec.Struct, frozen=True, kw_only=True):
     """How long self-heal waits after attempt N; without a base, `plain` counts each time."""
 
     base: timedelta | None = timedelta(seconds=2)
@@ -86,8 +85,7 @@ class SelfHealPace:
         return timedelta(seconds=min(seconds, most))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """Was this tried before, how did it end, and what was tried?"""
 
     attempted: bool

@@ -9,12 +9,13 @@ zone. Differs: where the library crashes (`TZ=UTC` alone) this is an error, and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
+
+import msgspec
 
 from whysync.semantics.policies.cron_fields import EVERY, FIELDS, BadSchedule, field_bits
 
@@ -25,8 +26,7 @@ _MOST_STEPS: Final = 20_000
 _SPACES: Final = re.compile("[\t\n\v\f\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class Schedule(msgspec.Struct, frozen=True, kw_only=True):
     """Each field is a set of bits; `zone` is `None` where the schedule follows the time it is asked with."""
 
     minutes: int

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 EVERY: Final = 1 << 63
 """Set in the bits of a field that has a `*`: then the days of month and week must both match."""
@@ -25,8 +26,7 @@ class BadSchedule(ValueError):
     """The schedule cannot be read; the text is the library's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     least: int
     most: int
     names: Mapping[str, int]

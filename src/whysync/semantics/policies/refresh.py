@@ -6,10 +6,11 @@ Mirrors `canProcessApp`, `needRefreshAppStatus`, `comparisonExpiry` and `refresh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from whysync.contracts.application import Application, Condition
 from whysync.contracts.project import AppProject
@@ -48,8 +49,7 @@ class RefreshReason(StrEnum):
     CONTROLLER = "controller"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refresh:
+class Refresh(msgspec.Struct, frozen=True, kw_only=True):
     """`reason` is `None` where none is due; `cites` are JSON pointers into the Application."""
 
     reason: RefreshReason | None
@@ -58,14 +58,12 @@ class Refresh:
     cites: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expiry:
+class Expiry(msgspec.Struct, frozen=True, kw_only=True):
     soft: bool
     hard: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpecConditions:
+class SpecConditions(msgspec.Struct, frozen=True, kw_only=True):
     conditions: tuple[Condition, ...]
     has_errors: bool
     """Then nothing is compared: sync and health are Unknown."""

@@ -12,10 +12,11 @@ Mirrors `SyncWindows` of `pkg/apis/application/v1alpha1/types.go`, Argo CD 3.6. 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from whysync.contracts.application import Application
 from whysync.contracts.project import SyncWindow
@@ -57,8 +58,7 @@ class WindowReason(StrEnum):
         return self not in (WindowReason.DENY_OPEN, WindowReason.ALLOWS_CLOSED, WindowReason.INVALID)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowVerdict:
+class WindowVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """`windows` are those that decide: the very objects that were asked about, so that they can be cited."""
 
     reason: WindowReason

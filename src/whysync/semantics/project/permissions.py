@@ -7,8 +7,9 @@ allows what it does not match: a list of denials alone allows everything else.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.contracts.project import AppProject, GroupKind, ProjectDestination
 from whysync.contracts.ref import Ref
@@ -17,8 +18,7 @@ from whysync.semantics.project.git_url import normalize_git_url
 from whysync.semantics.regexes import matches_any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
     """A cluster that Argo CD knows; `project`: only Applications of that project may use it."""
 
     server: str = ""

@@ -11,8 +11,10 @@ Mirrors `GetResourceOverrides` and `GetIgnoreResourceUpdatesOverrides`, Argo CD 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.contracts.tree import Json, Object, fields
 from whysync.semantics.globs import glob_match
@@ -31,8 +33,7 @@ CUSTOMIZATIONS: Final = "resource.customizations"
 EVERY_KIND: Final = "*/*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IgnoreRule:
+class IgnoreRule(msgspec.Struct, frozen=True, kw_only=True):
     json_pointers: tuple[str, ...] = ()
     jq_path_expressions: tuple[str, ...] = ()
     managed_fields_managers: tuple[str, ...] = ()
@@ -55,16 +56,14 @@ class IgnoreRule:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownTypeField:
+class KnownTypeField(msgspec.Struct, frozen=True, kw_only=True):
     field: str
     """Dotted: `spec.template.spec`."""
     type: str
     """Such as `core/v1/PodSpec`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceOverride:
+class ResourceOverride(msgspec.Struct, frozen=True, kw_only=True):
     health_lua: str = ""
     use_open_libs: bool = False
     actions: str = ""

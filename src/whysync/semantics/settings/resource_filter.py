@@ -6,16 +6,16 @@ Mirrors `ResourcesFilter` and `FilteredResource`, Argo CD 3.6.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
 
 from whysync.contracts.tree import Json
 from whysync.semantics.globs import glob_match
 from whysync.semantics.settings.reading import mapping, sequence, texts_field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilteredResource:
+class FilteredResource(msgspec.Struct, frozen=True, kw_only=True):
     """An empty list matches everything. Groups and clusters are globs, a kind is exact or `*`."""
 
     api_groups: tuple[str, ...] = ()

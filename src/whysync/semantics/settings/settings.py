@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
+
+import msgspec
 
 from whysync.contracts.tree import Json, Object, fields
 from whysync.semantics.settings.duration import go_seconds
@@ -35,8 +36,7 @@ INSTANCE_LABEL: Final = "app.kubernetes.io/instance"
 _CRD: Final = "apiextensions.k8s.io/CustomResourceDefinition"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsProblem:
+class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
     """A value that Argo CD cannot read; if it breaks comparing, every app is Unknown, without a word."""
 
     key: str
@@ -44,30 +44,27 @@ class SettingsProblem:
     breaks_comparison: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareOptions:
+class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     ignore_aggregated_roles: bool = False
     ignore_resource_status_field: str = "all"
     ignore_differences_on_resource_updates: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GlobalProject:
+class GlobalProject(msgspec.Struct, frozen=True, kw_only=True):
     """A project that hands its lists down to those whose labels match `label_selector`."""
 
     name: str
-    label_selector: Object = field(default_factory=dict[str, Json])
+    label_selector: Object = msgspec.field(default_factory=dict[str, Json])
 
 
 def _default_overrides() -> dict[str, ResourceOverride]:
     return with_ignored_pointer({}, EVERY_KIND, "/status")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The defaults are those of an empty argocd-cm."""
 
-    overrides: Overrides = field(default_factory=_default_overrides)
+    overrides: Overrides = msgspec.field(default_factory=_default_overrides)
     compare_options: CompareOptions = CompareOptions()
     resource_exclusions: tuple[FilteredResource, ...] = ()
     resource_inclusions: tuple[FilteredResource, ...] = ()

@@ -12,9 +12,10 @@ record cannot tell the two apart.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum, auto
+
+import msgspec
 
 from whysync.contracts import pointer as pointers
 from whysync.contracts.tree import MISSING, Json, Missing, Object, fields, items
@@ -35,8 +36,7 @@ class Standing(StrEnum):
     """The object came without managedFields."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ownership:
+class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     standing: Standing
     writers: tuple[Writer, ...] = ()
     """Owners of the field, of an atomic ancestor, or of something below it; the most recent first."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.snapshot import Gap
@@ -14,8 +15,7 @@ INSTANCE_LABELS = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
 _HOW = "put the rendered manifests of each Application into desired/<app>/ (or desired/<namespace>_<app>/)"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desired:
+class Desired(msgspec.Struct, frozen=True, kw_only=True):
     """A desired object, and the names in its path that may be those of an Application."""
 
     manifest: Manifest

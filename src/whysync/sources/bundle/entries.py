@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.sources.bundle.limits import Budget, size
 
@@ -14,8 +15,7 @@ READABLE = (".yaml", ".yml", ".json")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """One file that was read. Of a log only the end is there, and `cut` says so."""
 
     name: str
@@ -23,8 +23,7 @@ class Entry:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
     """A file that was seen and left alone. With a `why` that a person can change it becomes a gap."""
 
     name: str

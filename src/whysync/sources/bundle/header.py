@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+import msgspec
 
 from whysync.contracts.snapshot import Gap
 from whysync.contracts.tree import Json, Object, fields, items, text
@@ -13,8 +14,7 @@ GROUP = "whysync.dev"
 VERSION = "v1"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class Header(msgspec.Struct, frozen=True, kw_only=True):
     collected_at: datetime | None = None
     argocd_version: str = ""
     gaps: tuple[Gap, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from whysync.contracts import yaml
 from whysync.errors import TooLarge
@@ -10,15 +10,14 @@ from whysync.errors import TooLarge
 MIB = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     unpacked_bytes: int = 2048 * MIB
     files: int = 200_000
     file_bytes: int = 64 * MIB
     # Of a log only the end is kept.
     log_bytes: int = 2 * MIB
     log_lines: int = 5_000
-    yaml: yaml.Limits = field(default_factory=yaml.Limits)
+    yaml: yaml.Limits = msgspec.field(default_factory=yaml.Limits)
 
 
 class Budget:

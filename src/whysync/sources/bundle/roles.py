@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from whysync.contracts.manifest import Role
 from whysync.contracts.ref import group_of
@@ -28,8 +28,7 @@ _SETTINGS_SECRETS = frozenset(("argocd-secret", "argocd-notifications-secret"))
 _SECRET_TYPES = frozenset(("repository", "repository-write", "repo-creds", "repo-write-creds", "cluster"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where in a bundle a file lies: its known folder, the folders below that, and its own name."""
 
     folder: str = ""

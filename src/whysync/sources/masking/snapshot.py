@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.snapshot import Extra, Gap, Head, Log, Snapshot

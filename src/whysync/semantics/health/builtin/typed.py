@@ -8,8 +8,9 @@ Differs from upstream: fields that no check reads are not looked at, nor are tim
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 from whysync.contracts.ref import group_of, version_of
 from whysync.contracts.tree import Json, Object, text
@@ -28,8 +29,7 @@ METADATA: Final[Shape] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoCheck:
+class GoCheck(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """As upstream writes the kind in its errors."""
     judge: Callable[[Object], Verdict]

@@ -7,7 +7,8 @@ The kinds differ in their words. Those of a `plain` kind are all made from its n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.contracts.tree import Json, Object
 from whysync.semantics.health.shipped import lua
@@ -15,8 +16,7 @@ from whysync.semantics.health.shipped.vocabulary import DEGRADED, PROGRESSING, S
 from whysync.semantics.health.verdict import Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(msgspec.Struct, frozen=True, kw_only=True):
     initializing: str
     deleting: str
     stale: str

@@ -5,8 +5,9 @@ Mirrors `checkPolicy` of `settings_rbac.go`, Argo CD 3.6.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.semantics.policies.rbac.decision import Asker, Decision, decide, is_project_subject
 from whysync.semantics.policies.rbac.policy import Policy, Request
@@ -37,8 +38,7 @@ _ACTIONS_WITH_PATH: Final = ("update", "delete", "action")
 """Of Applications: `update/apps/Deployment/…` speaks of one kind of resource."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanAnswer:
+class CanAnswer(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     warning: str | None
 

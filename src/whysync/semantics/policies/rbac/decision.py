@@ -8,10 +8,11 @@ for a person holds neither against the default role nor against a group.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from whysync.contracts.project import AppProject
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
@@ -38,8 +39,7 @@ class Reason(StrEnum):
     """A line cannot be read, and with it the whole policy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
+class Asker(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks: a name as in a policy, or what a token claims to be."""
 
     subject: str
@@ -48,8 +48,7 @@ class Asker:
     """Only for tokens do groups and the roles of projects count."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
     allowed: bool
     reason: Reason
     answer: Answer | None = None

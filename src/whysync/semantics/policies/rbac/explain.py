@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from whysync.contracts.project import AppProject
 from whysync.semantics.policies.rbac.decision import Asker, Decision, Reason, decide, project_of
@@ -20,8 +21,7 @@ from whysync.semantics.policies.rbac.policy import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
+class Nearest(msgspec.Struct, frozen=True, kw_only=True):
     """The line that comes closest: what it does not cover, and whether the asker has it at all."""
 
     line: Permission
@@ -29,8 +29,7 @@ class Nearest:
     is_own: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     nearest: Nearest | None = None
     remedy: Permission | Grant | None = None

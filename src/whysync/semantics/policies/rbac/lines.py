@@ -7,8 +7,9 @@ go, those behind it stay and count; a quote inside an unquoted field is an error
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
+
+import msgspec
 
 _OTHER_SECTIONS: Final = ("r", "e", "m")
 """Sections of the model beside `p` and `g`: such lines are accepted, and mean nothing."""
@@ -16,8 +17,7 @@ _MEMBERS: Final = 3
 _PERMISSION: Final = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """Where a line stands: a key of argocd-rbac-cm, `built-in`, or a project; lines count from 1."""
 
     name: str
@@ -27,8 +27,7 @@ class Origin:
         return f"{self.name}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
+class Permission(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     resource: str
     action: str
@@ -50,8 +49,7 @@ class Permission:
         return self.effect == "deny"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
     """`member` has all that `role` has."""
 
     member: str
@@ -62,8 +60,7 @@ class Grant:
         return f"g, {quoted(self.member)}, {quoted(self.role)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BadLine:
+class BadLine(msgspec.Struct, frozen=True, kw_only=True):
     """One of these, and Argo CD refuses the whole policy."""
 
     text: str

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.contracts.project import AppProject
 from whysync.semantics.globs import glob_match
@@ -43,8 +45,7 @@ class BadRegex(ValueError):
     """Argo CD cannot run the pattern: whoever it concerns is refused everything that gets so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     resource: str
     action: str
     object: str
@@ -53,8 +54,7 @@ class Request:
         return f"{self.resource}, {self.action}, {self.object}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What the policy says of one subject: `line` is the one that decides, if any."""
 
     subject: str
@@ -69,8 +69,7 @@ class Answer:
         return self.broken is None and self.line is not None and self.line.allows
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
     permissions: tuple[Permission, ...] = ()
     grants: tuple[Grant, ...] = ()
     problems: tuple[BadLine, ...] = ()
