@@ -1,0 +1,30 @@
+"""URL paths of the Kubernetes API, taken apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Address(NamedTuple):
+    api_version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def address_of(path: str) -> Address | None:
+    """`/apis/apps/v1/namespaces/shop/deployments/web/scale`, in parts; `None` where it names no resource."""
+    parts = [part for part in path.partition("?")[0].split("/") if part]
+    if parts[:2] == ["api", "v1"]:
+        api_version, rest = "v1", parts[2:]
+    elif len(parts) > 3 and parts[0] == "apis":
+        api_version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
+    else:
+        return None
+    namespace = ""
+    if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in {"status", "finalize"}:
+        namespace, rest = rest[1], rest[2:]
+    if not rest or len(rest) > 3:
+        return None
+    return Address(api_version, rest[0], namespace, *rest[1:])

@@ -1,0 +1,70 @@
+"""The API server: takes a request, finds who serves its path, and answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from whysync.cluster.model.clock import Clock
+from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.failures import NoSuchPath, Refused, method_not_allowed
+from whysync.cluster.model.paths import address_of
+from whysync.cluster.model.reads import Reads
+from whysync.cluster.model.removal import Removal
+from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.store import Store
+from whysync.cluster.model.writes import Writes
+from whysync.cluster.protocol import Answer, Request
+
+
+class Model:
+    """A cluster in memory. `clock` is the only time it knows; nothing happens between requests."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
+        self.store = Store()
+        self.discovery = Discovery(self.store)
+        self._writes = Writes(self.store, self.discovery, self.clock)
+        self._reads = Reads(self.store, self.discovery)
+        self._removal = Removal(self.store, self.discovery, self._writes)
+
+    def now(self) -> datetime:
+        return self.clock.now
+
+    def send(self, request: Request) -> Answer:
+        warnings: list[str] = []
+        try:
+            call = self._call(request, warnings)
+            code, body = self._answer(call)
+        except NoSuchPath:
+            return Answer(code=404, text="404 page not found\n")
+        except Refused as refusal:
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+        return Answer(code=code, body=body, warnings=tuple(warnings))
+
+    def _call(self, request: Request, warnings: list[str]) -> Call:
+        address = address_of(request.path)
+        if address is None:
+            raise NoSuchPath
+        served = self.discovery.served(address)
+        if request.verb != "list" and served.resource.namespaced and not address.namespace:
+            raise method_not_allowed("the server does not allow this method on the requested resource")
+        return Call(request=request, address=address, served=served, warnings=warnings)
+
+    def _answer(self, call: Call) -> Reply:
+        match call.request.verb:
+            case "get":
+                return self._reads.get(call)
+            case "list":
+                return self._reads.list(call)
+            case "create":
+                return self._writes.create(call)
+            case "update":
+                return self._writes.update(call)
+            case "merge-patch" | "strategic-patch" | "json-patch" | "ssa":
+                return self._writes.patch(call)
+            case "delete":
+                return self._removal.delete(call)
+            case "deletecollection":
+                return self._removal.delete_all(call)
+            case other:
+                raise method_not_allowed(f"unknown verb {other}")

@@ -1,0 +1,69 @@
+"""Where the objects lie. Every write gets the next resource version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.contracts.tree import Object, fields, text
+
+Place = tuple[tuple[str, str], str, str]
+"""Group and plural, namespace, name."""
+
+
+class Store:
+    def __init__(self) -> None:
+        self._objects: dict[Place, Object] = {}
+        self._versions: dict[Place, str] = {}
+        self._revision = 100
+        self._serial = 0
+
+    def get(self, place: Place) -> Object | None:
+        return self._objects.get(place)
+
+    def put(self, place: Place, obj: Object, *, api_version: str) -> Object:
+        """Keeps the object under a new resource version, and gives it back as kept."""
+        self._revision += 1
+        meta: Object = {**fields(obj.get("metadata")), "resourceVersion": str(self._revision)}
+        kept: Object = {**obj, "metadata": meta}
+        self._objects[place] = kept
+        self._versions[place] = api_version
+        return kept
+
+    def drop(self, place: Place) -> None:
+        self._objects.pop(place, None)
+        self._versions.pop(place, None)
+
+    @property
+    def revision(self) -> str:
+        return str(self._revision)
+
+    def within(self, store: tuple[str, str], namespace: str = "") -> Iterator[tuple[Place, Object]]:
+        """Objects of a kind in order of namespace and name; of all namespaces when none is given."""
+        for place in sorted(self._objects):
+            if place[0] == store and (not namespace or place[1] == namespace):
+                yield place, self._objects[place]
+
+    def everything(self) -> list[tuple[Place, Object]]:
+        return [(place, self._objects[place]) for place in sorted(self._objects)]
+
+    def serial(self) -> int:
+        """The next number, for names and ids that nobody may guess but everybody can reproduce."""
+        self._serial += 1
+        return self._serial
+
+    def uid(self) -> str:
+        number = self.serial()
+        return f"{number:08x}-0000-4000-8000-{number:012x}"
+
+    def suffix(self) -> str:
+        """Five characters from those that Kubernetes appends to a generated name."""
+        letters = "bcdfghjklmnpqrstvwxz2456789"
+        number, out = self.serial() * 7919 + 1234567, ""
+        for _ in range(5):
+            number, rest = divmod(number, len(letters))
+            out += letters[rest]
+        return out
+
+
+def uid_of(obj: Object) -> str:
+    return text(fields(obj.get("metadata")).get("uid"))

@@ -1,0 +1,316 @@
+"""Creating and changing objects: decode, own, prepare, check, store — in the order of the API server."""
+
+from __future__ import annotations
+
+from whysync.cluster.model.applying import apply_config
+from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
+from whysync.cluster.model.checks import check_create, check_update
+from whysync.cluster.model.clock import Clock
+from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.failures import already_exists, bad_request, forbidden, not_found
+from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, written_managed
+from whysync.cluster.model.numbers import Numbers
+from whysync.cluster.model.patches import patched
+from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.reviews import review
+from whysync.cluster.model.scale import scale_of
+from whysync.cluster.model.store import Place, Store
+from whysync.cluster.model.strategies import counts_as_change, prepare_create, prepare_update
+from whysync.cluster.model.strategy import Ground
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.semantics.diff.errors import DiffError
+from whysync.semantics.diff.typed import FieldSet
+
+_STATUS = FieldSet.of([("f:status",)])
+_NOTHING = FieldSet()
+_KEPT = (
+    "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
+    "resourceVersion",
+)  # fmt: skip
+_REPLICAS = ("f:spec", "f:replicas")
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+class Writes:
+    def __init__(self, store: Store, discovery: Discovery, clock: Clock) -> None:
+        self._store = store
+        self._discovery = discovery
+        self._clock = clock
+        self._numbers = Numbers(store)
+
+    # -- verbs ----------------------------------------------------------------------------------------
+
+    def create(self, call: Call) -> Reply:
+        checked_options(call, "CreateOptions")
+        body = read_body(call)
+        obj, strangers = object_in_body(body, call)
+        told_strangers(strangers, call)
+        if not call.resource.kept:
+            return Reply(201, review(self._owned(call.served.zero(), obj, call)))
+        return Reply(201, self._create(obj, call))
+
+    def update(self, call: Call) -> Reply:
+        checked_options(call, "UpdateOptions")
+        body = read_body(call)
+        live = self._store.get(call.place)
+        if call.address.subresource == "scale":
+            return self._rescale(call, body, live)
+        obj, strangers = object_in_body(body, call)
+        told_strangers(strangers, call)
+        name = text(dig(obj, "metadata", "name"))
+        if name != call.address.name:
+            raise bad_request(
+                f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
+            )
+        if live is None:
+            raise call.missing()
+        return Reply(200, self._update(obj, live, call))
+
+    def patch(self, call: Call) -> Reply:
+        checked_options(call, "PatchOptions")
+        live = self._store.get(call.place)
+        if call.request.verb == "ssa":
+            return self._apply(call, live)
+        if live is None:
+            raise call.missing()
+        if call.address.subresource == "scale":
+            return self._rescale(call, patched(scale_of(live), call, schema=None), live)
+        current = as_version(live, call)
+        body = patched(current, call, schema=call.served.schema)
+        obj, strangers = call.served.decode(body)
+        told_strangers(strangers, call, patch=True)
+        _same_name(obj, live, call)
+        return Reply(200, self._update(call.served.defaulted(obj), live, call))
+
+    # -- server-side apply ----------------------------------------------------------------------------
+
+    def _apply(self, call: Call, live: Object | None) -> Reply:
+        config = read_body(call)
+        if live is None and call.address.subresource:
+            raise call.missing()
+        base = call.served.zero() if live is None else as_version(live, call)
+        new, managed = apply_config(base, config, call, self._writing(call))
+        obj, _ = call.served.decode(new)
+        obj = call.served.defaulted(obj)
+        obj = with_managed(obj, managed)
+        if live is None:
+            if call.resource.namespaced:
+                meta: Object = {**fields(obj.get("metadata")), "namespace": call.address.namespace}
+                placed: Object = {**obj, "metadata": meta}
+                obj = placed
+            return Reply(201, self._create(obj, call, owned=True))
+        return Reply(200, self._update(obj, live, call, owned=True))
+
+    # -- what all of them share -----------------------------------------------------------------------
+
+    def _writing(self, call: Call) -> Writing:
+        return Writing(
+            manager=call.manager,
+            subresource=call.address.subresource,
+            api_version=call.resource.api_version,
+            now=self._clock.stamp(),
+            excluded=_excluded(call),
+        )
+
+    def _owned(self, live: Object, new: Object, call: Call, managed: Managed | None = None) -> Object:
+        managed = Managed({}, {}) if managed is None else managed
+        return with_managed(new, after_update(live, new, managed, self._writing(call), call.served.atom))
+
+    def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
+        resource = call.resource
+        meta = dict(fields(obj.get("metadata")))
+        for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink", "uid"):
+            meta.pop(key, None)
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = text(meta["generateName"])[:58] + self._store.suffix()
+        obj = {**obj, "metadata": meta}
+        if not owned:
+            meta.pop("managedFields", None)
+            obj = self._owned(call.served.zero(), obj, call)
+        self._require_namespace(call, text(meta.get("name")))
+        meta = dict(fields(obj.get("metadata")))
+        meta["uid"] = self._store.uid()
+        meta["creationTimestamp"] = self._clock.stamp()
+        meta.pop("generation", None)
+        if resource.counted:
+            meta["generation"] = 1
+        obj = prepare_create({**obj, "metadata": meta}, resource, call.served.zero(), self._ground())
+        check_create(obj, call)
+        place = (resource.store, call.address.namespace, text(meta.get("name")))
+        if self._store.get(place) is not None:
+            raise already_exists(resource.plural, resource.group, place[2])
+        return self._kept(place, obj, call)
+
+    def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
+        resource = call.resource
+        live = as_version(live, call)
+        meta, before = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
+        version = text(meta.get("resourceVersion"))
+        uid = text(meta.get("uid"))
+        if uid and uid != before.get("uid"):
+            theirs = text(before.get("uid"))
+            raise call.conflict(
+                f"Precondition failed: UID in precondition: {uid}, UID in object meta: {theirs}"
+            )
+        if version and version not in ("0", before.get("resourceVersion")):
+            raise call.conflict(_MODIFIED)
+        if not owned:
+            obj = self._reckoned(obj, live, call)
+            meta = dict(fields(obj.get("metadata")))
+        for key in _KEPT:
+            if key in before:
+                meta[key] = before[key]
+            else:
+                meta.pop(key, None)
+        if resource.namespaced:
+            meta.setdefault("namespace", call.address.namespace)
+        obj = {**obj, "metadata": meta}
+        if call.address.subresource == "status":
+            obj = _only_status(obj, live)
+        else:
+            obj = prepare_update(obj, live, resource, self._ground())
+        check_update(obj, live, call, given_version=version)
+        if resource.counted and counts_as_change(obj, live, resource):
+            meta = fields(obj.get("metadata"))
+            generation = integer(before.get("generation")) + 1
+            obj = {**obj, "metadata": {**meta, "generation": generation}}
+        if _same_but_for_times(obj, live):
+            return live
+        return self._kept(call.place, obj, call)
+
+    def _reckoned(self, obj: Object, live: Object, call: Call) -> Object:
+        """The object with its managedFields; a writer may clear them with one empty entry."""
+        given = items(fields(obj.get("metadata")).get("managedFields"))
+        if given == [{}] and not call.address.subresource:
+            return with_managed(obj, Managed({}, {}))
+        managed = read_managed(live)
+        if given and not call.address.subresource:
+            try:
+                managed = read_managed(obj)
+            except DiffError:
+                managed = read_managed(live)
+        if not managed.claims:
+            return with_managed(obj, managed)
+        return self._owned(live, obj, call, managed)
+
+    def _kept(self, place: Place, obj: Object, call: Call) -> Object:
+        if call.request.dry_run:
+            return obj
+        kept = self._store.put(place, call.served.settled(obj), api_version=call.resource.api_version)
+        finalizers = items(dig(kept, "metadata", "finalizers"))
+        if dig(kept, "metadata", "deletionTimestamp") and not finalizers:
+            self._store.drop(place)
+        return kept
+
+    def _require_namespace(self, call: Call, name: str) -> None:
+        if not call.resource.namespaced:
+            return
+        namespace = call.address.namespace
+        found = self._store.get((("", "namespaces"), "", namespace))
+        if found is None:
+            raise not_found("namespaces", "", namespace)
+        if dig(found, "metadata", "deletionTimestamp"):
+            refusal = forbidden(
+                call.resource.plural,
+                call.resource.group,
+                name,
+                f"unable to create new content in namespace {namespace} because it is being terminated",
+            )
+            causes: list[Json] = [
+                {
+                    "reason": "NamespaceTerminating",
+                    "message": f"namespace {namespace} is being terminated",
+                    "field": "metadata.namespace",
+                }
+            ]
+            details: Object = {**(refusal.details or {}), "causes": causes}
+            refusal.details = details
+            raise refusal
+
+    def _ground(self) -> Ground:
+        return Ground(
+            next_ip=self._numbers.next_ip,
+            next_port=self._numbers.next_port,
+            find=lambda group, plural, space, name: self._store.get(((group, plural), space, name)),
+            all_of=lambda group, plural: [obj for _, obj in self._store.within((group, plural))],
+            now=self._clock.stamp(),
+        )
+
+    # -- subresources ---------------------------------------------------------------------------------
+
+    def _rescale(self, call: Call, body: Object, live: Object | None) -> Reply:
+        if live is None:
+            raise call.missing()
+        version = text(dig(body, "metadata", "resourceVersion"))
+        if version and version != dig(live, "metadata", "resourceVersion"):
+            raise call.conflict(_MODIFIED)
+        wanted = integer(dig(body, "spec", "replicas"))
+        new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
+        # Where nobody owns the number, the scale's own view has no managers, and none is added.
+        owned = any(claim.owned.has(_REPLICAS) for claim in read_managed(live).claims.values())
+        return Reply(200, scale_of(self._update(new, live, call, owned=not owned)))
+
+
+def as_version(live: Object, call: Call) -> Object:
+    if live.get("apiVersion") == call.resource.api_version:
+        return live
+    return {**live, "apiVersion": call.resource.api_version}
+
+
+def with_managed(obj: Object, managed: Managed) -> Object:
+    meta = {key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"}
+    entries = written_managed(managed)
+    if entries:
+        meta["managedFields"] = entries
+    return {**obj, "metadata": meta}
+
+
+def _excluded(call: Call) -> FieldSet:
+    if call.address.subresource == "status":
+        if call.resource.custom:
+            return FieldSet.of([("f:metadata",), ("f:spec",)])
+        return FieldSet.of([("f:spec",), ("f:metadata", "f:labels")])
+    return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
+
+
+def _only_status(obj: Object, live: Object) -> Object:
+    """Through the status door nothing else comes in but some metadata."""
+    kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
+    if "status" in obj:
+        kept["status"] = obj["status"]
+    meta = dict(fields(obj.get("metadata")))
+    labels = fields(live.get("metadata")).get("labels")
+    if labels is None:
+        meta.pop("labels", None)
+    else:
+        meta["labels"] = labels
+    return {**kept, "metadata": meta}
+
+
+def _same_name(obj: Object, live: Object, call: Call) -> None:
+    name = text(dig(obj, "metadata", "name"))
+    if name != dig(live, "metadata", "name"):
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
+        )
+    space = text(dig(obj, "metadata", "namespace"))
+    if space != text(dig(live, "metadata", "namespace")):
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def _same_but_for_times(new: Object, old: Object) -> bool:
+    """A write that only moves the times of managedFields is none."""
+    if new == old:
+        return True
+    return _timeless(new) == _timeless(old)
+
+
+def _timeless(obj: Object) -> Object:
+    meta = fields(obj.get("metadata"))
+    entries: list[Json] = [
+        {key: value for key, value in fields(entry).items() if key != "time"}
+        for entry in items(meta.get("managedFields"))
+    ]
+    return {**obj, "metadata": {**meta, "managedFields": entries}}
