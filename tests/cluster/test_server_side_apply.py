@@ -11,7 +11,7 @@ from whysync.contracts.tree import Json, Object, fields, items, text
 
 PATH = "/api/v1/namespaces/shop/configmaps/cm"
 keys = st.sampled_from(["a", "b", "c", "d"])
-data = st.dictionaries(keys, st.sampled_from(["1", "2"]), max_size=4)
+data = st.dictionaries(keys, st.sampled_from(["1", "2"]), min_size=1, max_size=4)
 
 
 def cluster() -> Model:

@@ -57,7 +57,7 @@ def object_in_body(body: Object, call: Call) -> tuple[Object, list[str]]:
     """The decoded object with its defaults, and what it says beyond its type."""
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
-    if version and version != resource.api_version and kind:
+    if resource.custom and not version or (version and version != resource.api_version and kind):
         expected = f"the expected API version ({resource.api_version})"
         raise bad_request(f"the API version in the data ({version}) does not match {expected}")
     if kind and kind != resource.kind and not resource.custom:
@@ -66,6 +66,10 @@ def object_in_body(body: Object, call: Call) -> tuple[Object, list[str]]:
             f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
             f"converting {way}: unknown conversion"
         )
+    if resource.custom and kind != resource.kind:
+        name = text(dig(body, "metadata", "name"))
+        cause = Cause("kind", f'Invalid value: "{kind}": must be {resource.kind}')
+        raise invalid(kind, resource.group, name, [cause])
     obj, strangers = call.served.decode(body)
     obj = call.served.defaulted({**obj, "apiVersion": resource.api_version, "kind": resource.kind})
     return placed(obj, call), strangers

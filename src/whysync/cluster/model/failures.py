@@ -26,6 +26,8 @@ class Cause(NamedTuple):
 
     @property
     def reason(self) -> str:
+        if " in body must be of type " in self.message:
+            return "FieldValueTypeInvalid"
         return _REASONS.get(self.message.partition(":")[0], "FieldValueInvalid")
 
 

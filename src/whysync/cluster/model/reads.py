@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.scale import scale_of
@@ -19,7 +20,9 @@ class Reads:
         if found is None:
             raise call.missing()
         if call.address.subresource == "scale":
-            return Reply(200, scale_of(found))
+            return Reply(200, scale_of(found, call.served))
+        if isinstance(call.served, Custom) and call.served.warning:
+            call.warnings.append(call.served.warning)
         return Reply(200, as_served(found, call))
 
     def list(self, call: Call) -> Reply:
@@ -30,12 +33,17 @@ class Reads:
             else as_served(obj, call)
             for _, obj in self._store.within(resource.store, call.address.namespace)
         ]
+        meta: Object = {"resourceVersion": self._store.revision}
+        if isinstance(call.served, Custom):
+            meta["continue"] = ""
+            if call.served.warning:
+                call.warnings.append(call.served.warning)
         return Reply(
             200,
             {
                 "kind": f"{resource.kind}List",
                 "apiVersion": resource.api_version,
-                "metadata": {"resourceVersion": self._store.revision},
+                "metadata": meta,
                 "items": found,
             },
         )
@@ -43,6 +51,8 @@ class Reads:
 
 def as_served(obj: Object, call: Call) -> Object:
     """In the version that was asked for."""
+    if isinstance(call.served, Custom):
+        return call.served.read(obj)
     if obj.get("apiVersion") == call.resource.api_version:
         return obj
     return {**obj, "apiVersion": call.resource.api_version, "kind": call.resource.kind}

@@ -6,14 +6,20 @@ from datetime import datetime
 
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.discovery import Discovery
-from whysync.cluster.model.failures import NoSuchPath, Refused, method_not_allowed
+from whysync.cluster.model.failures import NoSuchPath, Refused, method_not_allowed, not_found
 from whysync.cluster.model.paths import address_of
 from whysync.cluster.model.reads import Reads
 from whysync.cluster.model.removal import Removal
 from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.served import Served
 from whysync.cluster.model.store import Store
 from whysync.cluster.model.writes import Writes
 from whysync.cluster.protocol import Answer, Request
+
+
+def _has(served: Served, subresource: str) -> bool:
+    resource = served.resource
+    return {"status": resource.status, "scale": resource.scale}.get(subresource, False)
 
 
 class Model:
@@ -46,6 +52,8 @@ class Model:
         if address is None:
             raise NoSuchPath
         served = self.discovery.served(address)
+        if address.subresource and not _has(served, address.subresource):
+            raise not_found(served.resource.plural, served.resource.group, address.name)
         if request.verb != "list" and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
         return Call(request=request, address=address, served=served, warnings=warnings)

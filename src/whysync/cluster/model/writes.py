@@ -6,6 +6,7 @@ from whysync.cluster.model.applying import apply_config
 from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
 from whysync.cluster.model.checks import check_create, check_update
 from whysync.cluster.model.clock import Clock
+from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.failures import already_exists, bad_request, forbidden, not_found
 from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, written_managed
@@ -74,7 +75,7 @@ class Writes:
         if live is None:
             raise call.missing()
         if call.address.subresource == "scale":
-            return self._rescale(call, patched(scale_of(live), call, schema=None), live)
+            return self._rescale(call, patched(scale_of(live, call.served), call, schema=None), live)
         current = as_version(live, call)
         body = patched(current, call, schema=call.served.schema)
         obj, strangers = call.served.decode(body)
@@ -128,6 +129,9 @@ class Writes:
             meta.pop("managedFields", None)
             obj = self._owned(call.served.zero(), obj, call)
         self._require_namespace(call, text(meta.get("name")))
+        if isinstance(call.served, Custom) and call.served.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise forbidden(resource.plural, resource.group, text(meta.get("name")), why)
         meta = dict(fields(obj.get("metadata")))
         meta["uid"] = self._store.uid()
         meta["creationTimestamp"] = self._clock.stamp()
@@ -139,7 +143,23 @@ class Writes:
         place = (resource.store, call.address.namespace, text(meta.get("name")))
         if self._store.get(place) is not None:
             raise already_exists(resource.plural, resource.group, place[2])
-        return self._kept(place, obj, call)
+        kept = self._kept(place, obj, call)
+        if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
+            self._establish(place, kept, call)
+        return kept
+
+    def _establish(self, place: Place, definition: Object, call: Call) -> None:
+        """What the API server's own controller does a moment later: accept the names, serve the kinds."""
+        new = established(definition, self._clock.stamp())
+        writing = Writing(
+            manager="kube-apiserver",
+            subresource="status",
+            api_version=call.resource.api_version,
+            now=self._clock.stamp(),
+            excluded=_NOTHING,
+        )
+        managed = after_update(definition, new, read_managed(definition), writing, call.served.atom)
+        self._store.put(place, with_managed(new, managed), api_version=call.resource.api_version)
 
     def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
         resource = call.resource
@@ -170,7 +190,7 @@ class Writes:
         else:
             obj = prepare_update(obj, live, resource, self._ground())
         check_update(obj, live, call, given_version=version)
-        if resource.counted and counts_as_change(obj, live, resource):
+        if resource.counted and call.address.subresource != "status" and counts_as_change(obj, live, resource):
             meta = fields(obj.get("metadata"))
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
@@ -248,10 +268,12 @@ class Writes:
         new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
         # Where nobody owns the number, the scale's own view has no managers, and none is added.
         owned = any(claim.owned.has(_REPLICAS) for claim in read_managed(live).claims.values())
-        return Reply(200, scale_of(self._update(new, live, call, owned=not owned)))
+        return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
 
 
 def as_version(live: Object, call: Call) -> Object:
+    if isinstance(call.served, Custom):
+        return call.served.read(live)
     if live.get("apiVersion") == call.resource.api_version:
         return live
     return {**live, "apiVersion": call.resource.api_version}
