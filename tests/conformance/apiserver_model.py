@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import cast
 
 from tests.conformance.kubectl import kubectl_apply
 from whysync.cluster.model import Model
 from whysync.cluster.protocol import Answer, Request
 from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.contracts.yaml import Document, documents
 
 _MARK = re.compile(r"<(?:uid|rv|time|clusterIP|nodePort|random)>")
 _REFERENCE = re.compile(r"<(uid|rv) of step (\d+)>")
@@ -26,9 +24,11 @@ def check(record: Object) -> list[str]:
     problems: list[str] = []
     for number, raw in enumerate(items(record.get("steps"))):
         step = fields(raw)
-        asked, expected = fields(step.get("request")), fields(step.get("response"))
+        asked, expected = fields(step.get("request")), fields(_repeated(step.get("response")))
         asked = fields(_filled(asked, answers))
         model.clock.advance(1)
+        if text(record.get("id")).startswith("apiserver_delete/") and asked.get("verb") in {"get", "list"}:
+            model.settle()  # there, controllers were running
         if asked.get("verb") == "apply":
             got = kubectl_apply(model, asked)
             found = [
@@ -53,9 +53,8 @@ def check(record: Object) -> list[str]:
 def request_of(asked: Object) -> Request:
     manager, force = asked.get("fieldManager"), asked.get("force")
     body: Json = asked.get("body")
-    repeated: tuple[str, ...] = ()
-    if "rawBody" in asked:
-        body, repeated = _parsed(text(asked["rawBody"]), text(asked.get("contentType")))
+    grace = text(fields(asked.get("query")).get("gracePeriodSeconds"))
+    raw = asked.get("rawBody")
     return Request(
         verb=text(asked.get("verb")),
         path=text(asked.get("path")),
@@ -64,15 +63,10 @@ def request_of(asked: Object) -> Request:
         force=bool(force) if force is not None else None,
         dry_run=bool(asked.get("dryRun")),
         validation=text(asked.get("fieldValidation")),
-        repeated=repeated,
+        raw=raw if isinstance(raw, str) else None,
+        content_type=text(asked.get("contentType")),
+        grace=int(grace) if grace.isdecimal() else None,
     )
-
-
-def _parsed(raw: str, content: str) -> tuple[Json, tuple[str, ...]]:
-    if "json" in content and "yaml" not in content:
-        return cast(Json, json.loads(raw)), ()
-    found = next(iter(documents(raw)), None)
-    return (found.body if isinstance(found, Document) else None), ()
 
 
 def _repeated(value: Json) -> Json:

@@ -27,9 +27,11 @@ class Request:
     dry_run: bool = False
     validation: str = ""
     """`Strict`, `Warn` or `Ignore`; empty is the server's choice, `Warn`."""
-    repeated: tuple[str, ...] = ()
-    """Fields that the text of the body gave twice, as a reader of that text found them."""
-    selector: str = ""
+    raw: str | None = None
+    """The body as text, where that matters: it is parsed as the server would, in place of `body`."""
+    content_type: str = ""
+    grace: int | None = None
+    """`gracePeriodSeconds` of a deletion, where it was asked for in the URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

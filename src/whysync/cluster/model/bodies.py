@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whysync.cluster.model.failures import Cause, bad_request, invalid
+from whysync.cluster.model.raw_bodies import parsed_object
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.served import cannot_handle
 from whysync.contracts.tree import Object, dig, fields, text
@@ -46,18 +47,22 @@ def _quoted(value: str) -> str:
     )
 
 
-def read_body(call: Call) -> Object:
-    body = call.request.body
-    if not isinstance(body, dict):
+def read_body(call: Call) -> tuple[Object, list[str]]:
+    """The body as an object, and what strict decoding says of its text."""
+    request = call.request
+    if request.raw is not None:
+        content = "yaml" if request.verb == "ssa" else request.content_type
+        return parsed_object(request.raw, content, call.resource.kind)
+    if not isinstance(request.body, dict):
         raise bad_request("the body of the request is no object")
-    return body
+    return request.body, []
 
 
 def object_in_body(body: Object, call: Call) -> tuple[Object, list[str]]:
     """The decoded object with its defaults, and what it says beyond its type."""
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
-    if resource.custom and not version or (version and version != resource.api_version and kind):
+    if (resource.custom and not version) or (version and version != resource.api_version and kind):
         expected = f"the expected API version ({resource.api_version})"
         raise bad_request(f"the API version in the data ({version}) does not match {expected}")
     if kind and kind != resource.kind and not resource.custom:
@@ -77,9 +82,10 @@ def object_in_body(body: Object, call: Call) -> tuple[Object, list[str]]:
 
 def placed(obj: Object, call: Call) -> Object:
     """In the namespace of the URL; one of its own must be the same."""
-    if not call.resource.namespaced:
-        return obj
     meta = fields(obj.get("metadata"))
+    if not call.resource.namespaced:
+        kept: Object = {key: value for key, value in meta.items() if key != "namespace"}
+        return {**obj, "metadata": kept}
     namespace = text(meta.get("namespace"))
     if namespace and namespace != call.address.namespace:
         raise bad_request(
@@ -90,7 +96,7 @@ def placed(obj: Object, call: Call) -> Object:
 
 def told_strangers(strangers: list[str], call: Call, *, patch: bool = False) -> None:
     """Strict refuses, Warn tells, Ignore is silent."""
-    found = [*(f'duplicate field "{name}"' for name in call.request.repeated), *strangers]
+    found = strangers
     if not found or call.request.validation == "Ignore":
         return
     if call.request.validation == "Strict":

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from whysync.cluster.model.decoding import BadBody, decode
+from whysync.cluster.model.failures import Cause
 from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.schema_checks import schema_problems
 from whysync.cluster.model.served import cannot_handle
-from whysync.cluster.model.failures import Cause
 from whysync.cluster.model.structural import filled, pruned
 from whysync.contracts.tree import MISSING, Json, Missing, Object, copy_object, dig, fields, items, text
 from whysync.semantics.diff.typed import DEDUCED, Atom, Schemas

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from whysync.cluster.model.customs import Custom, customs_of
-from whysync.cluster.model.failures import NoSuchPath, Refused
+from whysync.cluster.model.failures import NoSuchPath, no_such_resource
 from whysync.cluster.model.kinds import Resource, built_in
 from whysync.cluster.model.paths import Address
 from whysync.cluster.model.served import BuiltIn, Served
 from whysync.cluster.model.store import Store
+from whysync.contracts.ref import group_of
 from whysync.contracts.tree import Object, fields, text
 
 _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -25,10 +26,9 @@ class Discovery:
         if found is None:
             custom = self._custom(address)
             if custom is None:
-                if any(version == address.api_version for version, _ in built_in()) or any(
-                    one.resource.api_version == address.api_version for one in self.customs()
-                ):
-                    raise Refused(404, "NotFound", "the server could not find the requested resource", {})
+                group = group_of(address.api_version)
+                if any(group == resource.group for resource in self.kinds()):
+                    raise no_such_resource()
                 raise NoSuchPath
             return custom
         key = (address.api_version, address.plural)

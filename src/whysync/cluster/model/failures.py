@@ -23,9 +23,13 @@ _REASONS: Final = {
 class Cause(NamedTuple):
     field: str
     message: str
+    given: str = ""
+    """The reason, where the message does not tell it."""
 
     @property
     def reason(self) -> str:
+        if self.given:
+            return self.given
         if " in body must be of type " in self.message:
             return "FieldValueTypeInvalid"
         return _REASONS.get(self.message.partition(":")[0], "FieldValueInvalid")
@@ -74,6 +78,10 @@ def _named(name: str, group: str, kind: str) -> Object:
 
 def qualified(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
+
+
+def no_such_resource() -> Refused:
+    return Refused(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def bad_request(message: str) -> Refused:

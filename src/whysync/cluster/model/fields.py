@@ -83,6 +83,14 @@ def written_managed(managed: Managed) -> list[Json]:
     return [_entry(manager, managed) for manager in sorted(managed.claims, key=rank)]
 
 
+def with_managed(obj: Object, managed: Managed) -> Object:
+    meta = {key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"}
+    entries = written_managed(managed)
+    if entries:
+        meta["managedFields"] = entries
+    return {**obj, "metadata": meta}
+
+
 def _entry(manager: Manager, managed: Managed) -> Json:
     claim = managed.claims[manager]
     entry: Object = {

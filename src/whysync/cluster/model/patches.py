@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whysync.cluster.model.failures import Cause, Refused, bad_request, internal, invalid
 from whysync.cluster.model.json_patch import apply_json_patch
+from whysync.cluster.model.raw_bodies import parsed_patch
 from whysync.cluster.model.requests import Call
 from whysync.contracts.tree import Json, Object
 from whysync.semantics.diff.go_text import go_text
@@ -16,7 +17,8 @@ _MAP = "map[string]interface {}"
 
 def patched(current: Object, call: Call, *, schema: Type | None) -> Object:
     """The object that the patch makes of the current one, not decoded yet."""
-    body = call.request.body
+    raw = call.request.raw
+    body = call.request.body if raw is None else parsed_patch(raw)
     match call.request.verb:
         case "json-patch":
             if not isinstance(body, list):

@@ -27,7 +27,9 @@ def schema_problems(
     kinds = _kinds(schema)
     if kinds and _kind_of(value, kinds) not in kinds:
         shown = f'"{_kind_of(value, ())}"'
-        yield Cause(path, f"Invalid value: {shown}: {path} in body must be of type {','.join(kinds)}: {shown}")
+        yield Cause(
+            path, f"Invalid value: {shown}: {path} in body must be of type {','.join(kinds)}: {shown}"
+        )
         return
     yield from _enum(value, schema, path)
     if isinstance(value, str):
@@ -112,9 +114,7 @@ def _list(value: list[Json], schema: Object, path: str, old: Json | Missing) -> 
         yield Cause(path, f"Too many: {len(value)}: must have at most {integer(most)} items")
     if least is not None and len(value) < integer(least):
         count = integer(least)
-        yield Cause(
-            path, f"Invalid value: {len(value)}: {path} in body should have at least {count} items"
-        )
+        yield Cause(path, f"Invalid value: {len(value)}: {path} in body should have at least {count} items")
     inner = fields(schema.get("items"))
     before = items(old)
     for at, item in enumerate(value):

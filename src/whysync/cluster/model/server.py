@@ -6,13 +6,22 @@ from datetime import datetime
 
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.discovery import Discovery
-from whysync.cluster.model.failures import NoSuchPath, Refused, method_not_allowed, not_found
-from whysync.cluster.model.paths import address_of
+from whysync.cluster.model.failures import (
+    NoSuchPath,
+    Refused,
+    method_not_allowed,
+    no_such_resource,
+    not_found,
+)
+from whysync.cluster.model.housekeeping import Housekeeping
+from whysync.cluster.model.paths import address_of, check_query
 from whysync.cluster.model.reads import Reads
 from whysync.cluster.model.removal import Removal
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.served import Served
+from whysync.cluster.model.sizes import LARGEST_REQUEST, oversized
 from whysync.cluster.model.store import Store
+from whysync.cluster.model.webhooks import Webhook
 from whysync.cluster.model.writes import Writes
 from whysync.cluster.protocol import Answer, Request
 
@@ -31,12 +40,25 @@ class Model:
         self.discovery = Discovery(self.store)
         self._writes = Writes(self.store, self.discovery, self.clock)
         self._reads = Reads(self.store, self.discovery)
-        self._removal = Removal(self.store, self.discovery, self._writes)
+        self._removal = Removal(self.store, self.clock)
+        self.webhooks: dict[str, Webhook] = {}
+        """Admission webhooks that the model knows how to play, by name."""
+        self._writes.webhooks = self._removal.webhooks = self.webhooks
+        self._housekeeping = Housekeeping(self.store, self.discovery, self._removal, self.clock)
 
     def now(self) -> datetime:
         return self.clock.now
 
+    def settle(self) -> None:
+        """Let the controllers that clean up after deletions do their work."""
+        self._housekeeping.settle()
+
     def send(self, request: Request) -> Answer:
+        answer = self._sent(request)
+        self._housekeeping.end_definitions()
+        return answer
+
+    def _sent(self, request: Request) -> Answer:
         warnings: list[str] = []
         try:
             call = self._call(request, warnings)
@@ -48,10 +70,16 @@ class Model:
         return Answer(code=code, body=body, warnings=tuple(warnings))
 
     def _call(self, request: Request, warnings: list[str]) -> Call:
+        if oversized(request.body):
+            why = f"Request entity too large: limit is {LARGEST_REQUEST}"
+            raise Refused(413, "RequestEntityTooLarge", why)
         address = address_of(request.path)
         if address is None:
             raise NoSuchPath
+        check_query(request.path)
         served = self.discovery.served(address)
+        if address.namespace and not served.resource.namespaced:
+            raise no_such_resource()
         if address.subresource and not _has(served, address.subresource):
             raise not_found(served.resource.plural, served.resource.group, address.name)
         if request.verb != "list" and served.resource.namespaced and not address.namespace:

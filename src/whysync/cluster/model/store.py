@@ -29,6 +29,12 @@ class Store:
         self._versions[place] = api_version
         return kept
 
+    def stamped(self, obj: Object) -> Object:
+        """The object under the next resource version, for a last look at what is gone."""
+        self._revision += 1
+        meta: Object = {**fields(obj.get("metadata")), "resourceVersion": str(self._revision)}
+        return {**obj, "metadata": meta}
+
     def drop(self, place: Place) -> None:
         self._objects.pop(place, None)
         self._versions.pop(place, None)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from whysync.cluster.model.applying import apply_config
 from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
-from whysync.cluster.model.checks import check_create, check_update
+from whysync.cluster.model.checks import check_create, check_update, check_version
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
-from whysync.cluster.model.failures import already_exists, bad_request, forbidden, not_found
-from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, written_managed
+from whysync.cluster.model.failures import already_exists, bad_request, forbidden, internal, not_found
+from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
+from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.numbers import Numbers
 from whysync.cluster.model.patches import patched
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.reviews import review
 from whysync.cluster.model.scale import scale_of
+from whysync.cluster.model.sizes import too_large
 from whysync.cluster.model.store import Place, Store
 from whysync.cluster.model.strategies import counts_as_change, prepare_create, prepare_update
 from whysync.cluster.model.strategy import Ground
+from whysync.cluster.model.webhooks import Webhook, admitted
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.typed import FieldSet
@@ -38,26 +41,27 @@ class Writes:
         self._discovery = discovery
         self._clock = clock
         self._numbers = Numbers(store)
+        self.webhooks: dict[str, Webhook] = {}
 
     # -- verbs ----------------------------------------------------------------------------------------
 
     def create(self, call: Call) -> Reply:
         checked_options(call, "CreateOptions")
-        body = read_body(call)
+        body, repeated = read_body(call)
         obj, strangers = object_in_body(body, call)
-        told_strangers(strangers, call)
+        told_strangers([*repeated, *strangers], call)
         if not call.resource.kept:
             return Reply(201, review(self._owned(call.served.zero(), obj, call)))
         return Reply(201, self._create(obj, call))
 
     def update(self, call: Call) -> Reply:
         checked_options(call, "UpdateOptions")
-        body = read_body(call)
+        body, repeated = read_body(call)
         live = self._store.get(call.place)
         if call.address.subresource == "scale":
             return self._rescale(call, body, live)
         obj, strangers = object_in_body(body, call)
-        told_strangers(strangers, call)
+        told_strangers([*repeated, *strangers], call)
         name = text(dig(obj, "metadata", "name"))
         if name != call.address.name:
             raise bad_request(
@@ -86,7 +90,7 @@ class Writes:
     # -- server-side apply ----------------------------------------------------------------------------
 
     def _apply(self, call: Call, live: Object | None) -> Reply:
-        config = read_body(call)
+        config, _ = read_body(call)
         if live is None and call.address.subresource:
             raise call.missing()
         base = call.served.zero() if live is None else as_version(live, call)
@@ -138,11 +142,21 @@ class Writes:
         meta.pop("generation", None)
         if resource.counted:
             meta["generation"] = 1
-        obj = prepare_create({**obj, "metadata": meta}, resource, call.served.zero(), self._ground())
+        named: Object = {**obj, "metadata": meta}
+        obj = prepare_create(
+            admitted(named, call, "CREATE", self._store, self.webhooks),
+            resource,
+            call.served.zero(),
+            self._ground(),
+        )
         check_create(obj, call)
         place = (resource.store, call.address.namespace, text(meta.get("name")))
-        if self._store.get(place) is not None:
-            raise already_exists(resource.plural, resource.group, place[2])
+        there = self._store.get(place)
+        if there is not None:
+            refusal = already_exists(resource.plural, resource.group, place[2])
+            if dig(there, "metadata", "deletionTimestamp"):
+                refusal.message = f"object is being deleted: {refusal.message}"
+            raise refusal
         kept = self._kept(place, obj, call)
         if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
             self._establish(place, kept, call)
@@ -166,6 +180,7 @@ class Writes:
         live = as_version(live, call)
         meta, before = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
         version = text(meta.get("resourceVersion"))
+        check_version(call, version)
         uid = text(meta.get("uid"))
         if uid and uid != before.get("uid"):
             theirs = text(before.get("uid"))
@@ -184,13 +199,18 @@ class Writes:
                 meta.pop(key, None)
         if resource.namespaced:
             meta.setdefault("namespace", call.address.namespace)
-        obj = {**obj, "metadata": meta}
+        named: Object = {**obj, "metadata": meta}
+        obj = admitted(named, call, "UPDATE", self._store, self.webhooks)
         if call.address.subresource == "status":
             obj = _only_status(obj, live)
         else:
             obj = prepare_update(obj, live, resource, self._ground())
-        check_update(obj, live, call, given_version=version)
-        if resource.counted and call.address.subresource != "status" and counts_as_change(obj, live, resource):
+        check_update(obj, live, call)
+        if (
+            resource.counted
+            and call.address.subresource != "status"
+            and counts_as_change(obj, live, resource)
+        ):
             meta = fields(obj.get("metadata"))
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
@@ -216,11 +236,13 @@ class Writes:
     def _kept(self, place: Place, obj: Object, call: Call) -> Object:
         if call.request.dry_run:
             return obj
-        kept = self._store.put(place, call.served.settled(obj), api_version=call.resource.api_version)
-        finalizers = items(dig(kept, "metadata", "finalizers"))
-        if dig(kept, "metadata", "deletionTimestamp") and not finalizers:
+        if _may_go(obj, call.resource):
             self._store.drop(place)
-        return kept
+            return obj
+        settled = call.served.settled(obj)
+        if too_large(settled):
+            raise internal("etcdserver: request is too large")
+        return self._store.put(place, settled, api_version=call.resource.api_version)
 
     def _require_namespace(self, call: Call, name: str) -> None:
         if not call.resource.namespaced:
@@ -279,14 +301,6 @@ def as_version(live: Object, call: Call) -> Object:
     return {**live, "apiVersion": call.resource.api_version}
 
 
-def with_managed(obj: Object, managed: Managed) -> Object:
-    meta = {key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"}
-    entries = written_managed(managed)
-    if entries:
-        meta["managedFields"] = entries
-    return {**obj, "metadata": meta}
-
-
 def _excluded(call: Call) -> FieldSet:
     if call.address.subresource == "status":
         if call.resource.custom:
@@ -307,6 +321,16 @@ def _only_status(obj: Object, live: Object) -> Object:
     else:
         meta["labels"] = labels
     return {**kept, "metadata": meta}
+
+
+def _may_go(obj: Object, resource: Resource) -> bool:
+    """Is it being deleted, and nothing holds it any more?"""
+    meta = fields(obj.get("metadata"))
+    if "deletionTimestamp" not in meta or items(meta.get("finalizers")):
+        return False
+    if resource.kind == "Namespace" and not resource.group:
+        return not items(dig(obj, "spec", "finalizers"))
+    return not integer(meta.get("deletionGracePeriodSeconds"))
 
 
 def _same_name(obj: Object, live: Object, call: Call) -> None:
