@@ -40,6 +40,8 @@ def converted(obj: Object, resource: Resource) -> Object:
             return _at(obj, ("spec",), _claim_templates)
         case "CustomResourceDefinition":
             return _at(obj, ("spec",), _definition)
+        case "APIService":
+            return _at(obj, ("spec", "service"), _service_port)
         case "ResourceClaim":
             return _at(obj, ("spec", "devices"), _device_requests)
         case "ResourceClaimTemplate":
@@ -105,6 +107,10 @@ def _claim_templates(spec: Object) -> Object:
         {**fields(one), "apiVersion": "v1", "kind": "PersistentVolumeClaim"} for one in templates
     ]
     return {**spec, "volumeClaimTemplates": named}
+
+
+def _service_port(service: Object) -> Object:
+    return service if service.get("port") is not None else {**service, "port": 443}
 
 
 def _definition(spec: Object) -> Object:

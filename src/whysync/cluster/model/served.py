@@ -10,7 +10,8 @@ from whysync.cluster.model.failures import Refused, bad_request
 from whysync.cluster.model.kinds import Resource
 from whysync.contracts.tree import Object
 from whysync.semantics.diff.defaults import with_defaults
-from whysync.semantics.diff.typed import Atom, atom_of
+from whysync.semantics.diff.typed import DEDUCED, Atom, atom_of
+from whysync.semantics.diff.typed.schema import MapType
 from whysync.semantics.schemas import Type, type_of
 
 
@@ -47,7 +48,8 @@ class BuiltIn:
 
     @property
     def atom(self) -> Atom:
-        return atom_of(self._type)
+        atom = atom_of(self._type)
+        return _with_atomic_data(atom) if self.resource.kind == "ControllerRevision" else atom
 
     @property
     def schema(self) -> Type | None:
@@ -69,6 +71,13 @@ class BuiltIn:
 
     def zero(self) -> Object:
         return zero_object(self._type, self.resource.api_version, self.resource.kind)
+
+
+def _with_atomic_data(atom: Atom) -> Atom:
+    """A revision's data is bytes to the server: owned as a whole."""
+    assert atom.map is not None
+    whole = Atom(map=MapType(known={}, element=DEDUCED, atomic=True))
+    return Atom(map=MapType(known={**atom.map.known, "data": whole}))
 
 
 def cannot_handle(resource: Resource, why: str) -> Refused:

@@ -56,6 +56,8 @@ def counts_as_change(new: Object, old: Object, resource: Resource) -> bool:
         before, after = fields(old.get("metadata")), fields(new.get("metadata"))
         if fields(before.get("labels")) != fields(after.get("labels")):
             return True
+    if resource.kind == "PriorityClass":
+        return False
     passed_over = {"apiVersion", "kind", "metadata"} | ({"status"} if resource.status else set[str]())
     keys = (new.keys() | old.keys()) - passed_over
     return any(new.get(key) != old.get(key) for key in keys)
@@ -68,6 +70,11 @@ def pod(obj: Object, ground: Ground) -> None:
     _overhead(spec, ground)
     _tolerations(spec)
     obj["status"] = {"phase": "Pending", "qosClass": quality_of(spec)}
+
+
+@on_update("", "Pod")
+def changed_pod(new: Object, _: Object, __: Ground) -> None:
+    _tolerations(spec_of(new))
 
 
 def _priority(spec: Object, ground: Ground) -> None:
@@ -193,13 +200,17 @@ def job(obj: Object, _: Ground) -> None:
     inner = template.get("metadata")
     inner = inner if isinstance(inner, dict) else {}
     template["metadata"] = inner
-    inner["labels"] = {
+    labels: Object = {
         **fields(inner.get("labels")),
         "batch.kubernetes.io/controller-uid": uid,
         "batch.kubernetes.io/job-name": name,
         "controller-uid": uid,
         "job-name": name,
     }
+    if meta.get("labels") and meta["labels"] == inner.get("labels"):
+        # Labels that were taken over from the template are one map with it in the server's memory.
+        meta["labels"] = dict(labels)
+    inner["labels"] = labels
     if spec.get("selector") is None:
         spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
@@ -248,6 +259,11 @@ def _data_sources(spec: Object) -> None:
 def volume(obj: Object, ground: Ground) -> None:
     obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": ground.now}
     _protect(obj, "kubernetes.io/pv-protection")
+
+
+@on_create("storage.k8s.io", "VolumeAttributesClass")
+def attributes_class(obj: Object, _: Ground) -> None:
+    _protect(obj, "kubernetes.io/vac-protection")
 
 
 def _protect(obj: Object, finalizer: str) -> None:

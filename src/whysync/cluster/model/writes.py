@@ -20,6 +20,7 @@ from whysync.cluster.model.sizes import too_large
 from whysync.cluster.model.store import Place, Store
 from whysync.cluster.model.strategies import counts_as_change, prepare_create, prepare_update
 from whysync.cluster.model.strategy import Ground
+from whysync.cluster.model.warnings import warnings_about
 from whysync.cluster.model.webhooks import Webhook, admitted
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.semantics.diff.errors import DiffError
@@ -27,10 +28,6 @@ from whysync.semantics.diff.typed import FieldSet
 
 _STATUS = FieldSet.of([("f:status",)])
 _NOTHING = FieldSet()
-_KEPT = (
-    "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
-    "resourceVersion",
-)  # fmt: skip
 _REPLICAS = ("f:spec", "f:replicas")
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -82,6 +79,8 @@ class Writes:
             return self._rescale(call, patched(scale_of(live, call.served), call, schema=None), live)
         current = as_version(live, call)
         body = patched(current, call, schema=call.served.schema)
+        if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
+            body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
         obj, strangers = call.served.decode(body)
         told_strangers(strangers, call, patch=True)
         _same_name(obj, live, call)
@@ -150,6 +149,7 @@ class Writes:
             self._ground(),
         )
         check_create(obj, call)
+        call.warnings.extend(warnings_about(obj, resource))
         place = (resource.store, call.address.namespace, text(meta.get("name")))
         there = self._store.get(place)
         if there is not None:
@@ -182,21 +182,14 @@ class Writes:
         version = text(meta.get("resourceVersion"))
         check_version(call, version)
         uid = text(meta.get("uid"))
-        if uid and uid != before.get("uid"):
-            theirs = text(before.get("uid"))
-            raise call.conflict(
-                f"Precondition failed: UID in precondition: {uid}, UID in object meta: {theirs}"
-            )
+        if uid and uid != before.get("uid") and call.request.verb == "update":
+            raise call.conflict(_other_uid(call, uid, text(before.get("uid"))))
         if version and version not in ("0", before.get("resourceVersion")):
             raise call.conflict(_MODIFIED)
         if not owned:
             obj = self._reckoned(obj, live, call)
             meta = dict(fields(obj.get("metadata")))
-        for key in _KEPT:
-            if key in before:
-                meta[key] = before[key]
-            else:
-                meta.pop(key, None)
+        meta = _carried_over(meta, before)
         if resource.namespaced:
             meta.setdefault("namespace", call.address.namespace)
         named: Object = {**obj, "metadata": meta}
@@ -206,6 +199,8 @@ class Writes:
         else:
             obj = prepare_update(obj, live, resource, self._ground())
         check_update(obj, live, call)
+        if call.address.subresource == "":
+            call.warnings.extend(warnings_about(obj, resource))
         if (
             resource.counted
             and call.address.subresource != "status"
@@ -301,6 +296,29 @@ def as_version(live: Object, call: Call) -> Object:
     return {**live, "apiVersion": call.resource.api_version}
 
 
+def _carried_over(meta: Object, before: Object) -> Object:
+    """What the server fills in of the metadata before it checks an update. Mirrors `rest.BeforeUpdate`."""
+    new = dict(meta)
+    for key in ("uid", "creationTimestamp", "deletionGracePeriodSeconds"):
+        if new.get(key) is None and key in before:
+            new[key] = before[key]
+    for key in ("generation", "deletionTimestamp", "resourceVersion"):
+        if key in before:
+            new[key] = before[key]
+        elif key != "deletionTimestamp":
+            new.pop(key, None)
+    return new
+
+
+def _other_uid(call: Call, asked: str, found: str) -> str:
+    plural = {"services": "services/specs", "ingresses": "ingress"}.get(call.resource.plural, call.resource.plural)
+    where = "/".join(part for part in (plural, call.address.namespace, call.address.name) if part)
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
+    )
+
+
 def _excluded(call: Call) -> FieldSet:
     if call.address.subresource == "status":
         if call.resource.custom:
@@ -340,7 +358,7 @@ def _same_name(obj: Object, live: Object, call: Call) -> None:
             f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
         )
     space = text(dig(obj, "metadata", "namespace"))
-    if space != text(dig(live, "metadata", "namespace")):
+    if space and space != text(dig(live, "metadata", "namespace")):
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
