@@ -158,7 +158,7 @@ def test_a_pod_shows_the_difference() -> None:
     )
     assert told.endswith(
         "(allow it to be set to 1 if it was previously negative)\n"
-        '@@ -34,7 +34,7 @@\n   }\n  ],\n  "EphemeralContainers": null,\n- "RestartPolicy": "Always",\n'
+        '@@ -35,7 +35,7 @@\n   }\n  ],\n  "EphemeralContainers": null,\n- "RestartPolicy": "Always",\n'
         '+ "RestartPolicy": "Never",\n  "TerminationGracePeriodSeconds": 30,\n'
         '  "ActiveDeadlineSeconds": null,\n  "DNSPolicy": "ClusterFirst",\n'
     )

@@ -1,6 +1,6 @@
 """PersistentVolumeClaims and PersistentVolumes. Mirrors `core/validation`, Kubernetes 1.36.
 
-Differs: of a volume's source only hostPath, nfs and local are looked into.
+Differs: of a volume's source only hostPath, nfs, azureDisk and local are looked into.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from whysync.semantics.validation.problem import (
 from whysync.semantics.validation.quantities import amount, written
 from whysync.semantics.validation.scalars import optional_one_of
 from whysync.semantics.validation.selectors import label_selector
-from whysync.semantics.validation.volumes import host_path, nfs
+from whysync.semantics.validation.volumes import azure_disk, host_path, nfs
 
 _MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES: Final = ("Block", "Filesystem")
@@ -210,6 +210,8 @@ def _volume_source(spec: Object) -> Problems:
             yield from host_path(source, "spec.hostPath")
         elif kind == "nfs":
             yield from nfs(source, "spec.nfs")
+        elif kind == "azureDisk":
+            yield from azure_disk(source, "spec.azureDisk")
         elif kind == "local":
             if not text(source.get("path")):
                 yield required("spec.local.path")

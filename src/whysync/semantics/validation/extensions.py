@@ -124,6 +124,11 @@ def _definition_spec(spec: Object) -> Problems:
     if sum(version.get("storage") is True for version in versions) != 1:
         told = "must have exactly one version marked as storage version"
         yield invalid("spec.versions", _shown(spec), told)
+    if versions:  # the first version is also kept under the name that it had in older API versions
+        first = text(versions[0].get("name"))
+        wrong = tuple(names.dns_1035_label(first))
+        if wrong:
+            yield invalid("spec.version", first, ",".join(wrong))
     yield from _definition_names(fields(spec.get("names")))
     if common is not None:
         yield from schema_problems(common, "spec.validation.openAPIV3Schema")

@@ -107,11 +107,15 @@ _BY_KIND: Final[dict[tuple[str, str], _Checks]] = {
         extensions.webhooks, extensions.webhooks_on_update
     ),
 }
+# Questions that are answered, not kept: access and token reviews have neither name nor metadata.
+_NEVER_STORED: Final = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
 
 
 def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
     """What the server would refuse about a new object, which has its defaults already."""
     obj = _as_stored(obj)
+    if _group_kind(obj)[0] in _NEVER_STORED:
+        return ()
     checks = _BY_KIND.get(_group_kind(obj))
     early = _by_allocation(None, obj)
     if early:

@@ -22,7 +22,7 @@ from whysync.semantics.validation.problem import (
     unsupported,
 )
 from whysync.semantics.validation.quantities import amount
-from whysync.semantics.validation.scalars import dns_label
+from whysync.semantics.validation.scalars import dns_label, optional_one_of
 
 # In the order in which upstream looks at them: all but the first count as too many.
 _SOURCES: Final = (
@@ -41,6 +41,10 @@ _DOWNWARD: Final = (
     "metadata.namespace",
     "metadata.uid",
 )
+_MANAGED_DISK: Final = (
+    "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}"
+)
+_BLOB_DISK: Final = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 _MODE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
@@ -95,6 +99,18 @@ def nfs(source: Object, path: str) -> Problems:
     target = text(source.get("path"))
     if not target.startswith("/"):
         yield invalid(f"{path}.path", target, "must be an absolute path")
+
+
+def azure_disk(source: Object, path: str) -> Problems:
+    yield from _all_set(source, path, "diskName", "diskURI")
+    caching, kinds = ("None", "ReadOnly", "ReadWrite"), ("Dedicated", "Managed", "Shared")
+    yield from optional_one_of(source.get("cachingMode"), f"{path}.cachingMode", caching)
+    kind, disk = source.get("kind"), text(source.get("diskURI"))
+    yield from optional_one_of(kind, f"{path}.kind", kinds)
+    if kind == "Managed" and not disk.startswith("/subscriptions/"):
+        yield unsupported(f"{path}.diskURI", disk, (_MANAGED_DISK,))
+    elif kind not in (None, "Managed") and not disk.startswith("https://"):
+        yield unsupported(f"{path}.diskURI", disk, (_BLOB_DISK,))
 
 
 def _empty_dir(source: Object, path: str) -> Problems:
@@ -218,6 +234,7 @@ def _all_set(source: Object, path: str, *names: str) -> Problems:
 _CHECKS: Final[dict[str, Callable[[Object, str], Problems]]] = {
     "emptyDir": _empty_dir,
     "hostPath": host_path,
+    "azureDisk": azure_disk,
     "gitRepo": _git_repo,
     "secret": _secret,
     "nfs": nfs,
