@@ -61,6 +61,7 @@ def request_of(asked: Object) -> Request:
         body=_repeated(body),
         manager=manager if isinstance(manager, str) else None,
         force=bool(force) if force is not None else None,
+        user=text(asked.get("user")),
         dry_run=bool(asked.get("dryRun")),
         validation=text(asked.get("fieldValidation")),
         raw=raw if isinstance(raw, str) else None,
@@ -87,6 +88,8 @@ def _filled(value: Json, answers: list[Object]) -> Json:
         return {key: _filled(item, answers) for key, item in value.items()}
     if isinstance(value, list):
         return [_filled(item, answers) for item in value]
+    if value == "<rv>":
+        return "1"  # any version that is not the object's
     if isinstance(value, str) and " of step " in value:
 
         def look_up(found: re.Match[str]) -> str:

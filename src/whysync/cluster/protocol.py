@@ -23,6 +23,9 @@ class Request:
     manager: str | None = None
     """The field manager; `None` when not sent. Writes fall back to `agent`, server-side apply does not."""
     agent: str = "client"
+    user: str = ""
+    """Who asks; empty is the administrator of the cluster."""
+    groups: tuple[str, ...] = ()
     force: bool | None = None
     dry_run: bool = False
     validation: str = ""

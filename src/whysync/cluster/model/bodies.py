@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from whysync.cluster.model.failures import Cause, bad_request, invalid
 from whysync.cluster.model.raw_bodies import parsed_object
 from whysync.cluster.model.requests import Call
@@ -94,18 +96,17 @@ def placed(obj: Object, call: Call) -> Object:
     return {**obj, "metadata": {**meta, "namespace": call.address.namespace}}
 
 
-def told_strangers(strangers: list[str], call: Call, *, patch: bool = False) -> None:
+def told_strangers(strangers: list[str], call: Call, *, patch: Object | None = None) -> None:
     """Strict refuses, Warn tells, Ignore is silent."""
     found = strangers
     if not found or call.request.validation == "Ignore":
         return
     if call.request.validation == "Strict":
         why = f"strict decoding error: {', '.join(found)}"
-        if patch:
-            resource = call.resource
-            raise invalid(
-                resource.kind, resource.group, call.address.name, [Cause("patch", f"Invalid value: {why}")]
-            )
+        if patch is not None:
+            dump = msgspec.json.encode(patch, order="sorted" if call.resource.custom else None).decode()
+            shown = msgspec.json.encode(dump).decode()
+            raise invalid("", "", "", [Cause("patch", f"Invalid value: {shown}: {why}")])
         raise cannot_handle(call.resource, why)
     call.warnings.extend(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from whysync.cluster.model.decoding import BadBody, decode
 from whysync.cluster.model.failures import Cause
 from whysync.cluster.model.kinds import Resource
+from whysync.cluster.model.rules import rule_problems
 from whysync.cluster.model.schema_checks import schema_problems
 from whysync.cluster.model.served import cannot_handle
 from whysync.cluster.model.structural import filled, pruned
@@ -16,12 +17,15 @@ from whysync.semantics.schemas import Type, type_named
 class Custom:
     """One version of a custom resource, as its definition describes it."""
 
-    def __init__(self, resource: Resource, version: Object, atom: Atom, *, terminating: bool) -> None:
+    def __init__(
+        self, resource: Resource, version: Object, stored: Object, atom: Atom, *, terminating: bool
+    ) -> None:
         self.resource = resource
-        self.openapi = fields(fields(version.get("schema")).get("openAPIV3Schema"))
+        self._stored = stored
+        self.openapi = schema_of(version)
         self.scale = fields(fields(version.get("subresources")).get("scale"))
         self.terminating = terminating
-        self.warning = _deprecation(resource, version)
+        self.warning = ""
         self._atom = atom
 
     @property
@@ -53,12 +57,15 @@ class Custom:
         return new if new != obj else obj
 
     def settled(self, obj: Object) -> Object:
-        return obj
+        """What the version that is stored does not know is lost."""
+        if self._stored is self.openapi:
+            return obj
+        return fields(pruned(obj, self._stored, "", [], root=True))
 
     def read(self, obj: Object) -> Object:
-        """As it leaves the store: pruned and filled by the schema of today."""
-        kept: Object = {**obj, "apiVersion": self.resource.api_version}
-        return self.defaulted(fields(pruned(kept, self.openapi, "", [], root=True)))
+        """As it leaves the store: filled by the stored version's schema, pruned by this one's."""
+        kept: Object = {**fields(filled(obj, self._stored)), "apiVersion": self.resource.api_version}
+        return fields(pruned(kept, self.openapi, "", [], root=True))
 
     def zero(self) -> Object:
         return {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
@@ -68,17 +75,30 @@ class Custom:
             return {key: item for key, item in value.items() if key != "metadata"}
 
         before: Json | Missing = MISSING if old is None else without_meta(old)
-        return list(schema_problems(without_meta(obj), self.openapi, "", before))
+        found = list(schema_problems(without_meta(obj), self.openapi, "", before))
+        if not found:
+            found.extend(rule_problems(without_meta(obj), self.openapi, "", before))
+        path = text(self.scale.get("specReplicasPath"))
+        replicas = dig(obj, *(part for part in path.split(".") if part)) if path else None
+        if isinstance(replicas, int) and replicas < 0:
+            found.append(Cause(path, f"Invalid value: {replicas}: should be a non-negative integer"))
+        return found
+
+
+def schema_of(version: Object) -> Object:
+    return fields(fields(version.get("schema")).get("openAPIV3Schema"))
 
 
 _HOLDER = type_named("core/v1.ConfigMap")
 
 
-def _deprecation(resource: Resource, version: Object) -> str:
+def _deprecation(resource: Resource, version: Object, others: list[str]) -> str:
     if not version.get("deprecated"):
         return ""
     given = text(version.get("deprecationWarning"))
-    return given or f"{resource.api_version} {resource.kind} is deprecated"
+    told = f"{resource.api_version} {resource.kind} is deprecated"
+    better = [name for name in others if name != resource.version]
+    return given or (f"{told}; use {resource.group}/{better[0]} {resource.kind}" if better else told)
 
 
 def customs_of(definition: Object) -> list[Custom]:
@@ -86,7 +106,14 @@ def customs_of(definition: Object) -> list[Custom]:
     names = fields(spec.get("names"))
     schemas = Schemas()
     schemas.add_definitions([definition])
+    storing = [fields(one) for one in items(spec.get("versions")) if fields(one).get("storage")]
+    stored = schema_of(storing[0]) if storing else {}
     terminating = bool(dig(definition, "metadata", "deletionTimestamp"))
+    fresh = [
+        text(fields(one).get("name"))
+        for one in items(spec.get("versions"))
+        if fields(one).get("served") and not fields(one).get("deprecated")
+    ]
     found: list[Custom] = []
     for raw in items(spec.get("versions")):
         version = fields(raw)
@@ -106,7 +133,9 @@ def customs_of(definition: Object) -> list[Custom]:
             custom=True,
         )
         atom = schemas.atom(resource.api_version, resource.kind) or DEDUCED
-        found.append(Custom(resource, version, atom, terminating=terminating))
+        custom = Custom(resource, version, stored, atom, terminating=terminating)
+        custom.warning = _deprecation(resource, version, fresh)
+        found.append(custom)
     return found
 
 

@@ -72,7 +72,8 @@ def _named(name: str, group: str, kind: str) -> Object:
         details["name"] = name
     if group:
         details["group"] = group
-    details["kind"] = kind
+    if kind:
+        details["kind"] = kind
     return details
 
 

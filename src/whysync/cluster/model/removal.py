@@ -26,6 +26,7 @@ _RETURNED: Final = frozenset(
     }
 )  # fmt: skip
 _POLICIES: Final = ("Foreground", "Background", "Orphan")
+_SOON: Final = "marked for deletion; CustomResource deletion will begin soon"
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 _IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
@@ -167,7 +168,16 @@ class Removal:
             "deletionTimestamp": self._stamp(0),
             "finalizers": [*finalizers, _CLEANUP],
         }
-        return _with_meta(live, changed)
+        ending: Object = {
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": self._stamp(0),
+            "reason": "InstanceDeletionPending",
+            "message": f"CustomResourceDefinition {_SOON}",
+        }
+        status: Object = {**fields(live.get("status"))}
+        status["conditions"] = [*items(status.get("conditions")), ending]
+        return {**_with_meta(live, changed), "status": status}
 
 
 def options_of(call: Call) -> Options:

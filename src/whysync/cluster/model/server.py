@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from whysync.cluster.model.access import check_access
 from whysync.cluster.model.clock import Clock
+from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.failures import (
     NoSuchPath,
@@ -84,7 +86,11 @@ class Model:
             raise not_found(served.resource.plural, served.resource.group, address.name)
         if request.verb != "list" and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
-        return Call(request=request, address=address, served=served, warnings=warnings)
+        call = Call(request=request, address=address, served=served, warnings=warnings)
+        check_access(call, self.store)
+        if request.verb not in {"get", "list"} and isinstance(served, Custom) and served.warning:
+            warnings.append(served.warning)
+        return call
 
     def _answer(self, call: Call) -> Reply:
         match call.request.verb:

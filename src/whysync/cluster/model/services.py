@@ -19,9 +19,12 @@ def service(obj: Object, ground: Ground) -> None:
 def changed_service(new: Object, old: Object, ground: Ground) -> None:
     before, after = fields(old.get("spec")), spec_of(new)
     if after.get("type") != "ExternalName" and before.get("type") != "ExternalName":
+        same = after.get("clusterIP") in (None, "", before.get("clusterIP"))
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if not after.get(key) and before.get(key):
+            if not after.get(key) and before.get(key) and (same or key != "clusterIPs"):
                 after[key] = copy(before[key])
+        if not same and after.get("clusterIPs") == before.get("clusterIPs"):
+            after.pop("clusterIPs", None)
     if after.get("type") in {"NodePort", "LoadBalancer"} and before.get("type") in {
         "NodePort",
         "LoadBalancer",

@@ -11,7 +11,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
+from whysync.cluster.model.cel import evaluate
+from whysync.cluster.model.cel_values import CelError, NotKnown
 from whysync.cluster.model.failures import Refused
+from whysync.cluster.model.matching import covers, in_namespace
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Store
@@ -36,34 +39,21 @@ def admitted(obj: Object, call: Call, operation: str, store: Store, told: dict[s
 
 
 def _looks(hook: Object, obj: Object, call: Call, operation: str, store: Store) -> bool:
-    if not any(_covers(fields(rule), call, operation) for rule in items(hook.get("rules"))):
+    if not any(covers(fields(rule), call, operation) for rule in items(hook.get("rules"))):
         return False
     if not selects(hook.get("objectSelector"), fields(dig(obj, "metadata", "labels"))):
         return False
-    place = (("", "namespaces"), "", call.address.namespace)
-    namespace = store.get(place) if call.resource.namespaced else None
-    if namespace is not None:
-        return selects(hook.get("namespaceSelector"), fields(dig(namespace, "metadata", "labels")))
-    return True
+    if not in_namespace(hook.get("namespaceSelector"), call, store):
+        return False
+    return all(_holds(text(fields(one).get("expression")), obj) for one in items(hook.get("matchConditions")))
 
 
-def _covers(rule: Object, call: Call, operation: str) -> bool:
-    resource, sub = call.resource, call.address.subresource
-    names = {"*", "*/*", resource.plural, f"{resource.plural}/*"} if not sub else {
-        "*/*", f"*/{sub}", f"{resource.plural}/{sub}", f"{resource.plural}/*",
-    }  # fmt: skip
-    scope = text(rule.get("scope"), "*")
-    return (
-        _named(rule, "operations", {"*", operation})
-        and _named(rule, "apiGroups", {"*", resource.group})
-        and _named(rule, "apiVersions", {"*", resource.version})
-        and _named(rule, "resources", names)
-        and scope in {"*", "Namespaced" if resource.namespaced else "Cluster"}
-    )
-
-
-def _named(rule: Object, key: str, wanted: set[str]) -> bool:
-    return any(text(value) in wanted for value in items(rule.get(key)))
+def _holds(expression: str, obj: Object) -> bool:
+    """A condition that cannot be judged counts as met: the webhook is called."""
+    try:
+        return evaluate(expression, {"object": obj}) is not False
+    except (CelError, NotKnown):
+        return True
 
 
 def _called(hook: Object, obj: Object, store: Store, told: dict[str, Webhook]) -> Object:

@@ -10,11 +10,13 @@ from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.failures import already_exists, bad_request, forbidden, internal, not_found
 from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
-from whysync.cluster.model.kinds import Resource
-from whysync.cluster.model.numbers import Numbers
+from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same_but_for_times
+from whysync.cluster.model.numbers import Numbers, check_numbers
 from whysync.cluster.model.patches import patched
+from whysync.cluster.model.quotas import charge
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.reviews import review
+from whysync.cluster.model.rules import check_policies
 from whysync.cluster.model.scale import scale_of
 from whysync.cluster.model.sizes import too_large
 from whysync.cluster.model.store import Place, Store
@@ -28,6 +30,12 @@ from whysync.semantics.diff.typed import FieldSet
 
 _STATUS = FieldSet.of([("f:status",)])
 _NOTHING = FieldSet()
+_CREATED_BY_UPDATE = frozenset(
+    {
+        "ClusterRole", "ClusterRoleBinding", "Endpoints", "Event", "Lease", "LimitRange", "Role",
+        "RoleBinding", "Service",
+    }
+)  # fmt: skip
 _REPLICAS = ("f:spec", "f:replicas")
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -65,6 +73,8 @@ class Writes:
                 f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
             )
         if live is None:
+            if call.resource.kind in _CREATED_BY_UPDATE:
+                return Reply(201, self._create(obj, call))
             raise call.missing()
         return Reply(200, self._update(obj, live, call))
 
@@ -82,7 +92,7 @@ class Writes:
         if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
             body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
         obj, strangers = call.served.decode(body)
-        told_strangers(strangers, call, patch=True)
+        told_strangers(strangers, call, patch=body)
         _same_name(obj, live, call)
         return Reply(200, self._update(call.served.defaulted(obj), live, call))
 
@@ -148,6 +158,7 @@ class Writes:
             call.served.zero(),
             self._ground(),
         )
+        check_policies(obj, None, call, "CREATE", self._store)
         check_create(obj, call)
         call.warnings.extend(warnings_about(obj, resource))
         place = (resource.store, call.address.namespace, text(meta.get("name")))
@@ -157,6 +168,9 @@ class Writes:
             if dig(there, "metadata", "deletionTimestamp"):
                 refusal.message = f"object is being deleted: {refusal.message}"
             raise refusal
+        check_numbers(obj, resource, place, self._store)
+        if resource.namespaced:
+            charge(obj, resource, call.address.namespace, self._store, dry_run=call.request.dry_run)
         kept = self._kept(place, obj, call)
         if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
             self._establish(place, kept, call)
@@ -183,13 +197,15 @@ class Writes:
         check_version(call, version)
         uid = text(meta.get("uid"))
         if uid and uid != before.get("uid") and call.request.verb == "update":
-            raise call.conflict(_other_uid(call, uid, text(before.get("uid"))))
+            raise call.conflict(other_uid(call, uid, text(before.get("uid"))))
+        if version and not version.isdecimal():
+            raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
         if version and version not in ("0", before.get("resourceVersion")):
             raise call.conflict(_MODIFIED)
         if not owned:
             obj = self._reckoned(obj, live, call)
             meta = dict(fields(obj.get("metadata")))
-        meta = _carried_over(meta, before)
+        meta = carried_over(meta, before)
         if resource.namespaced:
             meta.setdefault("namespace", call.address.namespace)
         named: Object = {**obj, "metadata": meta}
@@ -198,18 +214,19 @@ class Writes:
             obj = _only_status(obj, live)
         else:
             obj = prepare_update(obj, live, resource, self._ground())
+        check_policies(obj, live, call, "UPDATE", self._store)
         check_update(obj, live, call)
         if call.address.subresource == "":
             call.warnings.extend(warnings_about(obj, resource))
         if (
-            resource.counted
+            (resource.counted or resource.kind == "CSIDriver")  # which counts from its first change on
             and call.address.subresource != "status"
             and counts_as_change(obj, live, resource)
         ):
             meta = fields(obj.get("metadata"))
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
-        if _same_but_for_times(obj, live):
+        if same_but_for_times(obj, live):
             return live
         return self._kept(call.place, obj, call)
 
@@ -231,7 +248,7 @@ class Writes:
     def _kept(self, place: Place, obj: Object, call: Call) -> Object:
         if call.request.dry_run:
             return obj
-        if _may_go(obj, call.resource):
+        if may_go(obj, call.resource):
             self._store.drop(place)
             return obj
         settled = call.served.settled(obj)
@@ -296,29 +313,6 @@ def as_version(live: Object, call: Call) -> Object:
     return {**live, "apiVersion": call.resource.api_version}
 
 
-def _carried_over(meta: Object, before: Object) -> Object:
-    """What the server fills in of the metadata before it checks an update. Mirrors `rest.BeforeUpdate`."""
-    new = dict(meta)
-    for key in ("uid", "creationTimestamp", "deletionGracePeriodSeconds"):
-        if new.get(key) is None and key in before:
-            new[key] = before[key]
-    for key in ("generation", "deletionTimestamp", "resourceVersion"):
-        if key in before:
-            new[key] = before[key]
-        elif key != "deletionTimestamp":
-            new.pop(key, None)
-    return new
-
-
-def _other_uid(call: Call, asked: str, found: str) -> str:
-    plural = {"services": "services/specs", "ingresses": "ingress"}.get(call.resource.plural, call.resource.plural)
-    where = "/".join(part for part in (plural, call.address.namespace, call.address.name) if part)
-    return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
-    )
-
-
 def _excluded(call: Call) -> FieldSet:
     if call.address.subresource == "status":
         if call.resource.custom:
@@ -341,16 +335,6 @@ def _only_status(obj: Object, live: Object) -> Object:
     return {**kept, "metadata": meta}
 
 
-def _may_go(obj: Object, resource: Resource) -> bool:
-    """Is it being deleted, and nothing holds it any more?"""
-    meta = fields(obj.get("metadata"))
-    if "deletionTimestamp" not in meta or items(meta.get("finalizers")):
-        return False
-    if resource.kind == "Namespace" and not resource.group:
-        return not items(dig(obj, "spec", "finalizers"))
-    return not integer(meta.get("deletionGracePeriodSeconds"))
-
-
 def _same_name(obj: Object, live: Object, call: Call) -> None:
     name = text(dig(obj, "metadata", "name"))
     if name != dig(live, "metadata", "name"):
@@ -362,19 +346,3 @@ def _same_name(obj: Object, live: Object, call: Call) -> None:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-
-
-def _same_but_for_times(new: Object, old: Object) -> bool:
-    """A write that only moves the times of managedFields is none."""
-    if new == old:
-        return True
-    return _timeless(new) == _timeless(old)
-
-
-def _timeless(obj: Object) -> Object:
-    meta = fields(obj.get("metadata"))
-    entries: list[Json] = [
-        {key: value for key, value in fields(entry).items() if key != "time"}
-        for entry in items(meta.get("managedFields"))
-    ]
-    return {**obj, "metadata": {**meta, "managedFields": entries}}
