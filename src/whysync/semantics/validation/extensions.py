@@ -44,7 +44,8 @@ def definition(obj: Object) -> Problems:
 def definition_on_update(old: Object, new: Object) -> Problems:
     yield from metadata.on_update_generic(old, new)
     before, after = fields(old.get("spec")), fields(new.get("spec"))
-    yield from _definition_spec(after)
+    # What an older server took is not held against a change.
+    yield from _definition_spec(after, with_schemas=not any(True for _ in _schemas(before)))
     established = any(
         fields(item).get("type") == "Established" and fields(item).get("status") == "True"
         for item in items(dig(old, "status", "conditions"))
@@ -101,37 +102,45 @@ def webhooks_on_update(_: Object, new: Object) -> Problems:
     yield from webhooks(new)
 
 
-def _definition_spec(spec: Object) -> Problems:
-    group, versions = text(spec.get("group")), [fields(item) for item in items(spec.get("versions"))]
-    yield from _domain(group, "spec.group")
-    yield from one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), sort=False)
+def _schemas(spec: Object) -> Problems:
+    """What is wrong with the schemas: of the versions one by one, or of all together."""
+    versions = [fields(item) for item in items(spec.get("versions"))]
     for index, version in enumerate(versions):
         if not isinstance(dig(version, "schema", "openAPIV3Schema"), dict):
             yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
     common = shared_schema(versions)
+    if common is not None:
+        yield from schema_problems(common, "spec.validation.openAPIV3Schema")
+        return
     for index, version in enumerate(versions):
-        path, name = f"spec.versions[{index}]", text(version.get("name"))
-        wrong = tuple(names.dns_1035_label(name))
-        if wrong:
-            yield invalid(f"{path}.name", name, ",".join(wrong))
-        if common is None:
-            yield from schema_problems(
-                dig(version, "schema", "openAPIV3Schema"), f"{path}.schema.openAPIV3Schema"
-            )
+        path = f"spec.versions[{index}].schema.openAPIV3Schema"
+        yield from schema_problems(dig(version, "schema", "openAPIV3Schema"), path)
+
+
+def _definition_spec(spec: Object, *, with_schemas: bool = True) -> Problems:
+    group, versions = text(spec.get("group")), [fields(item) for item in items(spec.get("versions"))]
+    yield from _domain(group, "spec.group")
+    yield from one_of(spec.get("scope"), "spec.scope", ("Cluster", "Namespaced"), sort=False)
+    wrong = tuple(_schemas(spec)) if with_schemas else ()
+    yield from (problem for problem in wrong if problem.path.startswith("spec.versions"))
     called = [text(version.get("name")) for version in versions]
+    for index, name in enumerate(called):
+        yield from _version_name(name, f"spec.versions[{index}].name")
     if len(set(called)) < len(called):
         yield invalid("spec.versions", _shown(spec), "must contain unique version names")
     if sum(version.get("storage") is True for version in versions) != 1:
         told = "must have exactly one version marked as storage version"
         yield invalid("spec.versions", _shown(spec), told)
-    if versions:  # the first version is also kept under the name that it had in older API versions
-        first = text(versions[0].get("name"))
-        wrong = tuple(names.dns_1035_label(first))
-        if wrong:
-            yield invalid("spec.version", first, ",".join(wrong))
+    if called:  # the first version is also kept under the name that it had in older API versions
+        yield from _version_name(called[0], "spec.version")
     yield from _definition_names(fields(spec.get("names")))
-    if common is not None:
-        yield from schema_problems(common, "spec.validation.openAPIV3Schema")
+    yield from (problem for problem in wrong if not problem.path.startswith("spec.versions"))
+
+
+def _version_name(name: str, path: str) -> Problems:
+    wrong = tuple(names.dns_1035_label(name))
+    if wrong:
+        yield invalid(path, name, ",".join(wrong))
 
 
 def _shown(spec: Object) -> Json:

@@ -147,7 +147,13 @@ def _by_admission(obj: Object) -> tuple[FieldProblem, ...]:
 
 
 def _as_stored(obj: Object) -> Object:
-    return config.with_string_data(obj) if obj.get("kind") == "Secret" else obj
+    match _group_kind(obj):
+        case ("", "Secret"):
+            return config.with_string_data(obj)
+        case ("", "Service"):
+            return services.with_addresses(obj)
+        case _:
+            return obj
 
 
 def _group_kind(obj: Object) -> tuple[str, str]:

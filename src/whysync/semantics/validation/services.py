@@ -45,6 +45,14 @@ def service(obj: Object) -> Problems:
     yield from _service(obj, None)
 
 
+def with_addresses(obj: Object) -> Object:
+    """`clusterIP` is the first of `clusterIPs`; the server sees to it. Mirrors `NormalizeClusterIPs`."""
+    spec = fields(obj.get("spec"))
+    if not text(spec.get("clusterIP")) or items(spec.get("clusterIPs")):
+        return obj
+    return {**obj, "spec": {**spec, "clusterIPs": [spec["clusterIP"]]}}
+
+
 def service_allocation(old: Object | None, new: Object) -> Problems:
     """What is looked at first, as addresses and ports are allocated; a problem here is the only one told.
 
