@@ -31,6 +31,10 @@ def _deployment(**container: Json) -> Object:
     return _object("apps/v1", "Deployment", spec=spec)
 
 
+def _nfs(path: str) -> Json:
+    return {"server": "s", "path": path}
+
+
 def _texts(obj: Object) -> list[str]:
     return [str(problem) for problem in problems_on_create(obj)]
 
@@ -252,6 +256,89 @@ SPECS: list[tuple[str, str, Object, str]] = [
 @pytest.mark.parametrize(("version", "kind", "spec", "told"), SPECS, ids=[row[1] for row in SPECS])
 def test_a_spec_with_one_mistake(version: str, kind: str, spec: Object, told: str) -> None:
     assert told in _texts(_object(version, kind, spec=spec))
+
+
+IMMUTABLE: list[tuple[str, str, Object, Object, str]] = [
+    (
+        "storage.k8s.io/v1",
+        "StorageClass",
+        {"provisioner": "a.b/c"},
+        {"provisioner": "a.b/d"},
+        'provisioner: Invalid value: "a.b/d": field is immutable',
+    ),
+    (
+        "storage.k8s.io/v1",
+        "StorageClass",
+        {"provisioner": "a.b/c", "parameters": {"x": "1"}},
+        {"provisioner": "a.b/c"},
+        "parameters: Invalid value: null: field is immutable",
+    ),
+    (
+        "scheduling.k8s.io/v1",
+        "PriorityClass",
+        {"value": 1},
+        {"value": 2},
+        "value: Forbidden: may not be changed in an update.",
+    ),
+    (
+        "node.k8s.io/v1",
+        "RuntimeClass",
+        {"handler": "a"},
+        {"handler": "b"},
+        'handler: Invalid value: "b": field is immutable',
+    ),
+    (
+        "networking.k8s.io/v1",
+        "IngressClass",
+        {"spec": {"controller": "a.b/c"}},
+        {"spec": {"controller": "a.b/d"}},
+        'spec.controller: Invalid value: "a.b/d": field is immutable',
+    ),
+    (
+        "networking.k8s.io/v1",
+        "ServiceCIDR",
+        {"spec": {"cidrs": ["10.0.0.0/16"]}},
+        {"spec": {"cidrs": ["10.1.0.0/16"]}},
+        'spec.cidrs[0]: Invalid value: "10.1.0.0/16": field is immutable',
+    ),
+    (
+        "v1",
+        "Node",
+        {"spec": {"providerID": "a"}},
+        {"spec": {"providerID": "b"}},
+        'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+    ),
+    (
+        "v1",
+        "PersistentVolume",
+        {"spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1"}, "nfs": _nfs("/a")}},
+        {"spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1"}, "nfs": _nfs("/b")}},
+        '-  "Path": "/a",\n+  "Path": "/b",\n',
+    ),
+    (
+        "batch/v1",
+        "Job",
+        {"spec": {"completions": 1}},
+        {"spec": {"completions": 2}},
+        "spec.completions: Invalid value: 2: field is immutable",
+    ),
+    (
+        "v1",
+        "ResourceQuota",
+        {"spec": {"hard": {"pods": 1}, "scopes": ["BestEffort"]}},
+        {"spec": {"hard": {"pods": 1}}},
+        "spec.scopes: Invalid value: null: field is immutable",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "old", "new", "told"), IMMUTABLE, ids=[row[1] for row in IMMUTABLE]
+)
+def test_a_field_that_may_not_change(version: str, kind: str, old: Object, new: Object, told: str) -> None:
+    before, after = _object(version, kind, **old), _object(version, kind, **new)
+    assert any(told in text for text in _changes(before, after))
+    assert not any(told in text for text in _changes(after, after))
 
 
 def test_annotations_have_a_size_together() -> None:

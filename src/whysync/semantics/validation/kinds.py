@@ -19,6 +19,7 @@ from whysync.semantics.validation import (
     networking,
     pod_updates,
     pods,
+    rare_kinds,
     rbac,
     scaling,
     services,
@@ -46,6 +47,8 @@ _BY_KIND: Final[dict[tuple[str, str], _Checks]] = {
     ("", "ServiceAccount"): _Checks(cluster_kinds.service_account, cluster_kinds.service_account_on_update),
     ("", "ResourceQuota"): _Checks(limits.quota, limits.quota_on_update),
     ("", "LimitRange"): _Checks(limits.limit_range, limits.limit_range_on_update),
+    ("", "Node"): _Checks(rare_kinds.node, rare_kinds.node_on_update),
+    ("", "PodTemplate"): _Checks(rare_kinds.pod_template, rare_kinds.pod_template_on_update),
     ("apps", "Deployment"): _Checks(apps.deployment, apps.deployment_on_update),
     ("apps", "ReplicaSet"): _Checks(apps.replica_set, apps.replica_set_on_update),
     ("apps", "DaemonSet"): _Checks(apps.daemon_set, apps.daemon_set_on_update),
@@ -60,6 +63,8 @@ _BY_KIND: Final[dict[tuple[str, str], _Checks]] = {
     ("networking.k8s.io", "NetworkPolicy"): _Checks(
         networking.network_policy, networking.network_policy_on_update
     ),
+    ("networking.k8s.io", "ServiceCIDR"): _Checks(rare_kinds.service_cidr, rare_kinds.service_cidr_on_update),
+    ("networking.k8s.io", "IPAddress"): _Checks(rare_kinds.ip_address, rare_kinds.ip_address_on_update),
     ("discovery.k8s.io", "EndpointSlice"): _Checks(
         networking.endpoint_slice, networking.endpoint_slice_on_update
     ),
@@ -75,6 +80,7 @@ _BY_KIND: Final[dict[tuple[str, str], _Checks]] = {
     ),
     ("storage.k8s.io", "StorageClass"): _Checks(storage.storage_class, storage.storage_class_on_update),
     ("storage.k8s.io", "CSIDriver"): _Checks(storage.csi_driver, storage.csi_driver_on_update),
+    ("storage.k8s.io", "CSINode"): _Checks(rare_kinds.csi_node, rare_kinds.csi_node_on_update),
     ("storage.k8s.io", "CSIStorageCapacity"): _Checks(
         storage.storage_capacity, storage.storage_capacity_on_update
     ),
@@ -94,6 +100,9 @@ _BY_KIND: Final[dict[tuple[str, str], _Checks]] = {
     ("resource.k8s.io", "ResourceClaim"): _Checks(
         cluster_kinds.resource_claim, cluster_kinds.resource_claim_on_update
     ),
+    ("resource.k8s.io", "ResourceClaimTemplate"): _Checks(
+        rare_kinds.claim_template, rare_kinds.claim_template_on_update
+    ),
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _Checks(
         extensions.definition, extensions.definition_on_update
     ),
@@ -106,6 +115,12 @@ _BY_KIND: Final[dict[tuple[str, str], _Checks]] = {
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): _Checks(
         extensions.webhooks, extensions.webhooks_on_update
     ),
+}
+# Names that are no DNS names: requests of any form, bundles with a colon, candidates with capitals.
+_NAME_FORMS: Final[dict[tuple[str, str], metadata.NameForm]] = {
+    ("certificates.k8s.io", "CertificateSigningRequest"): names.path_segment,
+    ("certificates.k8s.io", "ClusterTrustBundle"): names.path_segment,
+    ("coordination.k8s.io", "LeaseCandidate"): names.config_key,
 }
 # Questions that are answered, not kept: access and token reviews have neither name nor metadata.
 _NEVER_STORED: Final = frozenset({"authorization.k8s.io", "authentication.k8s.io"})
@@ -120,7 +135,8 @@ def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
     early = _by_allocation(None, obj)
     if early:
         return early
-    found = tuple(checks.create(obj) if checks else metadata.on_create_generic(obj, names.dns_subdomain))
+    form = _NAME_FORMS.get(_group_kind(obj), names.dns_subdomain)
+    found = tuple(checks.create(obj) if checks else metadata.on_create_generic(obj, form))
     # Only then does the server look at what it asks of every object.
     return found or tuple(metadata.on_create_generic(obj, names.path_segment)) or _by_admission(obj)
 

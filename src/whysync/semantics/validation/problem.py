@@ -84,8 +84,8 @@ def invalid_without_value(path: str, detail: str) -> FieldProblem:
     return FieldProblem(Kind.INVALID, path, detail=detail)
 
 
-def duplicate(path: str, value: Json) -> FieldProblem:
-    return FieldProblem(Kind.DUPLICATE, path, printed(value))
+def duplicate(path: str, value: Json, detail: str = "") -> FieldProblem:
+    return FieldProblem(Kind.DUPLICATE, path, printed(value), detail)
 
 
 def not_found(path: str, value: Json, detail: str = "") -> FieldProblem:
