@@ -42,10 +42,18 @@ def _rules(store: Store, call: Call) -> Iterator[Object]:
     for _, binding in store.within((_GROUP, "clusterrolebindings")):
         if _names(binding, call):
             yield from _role_rules(store, binding, "")
-    if call.address.namespace:
-        for _, binding in store.within((_GROUP, "rolebindings"), call.address.namespace):
+    namespace = _namespace(call)
+    if namespace:
+        for _, binding in store.within((_GROUP, "rolebindings"), namespace):
             if _names(binding, call):
-                yield from _role_rules(store, binding, call.address.namespace)
+                yield from _role_rules(store, binding, namespace)
+
+
+def _namespace(call: Call) -> str:
+    """A namespace counts as being in itself."""
+    if call.resource.kind == "Namespace" and not call.resource.group:
+        return call.address.name
+    return call.address.namespace
 
 
 def _names(binding: Object, call: Call) -> bool:
@@ -94,7 +102,8 @@ def _has(rule: Object, key: str, wanted: set[str]) -> bool:
 def _denied(call: Call, verb: str) -> Refused:
     resource, address = call.resource, call.address
     what = f"{resource.plural}/{address.subresource}" if address.subresource else resource.plural
-    where = f'in the namespace "{address.namespace}"' if address.namespace else "at the cluster scope"
+    space = _namespace(call)
+    where = f'in the namespace "{space}"' if space else "at the cluster scope"
     why = (
         f'User "{call.request.user}" cannot {verb} resource "{what}" in API group "{resource.group}" {where}'
     )
@@ -108,3 +117,8 @@ def _denied(call: Call, verb: str) -> Refused:
         details["group"] = resource.group
     details["kind"] = resource.plural
     return Refused(403, "Forbidden", f"{named} is forbidden: {why}", details)
+
+
+def no_such_path_for(user: str, path: str) -> Refused:
+    """Paths that are no resources are open to administrators only."""
+    return Refused(403, "Forbidden", f'forbidden: User "{user}" cannot get path "{path}"', {})

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from whysync.cluster.model.customs import Custom
-from whysync.cluster.model.failures import Cause, invalid
+from whysync.cluster.model.failures import Cause, forbidden, invalid
+from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.requests import Call
-from whysync.contracts.tree import Object, fields, text
+from whysync.cluster.model.store import Store
+from whysync.contracts.tree import Object, dig, fields, text
 from whysync.semantics.validation import FieldProblem, problems_on_create, problems_on_update
 
 _CONDITIONAL: Final = frozenset({"CustomResourceDefinition", "APIService"})
@@ -24,6 +26,14 @@ def check_create(obj: Object, call: Call) -> None:
         causes.extend(call.served.problems(obj, None))
     if causes:
         raise call.invalid(text(fields(obj.get("metadata")).get("name")), causes)
+
+
+def check_runtime_class(obj: Object, resource: Resource, store: Store) -> None:
+    """A Pod may only name a RuntimeClass that exists."""
+    name = text(dig(obj, "spec", "runtimeClassName")) if resource.kind == "Pod" else ""
+    if name and store.get((("node.k8s.io", "runtimeclasses"), "", name)) is None:
+        pod = text(dig(obj, "metadata", "name"))
+        raise forbidden("pods", "", pod, f'pod rejected: RuntimeClass "{name}" not found')
 
 
 def check_version(call: Call, given: str) -> None:

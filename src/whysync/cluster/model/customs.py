@@ -8,7 +8,7 @@ from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.rules import rule_problems
 from whysync.cluster.model.schema_checks import schema_problems
 from whysync.cluster.model.served import cannot_handle
-from whysync.cluster.model.structural import filled, pruned
+from whysync.cluster.model.structural import filled, pruned, without_nulls
 from whysync.contracts.tree import MISSING, Json, Missing, Object, copy_object, dig, fields, items, text
 from whysync.semantics.diff.typed import DEDUCED, Atom, Schemas
 from whysync.semantics.schemas import Type, type_named
@@ -39,7 +39,7 @@ class Custom:
     def decode(self, body: Object) -> tuple[Object, list[str]]:
         gone: list[str] = []
         found = pruned(body, self.openapi, "", gone, root=True)
-        obj = fields(found)
+        obj = fields(without_nulls(found, self.openapi))
         meta, strangers = self._metadata(fields(body.get("metadata")))
         told = [*strangers, *(f'unknown field "{path}"' for path in sorted(gone))]
         return {**obj, "metadata": meta}, told
@@ -108,6 +108,8 @@ def customs_of(definition: Object) -> list[Custom]:
     schemas.add_definitions([definition])
     storing = [fields(one) for one in items(spec.get("versions")) if fields(one).get("storage")]
     stored = schema_of(storing[0]) if storing else {}
+    if not dig(definition, "status", "acceptedNames", "kind"):
+        return []
     terminating = bool(dig(definition, "metadata", "deletionTimestamp"))
     fresh = [
         text(fields(one).get("name"))
@@ -139,27 +141,40 @@ def customs_of(definition: Object) -> list[Custom]:
     return found
 
 
-def established(definition: Object, now: str) -> Object:
-    """A definition whose names were accepted; from then on its kinds are served."""
+def established(definition: Object, now: str, others: list[Object]) -> Object:
+    """A definition after its names were looked at; from then on its kinds are served, if none is taken."""
     new = copy_object(definition)
     names = fields(dig(new, "spec", "names"))
-    status = fields(new.get("status"))
+    taken = _taken(definition, others)
+    refused = {key: text(value) for key, value in names.items() if text(value) in taken}
+    accepted: Object = {key: value for key, value in names.items() if key not in refused}
+    for key in ("plural", "kind"):
+        accepted.setdefault(key, "")
+    if refused:
+        key = "listKind" if "listKind" in refused else next(iter(refused))
+        why = (f"{key[0].upper()}{key[1:]}Conflict", f'"{refused[key]}" is already in use')
+        rows = (("NamesAccepted", "False", *why), ("Established", "False", "NotAccepted", _NOT_ALL))
+    else:
+        rows = (
+            ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+            ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
+        )
     conditions: list[Json] = [
-        {
-            "type": "NamesAccepted",
-            "status": "True",
-            "lastTransitionTime": now,
-            "reason": "NoConflicts",
-            "message": "no conflicts found",
-        },
-        {
-            "type": "Established",
-            "status": "True",
-            "lastTransitionTime": now,
-            "reason": "InitialNamesAccepted",
-            "message": "the initial names have been accepted",
-        },
+        {"type": kind, "status": holds, "lastTransitionTime": now, "reason": reason, "message": message}
+        for kind, holds, reason, message in rows
     ]
-    accepted: Object = dict(names)
-    new["status"] = {**status, "conditions": conditions, "acceptedNames": accepted}
+    new["status"] = {**fields(new.get("status")), "conditions": conditions, "acceptedNames": accepted}
     return new
+
+
+_NOT_ALL = "not all names are accepted"
+
+
+def _taken(definition: Object, others: list[Object]) -> set[str]:
+    """Names of the same group that other definitions have."""
+    found: set[str] = set()
+    for other in others:
+        same = dig(other, "spec", "group") == dig(definition, "spec", "group")
+        if same and dig(other, "metadata", "name") != dig(definition, "metadata", "name"):
+            found.update(text(value) for value in fields(dig(other, "status", "acceptedNames")).values())
+    return found - {""}

@@ -132,12 +132,20 @@ class Housekeeping:
                 meta.pop(key, None)
         self._keep(place, obj, {**obj, "metadata": meta}, subresource="")
 
-    def _keep(self, place: Place, old: Object, new: Object, *, subresource: str) -> None:
+    def _keep(
+        self,
+        place: Place,
+        old: Object,
+        new: Object,
+        *,
+        subresource: str,
+        manager: str = "kube-controller-manager",
+    ) -> None:
         """Store a controller's change, and who owns its fields."""
         version = text(old.get("apiVersion"))
         served = self._discovery.served(Address(version, place[0][1]))
         writing = Writing(
-            manager="kube-controller-manager",
+            manager=manager,
             subresource=subresource,
             api_version=version,
             now=self._clock.stamp(),
@@ -146,7 +154,7 @@ class Housekeeping:
         managed = read_managed(old)
         if managed.claims:
             new = with_managed(new, after_update(old, new, managed, writing, served.atom))
-        self._store.put(place, new, api_version=version)
+        self._store.put(place, new)
 
     # -- claims, namespaces, definitions ----------------------------------------------------------
 
@@ -203,8 +211,25 @@ class Housekeeping:
             for found, obj in list(self._store.within(where)):
                 if resource is not None and not dig(obj, "metadata", "deletionTimestamp"):
                     self._removal.remove(found, resource)
-            if not any(True for _ in self._store.within(where)):
+            if any(True for _ in self._store.within(where)):
+                self._tell_progress(place, definition)
+            else:
                 self._finish(place, _CLEANUP)
+
+    def _tell_progress(self, place: Place, definition: Object) -> None:
+        """The definition waits for objects that something holds."""
+        status = fields(definition.get("status"))
+        progress: Object = {
+            "reason": "InstanceDeletionInProgress",
+            "message": "CustomResource deletion is in progress",
+        }
+        conditions: list[Json] = [
+            {**fields(one), **progress} if fields(one).get("type") == "Terminating" else one
+            for one in items(status.get("conditions"))
+        ]
+        if conditions != items(status.get("conditions")):
+            new: Object = {**definition, "status": {**status, "conditions": conditions}}
+            self._keep(place, definition, new, subresource="status", manager="kube-apiserver")
 
 
 def _timeless(condition: Json) -> Object:

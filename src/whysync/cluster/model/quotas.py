@@ -10,10 +10,13 @@ from decimal import Decimal
 from typing import Final
 
 from whysync.cluster.model.failures import forbidden
+from whysync.cluster.model.fields import Writing, after_update, read_managed, with_managed
 from whysync.cluster.model.kinds import Resource
+from whysync.cluster.model.requests import Call
 from whysync.cluster.model.store import Place, Store
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
-from whysync.semantics.schemas import BadQuantity, canonical_quantity
+from whysync.semantics.diff.typed import FieldSet, atom_of
+from whysync.semantics.schemas import BadQuantity, canonical_quantity, type_named
 
 _QUOTAS: Final = ("", "resourcequotas")
 _COUNTED: Final = frozenset(
@@ -27,11 +30,13 @@ _FACTORS: Final = {
     "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30), "Ti": Decimal(2**40),
     "Pi": Decimal(2**50), "Ei": Decimal(2**60),
 }  # fmt: skip
+_ATOM: Final = atom_of(type_named("core/v1.ResourceQuota"))
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-def charge(obj: Object, resource: Resource, namespace: str, store: Store, *, dry_run: bool) -> None:
+def charge(obj: Object, call: Call, store: Store, now: str) -> None:
     """Count a new object on all quotas of its namespace; raises `Refused` where one does not allow it."""
+    resource, namespace = call.resource, call.address.namespace
     name = text(dig(obj, "metadata", "name"))
     charged: list[tuple[Place, Object, Object]] = []
     for place, quota in store.within(_QUOTAS, namespace):
@@ -59,11 +64,21 @@ def charge(obj: Object, resource: Resource, namespace: str, store: Store, *, dry
             key: _text(_amount(used.get(key)) + amount, hard[key]) for key, amount in wanted.items()
         }
         charged.append((place, quota, {**used, **more}))
-    if dry_run:
+    if call.request.dry_run:
         return
     for place, quota, used in charged:
         status: Object = {**fields(quota.get("status")), "used": used}
-        store.put(place, {**quota, "status": status}, api_version="v1")
+        new: Object = {**quota, "status": status}
+        managed = read_managed(quota)
+        if managed.claims:
+            new = with_managed(new, after_update(quota, new, managed, _writing(now), _ATOM))
+        store.put(place, new)
+
+
+def _writing(now: str) -> Writing:
+    return Writing(
+        manager="kube-apiserver", subresource="status", api_version="v1", now=now, excluded=FieldSet()
+    )
 
 
 def _listed(keys: list[str], amounts: Object) -> str:

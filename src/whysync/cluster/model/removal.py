@@ -69,7 +69,7 @@ class Removal:
             gone = self._store.stamped(as_served(self._last_words(live, resource), call))
             return Reply(200, gone if resource.kind in _RETURNED else deleted_status(live, resource))
         if not options.dry_run and new != live:
-            new = self._store.put(call.place, new, api_version=resource.api_version)
+            new = self._store.put(call.place, new)
         return Reply(200, as_served(new, call))
 
     def delete_all(self, call: Call) -> Reply:
@@ -83,7 +83,7 @@ class Removal:
             if new is None:
                 self._store.drop(place)
             else:
-                self._store.put(place, new, api_version=call.resource.api_version)
+                self._store.put(place, new)
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, Custom):
             meta["continue"] = ""
@@ -109,7 +109,7 @@ class Removal:
         if new is None:
             self._store.drop(place)
         elif new != live:
-            self._store.put(place, new, api_version=resource.api_version)
+            self._store.put(place, new)
 
     def _ending(self, live: Object, options: Options, resource: Resource) -> Object | None:
         """The object on its way out; `None` when nothing holds it."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from whysync.cluster.model.access import check_access
+from whysync.cluster.model.access import check_access, no_such_path_for
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.failures import (
     NoSuchPath,
     Refused,
+    bad_request,
     method_not_allowed,
     no_such_resource,
-    not_found,
 )
 from whysync.cluster.model.housekeeping import Housekeeping
 from whysync.cluster.model.paths import address_of, check_query
@@ -65,6 +65,9 @@ class Model:
         try:
             call = self._call(request, warnings)
             code, body = self._answer(call)
+        except RecursionError:
+            refusal = bad_request("exceeded max depth")
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
         except NoSuchPath:
             return Answer(code=404, text="404 page not found\n")
         except Refused as refusal:
@@ -77,17 +80,19 @@ class Model:
             raise Refused(413, "RequestEntityTooLarge", why)
         address = address_of(request.path)
         if address is None:
+            if request.user and not request.path.startswith("/api"):
+                raise no_such_path_for(request.user, request.path)
             raise NoSuchPath
         check_query(request.path)
         served = self.discovery.served(address)
         if address.namespace and not served.resource.namespaced:
             raise no_such_resource()
-        if address.subresource and not _has(served, address.subresource):
-            raise not_found(served.resource.plural, served.resource.group, address.name)
         if request.verb != "list" and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
         call = Call(request=request, address=address, served=served, warnings=warnings)
         check_access(call, self.store)
+        if address.subresource and not _has(served, address.subresource):
+            raise call.missing()
         if request.verb not in {"get", "list"} and isinstance(served, Custom) and served.warning:
             warnings.append(served.warning)
         return call

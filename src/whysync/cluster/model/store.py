@@ -12,32 +12,27 @@ Place = tuple[tuple[str, str], str, str]
 
 class Store:
     def __init__(self) -> None:
-        self._objects: dict[Place, Object] = {}
-        self._versions: dict[Place, str] = {}
+        self._objects: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         self._revision = 100
         self._serial = 0
 
     def get(self, place: Place) -> Object | None:
-        return self._objects.get(place)
+        return self._objects.get(place[0], {}).get(place[1:])
 
-    def put(self, place: Place, obj: Object, *, api_version: str) -> Object:
+    def put(self, place: Place, obj: Object) -> Object:
         """Keeps the object under a new resource version, and gives it back as kept."""
-        self._revision += 1
-        meta: Object = {**fields(obj.get("metadata")), "resourceVersion": str(self._revision)}
-        kept: Object = {**obj, "metadata": meta}
-        self._objects[place] = kept
-        self._versions[place] = api_version
+        kept = self.stamped(obj)
+        self._objects.setdefault(place[0], {})[place[1:]] = kept
         return kept
 
     def stamped(self, obj: Object) -> Object:
-        """The object under the next resource version, for a last look at what is gone."""
+        """The object under the next resource version; also for a last look at what is gone."""
         self._revision += 1
         meta: Object = {**fields(obj.get("metadata")), "resourceVersion": str(self._revision)}
         return {**obj, "metadata": meta}
 
     def drop(self, place: Place) -> None:
-        self._objects.pop(place, None)
-        self._versions.pop(place, None)
+        self._objects.get(place[0], {}).pop(place[1:], None)
 
     @property
     def revision(self) -> str:
@@ -45,12 +40,13 @@ class Store:
 
     def within(self, store: tuple[str, str], namespace: str = "") -> Iterator[tuple[Place, Object]]:
         """Objects of a kind in order of namespace and name; of all namespaces when none is given."""
-        for place in sorted(self._objects):
-            if place[0] == store and (not namespace or place[1] == namespace):
-                yield place, self._objects[place]
+        found = self._objects.get(store, {})
+        for key in sorted(found):
+            if not namespace or key[0] == namespace:
+                yield (store, *key), found[key]
 
     def everything(self) -> list[tuple[Place, Object]]:
-        return [(place, self._objects[place]) for place in sorted(self._objects)]
+        return [entry for store in sorted(self._objects) for entry in self.within(store)]
 
     def serial(self) -> int:
         """The next number, for names and ids that nobody may guess but everybody can reproduce."""

@@ -167,6 +167,15 @@ def _amounts(value: Json) -> Object:
     }
 
 
+@on_create("", "Node")
+def node(obj: Object, _: Ground) -> None:
+    """A node that is not ready yet takes no Pods. Mirrors the `TaintNodesByCondition` admission."""
+    spec = spec_of(obj)
+    taint: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    if taint not in items(spec.get("taints")):
+        spec["taints"] = [*items(spec.get("taints")), taint]
+
+
 @on_create("apps", "DaemonSet")
 def daemon_set(obj: Object, _: Ground) -> None:
     _count_template(obj, "1")

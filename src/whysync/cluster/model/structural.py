@@ -42,8 +42,26 @@ def pruned(value: Json, schema: Object, path: str, gone: list[str], *, root: boo
     return kept
 
 
+def without_nulls(value: Json, schema: Object) -> Json:
+    """Nulls of a body where none may stand and no default does: they are dropped."""
+    if isinstance(value, list):
+        inner = fields(schema.get("items"))
+        return [without_nulls(item, inner) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties = fields(schema.get("properties"))
+    others = fields(schema.get("additionalProperties"))
+    out: Object = {}
+    for key, item in value.items():
+        inner = fields(properties.get(key)) if key in properties else others
+        if item is None and inner and not inner.get("nullable") and "default" not in inner:
+            continue
+        out[key] = without_nulls(item, inner) if inner else item
+    return out
+
+
 def filled(value: Json, schema: Object) -> Json:
-    """The value with its defaults; a null where none may stand gives way to the default, or goes."""
+    """The value with its defaults; a null where none may stand gives way to the default."""
     if isinstance(value, list):
         inner = fields(schema.get("items"))
         return [filled(item, inner) for item in value]
@@ -54,9 +72,7 @@ def filled(value: Json, schema: Object) -> Json:
     out: Object = {}
     for key, item in value.items():
         inner = fields(properties.get(key)) if key in properties else others
-        if item is None and key in properties and not inner.get("nullable"):
-            continue
-        if item is None and others and not others.get("nullable") and key not in properties:
+        if item is None and key in properties and "default" in inner and not inner.get("nullable"):
             continue
         out[key] = filled(item, inner) if inner else item
     for key, raw in properties.items():

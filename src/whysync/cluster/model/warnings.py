@@ -36,6 +36,14 @@ _OLD_VOLUMES: Final = {
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
 _APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+_FORMATS: Final = frozenset(
+    {
+        "bsonobjectid", "byte", "cidr", "creditcard", "date", "date-time", "datetime", "double", "duration",
+        "email", "float", "hexcolor", "hostname", "int32", "int64", "ipv4", "ipv6", "isbn", "isbn10",
+        "isbn13", "k8s-long-name", "k8s-short-name", "mac", "password", "rgbcolor", "ssn", "uri", "uuid",
+        "uuid3", "uuid4", "uuid5",
+    }
+)  # fmt: skip
 _LONGEST_LABEL: Final = 63
 
 
@@ -51,6 +59,9 @@ def warnings_about(obj: Object, resource: Resource) -> Iterator[str]:
             yield from _about_service(fields(obj.get("spec")))
         case "Secret":
             yield from _about_secret(obj)
+        case "CustomResourceDefinition":
+            for version in items(dig(obj, "spec", "versions")):
+                yield from _about_formats(fields(dig(version, "schema", "openAPIV3Schema")))
         case "CSIDriver":
             spec = fields(obj.get("spec"))
             if spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
@@ -60,6 +71,17 @@ def warnings_about(obj: Object, resource: Resource) -> Iterator[str]:
                 )
         case _:
             pass
+
+
+def _about_formats(schema: Object) -> Iterator[str]:
+    """Formats that the server does not know are passed over, which it says."""
+    known = text(schema.get("format"))
+    if known and known not in _FORMATS:
+        yield f'unrecognized format "{known}"'
+    for inner in fields(schema.get("properties")).values():
+        yield from _about_formats(fields(inner))
+    for key in ("items", "additionalProperties"):
+        yield from _about_formats(fields(schema.get(key))) if schema.get(key) else ()
 
 
 def _about_name(obj: Object, resource: Resource) -> Iterator[str]:

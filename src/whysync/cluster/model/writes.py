@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.cluster.model.applying import apply_config
 from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
-from whysync.cluster.model.checks import check_create, check_update, check_version
+from whysync.cluster.model.checks import check_create, check_runtime_class, check_update, check_version
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
@@ -104,7 +104,8 @@ class Writes:
             raise call.missing()
         base = call.served.zero() if live is None else as_version(live, call)
         new, managed = apply_config(base, config, call, self._writing(call))
-        obj, _ = call.served.decode(new)
+        # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
+        obj = new if isinstance(call.served, Custom) else call.served.decode(new)[0]
         obj = call.served.defaulted(obj)
         obj = with_managed(obj, managed)
         if live is None:
@@ -158,6 +159,7 @@ class Writes:
             call.served.zero(),
             self._ground(),
         )
+        check_runtime_class(obj, resource, self._store)
         check_policies(obj, None, call, "CREATE", self._store)
         check_create(obj, call)
         call.warnings.extend(warnings_about(obj, resource))
@@ -170,7 +172,7 @@ class Writes:
             raise refusal
         check_numbers(obj, resource, place, self._store)
         if resource.namespaced:
-            charge(obj, resource, call.address.namespace, self._store, dry_run=call.request.dry_run)
+            charge(obj, call, self._store, self._clock.stamp())
         kept = self._kept(place, obj, call)
         if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
             self._establish(place, kept, call)
@@ -178,7 +180,8 @@ class Writes:
 
     def _establish(self, place: Place, definition: Object, call: Call) -> None:
         """What the API server's own controller does a moment later: accept the names, serve the kinds."""
-        new = established(definition, self._clock.stamp())
+        others = [obj for _, obj in self._store.within(place[0])]
+        new = established(definition, self._clock.stamp(), others)
         writing = Writing(
             manager="kube-apiserver",
             subresource="status",
@@ -187,7 +190,7 @@ class Writes:
             excluded=_NOTHING,
         )
         managed = after_update(definition, new, read_managed(definition), writing, call.served.atom)
-        self._store.put(place, with_managed(new, managed), api_version=call.resource.api_version)
+        self._store.put(place, with_managed(new, managed))
 
     def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
         resource = call.resource
@@ -254,7 +257,7 @@ class Writes:
         settled = call.served.settled(obj)
         if too_large(settled):
             raise internal("etcdserver: request is too large")
-        return self._store.put(place, settled, api_version=call.resource.api_version)
+        return self._store.put(place, settled)
 
     def _require_namespace(self, call: Call, name: str) -> None:
         if not call.resource.namespaced:
