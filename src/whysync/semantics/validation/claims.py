@@ -76,7 +76,7 @@ def claim_on_update(old: Object, new: Object) -> Problems:
     if not text(before.get("volumeName")):
         before["volumeName"] = after.get("volumeName")
     yield from _storage_class(old, new, before, after)
-    if dig(new, "status", "phase") == "Bound":
+    if dig(old, "status", "phase") == "Bound":  # a change of the spec carries the old status along
         _forgive_what_bound_claims_may(before, after)
     if not same(before, after, "core/v1.PersistentVolumeClaimSpec"):
         shown = difference(*(internal(spec, "core/v1.PersistentVolumeClaimSpec") for spec in (before, after)))

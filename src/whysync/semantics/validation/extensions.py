@@ -55,7 +55,7 @@ def definition_on_update(old: Object, new: Object) -> Problems:
         was, now = (text(dig(side, *field.split("."))) for side in (before, after))
         if was != now:
             yield invalid(f"spec.{field}", now, IMMUTABLE)
-    yield from _stored_versions(new)
+    yield from _stored_versions({**new, "status": old.get("status")})
     yield from _approval(new, old)
     yield from _preserving(new, old)
 

@@ -144,6 +144,8 @@ def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
 def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:
     """What it would refuse about a change from `old`, as it is stored, to `new`."""
     old, new = _as_stored(old), _as_stored(new)
+    if _group_kind(new)[0] in _NEVER_STORED:
+        return ()
     checks = _BY_KIND.get(_group_kind(new))
     early = _by_allocation(old, new)
     if early:
