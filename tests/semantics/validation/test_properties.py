@@ -107,3 +107,39 @@ def test_whatever_comes_gets_an_answer(kind: tuple[str, str], meta: Json, spec: 
 def test_what_did_not_change_is_no_immutable_field(kind: tuple[str, str], spec: Json) -> None:
     obj: Object = {"apiVersion": kind[0], "kind": kind[1], "metadata": {"name": "x"}, "spec": spec}
     assert not [p for p in problems_on_update(obj, copy_object(obj)) if "immutable" in p.detail]
+
+
+JUNK: list[Json] = [None, True, -1, 3.5, "", "150%", "a b", [], [None], {}, {"a": None}, [{}], [[]], 10**30]
+
+
+def _places(tree: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    inner: list[tuple[str | int, Json]] = []
+    if isinstance(tree, dict):
+        inner = list(tree.items())
+    elif isinstance(tree, list):
+        inner = list(enumerate(tree))
+    return [
+        *([path] if path else []),
+        *(place for key, item in inner for place in _places(item, (*path, key))),
+    ]
+
+
+def _with(tree: Json, path: tuple[str | int, ...], value: Json) -> Json:
+    if not path:
+        return value
+    if isinstance(tree, dict):
+        return {key: _with(item, path[1:], value) if key == path[0] else item for key, item in tree.items()}
+    if isinstance(tree, list):
+        return [_with(item, path[1:], value) if at == path[0] else item for at, item in enumerate(tree)]
+    return tree
+
+
+@given(workloads(), st.data())
+def test_any_field_of_any_type_gets_an_answer(obj: Object, data: st.DataObject) -> None:
+    place = data.draw(
+        st.sampled_from([path for path in _places(obj) if path[0] not in ("kind", "apiVersion")])
+    )
+    broken = fields(_with(obj, place, data.draw(st.sampled_from(JUNK))))
+    problems_on_create(broken)
+    problems_on_update(obj, broken)
+    problems_on_update(broken, obj)

@@ -27,8 +27,8 @@ OTHER_OPS = frozenset({"vap", "webhook", "conflict", "podsecurity", "quota", "rb
 FILES = {
     "apiserver_immutable": 0.98,
     "apiserver_errors": 0.98,
-    "apiserver_defaults": 0.99,
-    "apiserver_patch": 0.99,
+    "apiserver_defaults": 1.0,
+    "apiserver_patch": 1.0,
     "apiserver_ssa": 1.0,
     "apiserver_delete": 1.0,
 }

@@ -244,7 +244,7 @@ def _stateful_set_spec(spec: Object, *, on_create: bool, with_template: bool = T
     policy = text(spec.get("podManagementPolicy"))
     if not policy:
         yield required("spec.podManagementPolicy")
-    elif policy not in {"OrderedReady", "Parallel"}:
+    elif policy not in ("OrderedReady", "Parallel"):
         yield invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
     yield from _stateful_set_strategy(fields(spec.get("updateStrategy")))
     retention = fields(spec.get("persistentVolumeClaimRetentionPolicy"))
@@ -277,7 +277,7 @@ def _with_claims(spec: Object) -> Object:
     """The template with a volume per claim template, and without what the controller overwrites."""
     held = fields(spec.get("template"))
     inner = {
-        key: value for key, value in fields(held.get("spec")).items() if key not in {"subdomain", "hostname"}
+        key: value for key, value in fields(held.get("spec")).items() if key not in ("subdomain", "hostname")
     }
     claimed = [text(dig(claim, "metadata", "name")) for claim in items(spec.get("volumeClaimTemplates"))]
     if claimed:

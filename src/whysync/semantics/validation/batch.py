@@ -136,9 +136,9 @@ def _job_without_selector(spec: Object, path: str) -> Problems:
 
 def _restart(spec: Object, path: str) -> Problems:
     policy = text(dig(spec, "template", "spec", "restartPolicy"))
-    if policy in {"", "Always"}:
+    if policy in ("", "Always"):
         yield required(path, 'valid values: "OnFailure", "Never"')
-    elif policy not in {"OnFailure", "Never"}:
+    elif policy not in ("OnFailure", "Never"):
         yield unsupported(path, policy, ("OnFailure", "Never"))
     elif spec.get("podFailurePolicy") is not None and policy != "Never":
         yield invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')

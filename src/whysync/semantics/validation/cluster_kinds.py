@@ -34,11 +34,12 @@ def namespace_on_update(old: Object, new: Object) -> Problems:
     yield from metadata.on_update(old, new)
 
 
-def pod_security_labels(obj: Object) -> Problems:
+def pod_security_labels(old: Object | None, new: Object) -> Problems:
     """What the PodSecurity admission plugin says of a Namespace that is otherwise fine."""
+    before, after = (fields(metadata.meta(side or {}).get("labels")) for side in (old, new))
     for mode in ("enforce", "audit", "warn"):
-        level = fields(metadata.meta(obj).get("labels")).get(f"{_POD_SECURITY}{mode}")
-        if level is not None and level not in _LEVELS:
+        level = after.get(f"{_POD_SECURITY}{mode}")
+        if level is not None and level not in _LEVELS and level != before.get(f"{_POD_SECURITY}{mode}"):
             told = f"must be one of {', '.join(_LEVELS)}"
             yield invalid(f"metadata.labels[{_POD_SECURITY}{mode}]", text(level), told)
 

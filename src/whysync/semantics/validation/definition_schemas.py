@@ -86,7 +86,7 @@ def _list_type(schema: Object, path: str) -> Problems:
     if schema.get("type") != "array":
         told, found = f"must be array if {_LIST_TYPE} is specified", text(schema.get("type"))
         yield invalid(f"{path}.type", found, told) if found else required(f"{path}.type", told)
-    if kind not in {"atomic", "set", "map"}:
+    if kind not in ("atomic", "set", "map"):
         yield unsupported(f"{path}.{_LIST_TYPE}", kind, ("atomic", "set", "map"))
     if kind != "map":
         return

@@ -76,7 +76,7 @@ def field_reference(found: Object, path: str, known: tuple[str, ...] = _FIELDS) 
     if base not in _CONVERTIBLE:
         told = f"error converting fieldPath: field label not supported: {field}"
         yield invalid(f"{path}.fieldPath", field, told)
-    elif subscripted and base in {"metadata.annotations", "metadata.labels"}:
+    elif subscripted and base in ("metadata.annotations", "metadata.labels"):
         key = subscripted[2].lower() if base == "metadata.annotations" else subscripted[2]
         yield from each(path, key, names.label_key(key))
     elif subscripted:

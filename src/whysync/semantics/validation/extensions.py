@@ -166,11 +166,11 @@ def _domain(group: str, path: str) -> Problems:
 def _definition_names(found: Object) -> Problems:
     path = "spec.names"
     for field in ("plural", "singular", "kind", "listKind"):
-        if not text(found.get(field)) and field in {"plural", "kind"}:  # the server fills in the others
+        if not text(found.get(field)) and field in ("plural", "kind"):  # the server fills in the others
             yield required(f"{path}.{field}")
     for field in ("plural", "singular", "kind", "listKind"):
         value = text(found.get(field))
-        mixed = field in {"kind", "listKind"}
+        mixed = field in ("kind", "listKind")
         wrong = tuple(names.dns_1035_label(value.lower() if mixed else value)) if value else ()
         if wrong:
             told = "may have mixed case, but should otherwise match: " if mixed else ""
@@ -204,7 +204,7 @@ def _stored_versions(obj: Object) -> Problems:
 
 def _approval(obj: Object, old: Object | None) -> Problems:
     group = text(dig(obj, "spec", "group"))
-    if group not in {"k8s.io", "kubernetes.io"} and not group.endswith((".k8s.io", ".kubernetes.io")):
+    if group not in ("k8s.io", "kubernetes.io") and not group.endswith((".k8s.io", ".kubernetes.io")):
         return
     marks = fields(metadata.meta(obj).get("annotations"))
     if old is not None and (_APPROVED in fields(metadata.meta(old).get("annotations"))) == (
@@ -263,7 +263,7 @@ def _webhook(hook: Object, path: str) -> Problems:
     effects = hook.get("sideEffects")
     if effects is None:
         yield required(f"{path}.sideEffects", "must specify one of None, NoneOnDryRun")
-    elif effects not in {"None", "NoneOnDryRun"}:
+    elif effects not in ("None", "NoneOnDryRun"):
         yield unsupported(f"{path}.sideEffects", effects, ("None", "NoneOnDryRun"))
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= integer(seconds) <= 30:

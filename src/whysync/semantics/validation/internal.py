@@ -105,7 +105,7 @@ def _list(items: list[Json], element: Type | None) -> Json:
 def _of(item: Json, of: Type | None) -> Json:
     if of is None:
         return item
-    if of.kind in {"struct", "list", "map"}:
+    if of.kind in ("struct", "list", "map"):
         return _value(item, of.kind, of, pointer=of.pointer)
     if of.kind == "quantity":
         try:

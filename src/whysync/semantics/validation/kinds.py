@@ -138,7 +138,7 @@ def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
     form = _NAME_FORMS.get(_group_kind(obj), names.dns_subdomain)
     found = tuple(checks.create(obj) if checks else metadata.on_create_generic(obj, form))
     # Only then does the server look at what it asks of every object.
-    return found or tuple(metadata.on_create_generic(obj, names.path_segment)) or _by_admission(obj)
+    return found or tuple(metadata.on_create_generic(obj, names.path_segment)) or _by_admission(None, obj)
 
 
 def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:
@@ -146,22 +146,24 @@ def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:
     old, new = _as_stored(old), _as_stored(new)
     if _group_kind(new)[0] in _NEVER_STORED:
         return ()
-    checks = _BY_KIND.get(_group_kind(new))
+    checks = _BY_KIND.get(_group_kind(old))  # a change cannot make another kind of it
     early = _by_allocation(old, new)
     if early:
         return early
     common = tuple(metadata.common_on_update(old, new))
     if checks is None:
         return common + tuple(metadata.on_update_generic(old, new))
-    return common + tuple(checks.update(old, new)) or _by_admission(new)
+    return common + tuple(checks.update(old, new)) or _by_admission(old, new)
 
 
 def _by_allocation(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
     return tuple(services.service_allocation(old, new)) if _group_kind(new) == ("", "Service") else ()
 
 
-def _by_admission(obj: Object) -> tuple[FieldProblem, ...]:
-    return tuple(cluster_kinds.pod_security_labels(obj)) if _group_kind(obj) == ("", "Namespace") else ()
+def _by_admission(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
+    if _group_kind(new) != ("", "Namespace"):
+        return ()
+    return tuple(cluster_kinds.pod_security_labels(old, new))
 
 
 def _as_stored(obj: Object) -> Object:

@@ -75,7 +75,7 @@ def _quota_spec(spec: Object) -> Problems:
         yield from quota_resource_name(name, f"spec.hard[{name}]")
         yield from resource_value(name, value, f"spec.hard[{name}]")
     for scope in scopes:
-        if scope not in _SCOPES:
+        if text(scope) not in _SCOPES:
             yield invalid("spec.scopes", scopes, "unsupported scope")
         for name in sorted(hard):
             if is_quota_resource(name) and not _applies(text(scope), name):
@@ -91,15 +91,15 @@ def _applies(scope: str, resource: str) -> bool:
     if scope == "BestEffort":
         return resource == "pods"
     if scope == "VolumeAttributesClass":
-        return resource in {"persistentvolumeclaims", "requests.storage"}
+        return resource in ("persistentvolumeclaims", "requests.storage")
     return True
 
 
 def _limit(limit: Object, kind: str, path: str) -> Problems:
-    check = container_resource_name if kind in {"Pod", "Container"} else resource_name
+    check = container_resource_name if kind in ("Pod", "Container") else resource_name
     for bound in _BOUNDS:
         found = fields(limit.get(bound))
-        if kind == "Pod" and bound in {"default", "defaultRequest"}:
+        if kind == "Pod" and bound in ("default", "defaultRequest"):
             if found:
                 yield forbidden(f"{path}.{bound}", "may not be specified when `type` is 'Pod'")
             continue

@@ -77,7 +77,7 @@ def wildcard_subdomain(name: str) -> Iterator[str]:
 
 def path_segment(name: str) -> Iterator[str]:
     """What can stand in a URL: names of RBAC objects, and the least that every name must be."""
-    if name in {".", ".."}:
+    if name in (".", ".."):
         yield f"may not be '{name}'"
         return
     for character in "/%":
@@ -123,7 +123,7 @@ def config_key(key: str) -> Iterator[str]:
         yield _longer_than(253)
     if not _fits(_CONFIG_KEY, key):
         yield _pattern(_CONFIG_KEY_TEXT, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name")
-    if key in {".", ".."}:
+    if key in (".", ".."):
         yield f"must not be '{key}'"
     elif key.startswith(".."):
         yield "must not start with '..'"

@@ -156,7 +156,7 @@ def _path(entry: Object, path: str) -> Problems:
         yield unsupported(f"{path}.pathType", kind, _PATH_TYPES)
     elif not value.startswith("/") and (value or kind != "ImplementationSpecific"):
         yield invalid(f"{path}.path", value, "must be an absolute path")
-    if kind in {"Exact", "Prefix"}:
+    if kind in ("Exact", "Prefix"):
         for part in _BAD_PARTS:
             if part in value:
                 yield invalid(f"{path}.path", value, f"must not contain '{part}'")
@@ -212,7 +212,7 @@ def _class_parameters(found: Object, path: str) -> Problems:
     scope, namespace = found.get("scope"), found.get("namespace")
     if scope is None:
         yield required(f"{path}.scope")
-    elif scope not in {"Cluster", "Namespace"}:
+    elif scope not in ("Cluster", "Namespace"):
         yield unsupported(f"{path}.scope", scope, ("Cluster", "Namespace"))
     elif scope == "Cluster":
         if namespace is not None:
@@ -237,7 +237,7 @@ def _policy_spec(spec: Object, known: Collection[Json]) -> Problems:
         yield invalid("spec.policyTypes", kinds, "may not specify more than two policyTypes")
         return
     for index, kind in enumerate(kinds):
-        if kind not in {"Ingress", "Egress"}:
+        if kind not in ("Ingress", "Egress"):
             yield unsupported(f"spec.policyTypes[{index}]", kind, ("Ingress", "Egress"))
 
 
@@ -341,7 +341,7 @@ def _endpoints(obj: Object) -> Problems:
 
 
 def _endpoint_address(address: str, kind: str, path: str, index: int) -> Problems:
-    if kind not in {"IPv4", "IPv6"}:
+    if kind not in ("IPv4", "IPv6"):
         return
     wrong = tuple(ip_address(address, f"{path}[{index}]"))
     if wrong:

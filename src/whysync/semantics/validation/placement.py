@@ -72,14 +72,14 @@ def _node_term(term: Object, path: str) -> Problems:
 
 def _node_requirement(found: Object, path: str) -> Problems:
     operator, values = text(found.get("operator")), items(found.get("values"))
-    if operator in {"In", "NotIn"}:
+    if operator in ("In", "NotIn"):
         if not values:
             yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in {"Exists", "DoesNotExist"}:
+    elif operator in ("Exists", "DoesNotExist"):
         if values:
             told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
             yield forbidden(f"{path}.values", told)
-    elif operator in {"Gt", "Lt"}:
+    elif operator in ("Gt", "Lt"):
         if len(values) != 1:
             told = "must be specified single value when `operator` is 'Lt' or 'Gt'"
             yield required(f"{path}.values", told)
@@ -120,7 +120,7 @@ def _toleration(found: Object, path: str) -> Problems:
 
 
 def _operator(operator: str, value: str, path: str) -> Problems:
-    if operator in {"", "Equal"}:
+    if operator in ("", "Equal"):
         wrong = tuple(names.label_value(value))
         if wrong:
             yield invalid(f"{path}.operator", value, ";".join(wrong))
@@ -128,7 +128,7 @@ def _operator(operator: str, value: str, path: str) -> Problems:
         if value:
             told = "value must be empty when `operator` is 'Exists'"
             yield invalid(f"{path}.operator", value, told)
-    elif operator in {"Lt", "Gt"}:  # behind a feature gate that is off
+    elif operator in ("Lt", "Gt"):  # behind a feature gate that is off
         yield unsupported(f"{path}.operator", operator, ("Equal", "Exists", "Lt", "Gt"))
     else:
         yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))

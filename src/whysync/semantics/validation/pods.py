@@ -161,6 +161,9 @@ def _dns_config(spec: Object, path: str) -> Problems:
         yield invalid(f"{path}.nameservers", servers, "must not have more than 3 nameservers")
     for index, server in enumerate(servers):
         yield from ip_address(text(server), f"{path}.nameservers[{index}]")
+    searches = [text(item) for item in items(fields(config).get("searches"))]
+    if len(searches) > 32:
+        yield invalid(f"{path}.searches", list[Json](searches), "must not have more than 32 search paths")
     for index, option in enumerate(items(fields(config).get("options"))):
         if not text(fields(option).get("name")):
             yield required(f"{path}.options[{index}]", "must not be empty")

@@ -111,7 +111,7 @@ def _subject(subject: Object, path: str, *, namespaced: bool) -> Problems:
             yield unsupported(f"{path}.apiGroup", group, ("",))
         if not namespaced and not text(subject.get("namespace")):
             yield required(f"{path}.namespace")
-    elif kind in {"User", "Group"}:
+    elif kind in ("User", "Group"):
         if group != _GROUP:
             yield unsupported(f"{path}.apiGroup", group, (_GROUP,))
     else:

@@ -64,7 +64,7 @@ def pod_resources(found: Json | Missing, path: str) -> Problems:
             where = f"{path}.{part}[{name}]"
             unknown = tuple(resource_name(name, where))
             yield from unknown
-            if not unknown and not (name in {"cpu", "memory"} or _is_huge_page(name)):
+            if not unknown and not (name in ("cpu", "memory") or _is_huge_page(name)):
                 yield unsupported(where, name, _POD_LEVEL)
             yield from resource_value(name, value, where)
             if part == "requests":

@@ -69,7 +69,7 @@ def _autoscaler_spec(spec: Object, old: Object | None) -> Problems:
     metrics = [fields(item) for item in items(spec.get("metrics"))]
     for index, metric in enumerate(metrics):
         yield from _metric(metric, f"spec.metrics[{index}]")
-    if least == 0 and not any(metric.get("type") in {"Object", "External"} for metric in metrics):
+    if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
         told = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield forbidden("spec.metrics", told)
     behavior = fields(spec.get("behavior"))
@@ -119,7 +119,7 @@ def _source(kind: str, source: Object, path: str) -> Problems:
     if kind == "object":
         described = fields(source.get("describedObject"))
         yield from _reference(described, f"{path}.describedObject", tolerated=False, any_group=True)
-    if kind in {"object", "external", "pods"}:
+    if kind in ("object", "external", "pods"):
         name = text(fields(source.get("metric")).get("name"))
         if name:
             yield from each(f"{path}.metric.name", name, names.path_segment(name))
@@ -173,7 +173,7 @@ def _target(target: Object, path: str) -> Problems:
     kind = text(target.get("type"))
     if not kind:
         yield required(f"{path}.type", "must specify a metric target type")
-    if kind not in {"Utilization", "Value", "AverageValue"}:
+    if kind not in ("Utilization", "Value", "AverageValue"):
         yield invalid(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue")
     for field in ("value", "averageValue"):
         yield from _positive(target.get(field), f"{path}.{field}")
@@ -205,7 +205,7 @@ def _scaling(rules: Object, path: str) -> Problems:
     for index, item in enumerate(policies):
         policy, where = fields(item), f"{path}.policies[{index}]"
         kind = text(policy.get("type"))
-        if kind not in {"Percent", "Pods"}:
+        if kind not in ("Percent", "Pods"):
             yield unsupported(f"{where}.type", kind, ("Percent", "Pods"))
         for field in ("value", "periodSeconds"):
             if integer(policy.get(field)) <= 0:

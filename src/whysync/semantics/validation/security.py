@@ -64,7 +64,7 @@ def _seccomp(found: Json | Missing, path: str) -> Problems:
     kind, profile = text(found.get("type")), found.get("localhostProfile")
     if not kind:
         yield required(f"{path}.type", "type is required when seccompProfile is set")
-    elif kind not in {"Localhost", "RuntimeDefault", "Unconfined"}:
+    elif kind not in ("Localhost", "RuntimeDefault", "Unconfined"):
         yield unsupported(f"{path}.type", kind, ("Localhost", "RuntimeDefault", "Unconfined"))
     if kind == "Localhost":
         if profile is None:

@@ -27,10 +27,10 @@ def _requirement(found: Object, path: str) -> Problems:
 
 
 def operator_and_values(operator: str, values: list[Json], path: str) -> Problems:
-    if operator in {"In", "NotIn"}:
+    if operator in ("In", "NotIn"):
         if not values:
             yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in {"Exists", "DoesNotExist"}:
+    elif operator in ("Exists", "DoesNotExist"):
         if values:
             told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
             yield forbidden(f"{path}.values", told)

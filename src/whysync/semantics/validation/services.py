@@ -65,7 +65,7 @@ def service_allocation(old: Object | None, new: Object) -> Problems:
         yield from wrong
         if wrong:
             return
-    if after.get("type") not in {"NodePort", "LoadBalancer"}:
+    if after.get("type") not in ("NodePort", "LoadBalancer"):
         return
     known = {integer(fields(item).get("nodePort")) for item in items(before.get("ports"))}
     for index, item in enumerate(items(after.get("ports"))):
@@ -119,7 +119,7 @@ def _service(obj: Object, old: Object | None) -> Problems:
 
 
 def _type_rules(spec: Object, kind: str, *, headless: bool) -> Problems:
-    if kind in {"LoadBalancer", "NodePort"} and headless:
+    if kind in ("LoadBalancer", "NodePort") and headless:
         yield invalid("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
     if kind != "ExternalName":
         return
@@ -207,7 +207,7 @@ def _cluster_ips(spec: Object, known: list[Json]) -> Problems:
         yield invalid(path, addresses, "must be empty when `clusterIP` is not specified")
     families = [text(item) for item in items(spec.get("ipFamilies"))]
     for index, family in enumerate(families):
-        if family not in {"IPv4", "IPv6"}:
+        if family not in ("IPv4", "IPv6"):
             yield unsupported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6"))
         if family in families[:index]:
             yield duplicate(f"spec.ipFamilies[{index}]", family)
@@ -232,7 +232,7 @@ def _cluster_ips(spec: Object, known: list[Json]) -> Problems:
     if _is_headless(spec):
         return
     for index, (item, family) in enumerate(zip(addresses, families, strict=False)):
-        if family in {"IPv4", "IPv6"} and _is_v6(item) != (family == "IPv6"):
+        if family in ("IPv4", "IPv6") and _is_v6(item) != (family == "IPv6"):
             told = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
             yield invalid(f"{path}[{index}]", text(item), told)
 
@@ -271,7 +271,7 @@ def _balancer_class(spec: Object) -> Problems:
 
 def _traffic(spec: Object, kind: str) -> Problems:
     policy = text(spec.get("externalTrafficPolicy"))
-    outside = kind in {"LoadBalancer", "NodePort"} or (
+    outside = kind in ("LoadBalancer", "NodePort") or (
         kind == "ClusterIP" and bool(items(spec.get("externalIPs")))
     )
     if outside:
@@ -286,7 +286,7 @@ def _traffic(spec: Object, kind: str) -> Problems:
     elif port:
         yield from each("spec.healthCheckNodePort", port, names.port_number(port))
     inside = spec.get("internalTrafficPolicy")
-    if inside is None and kind in {"NodePort", "LoadBalancer", "ClusterIP"}:
+    if inside is None and kind in ("NodePort", "LoadBalancer", "ClusterIP"):
         yield required("spec.internalTrafficPolicy")
     yield from optional_one_of(inside, "spec.internalTrafficPolicy", ("Cluster", "Local"))
     spread = spec.get("trafficDistribution")
