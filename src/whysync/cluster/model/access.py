@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from whysync.cluster.model.failures import Refused, qualified
+from whysync.cluster.model.paths import Address
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.store import Store
+from whysync.cluster.protocol import Request
+from whysync.contracts.ref import group_of
 from whysync.contracts.tree import Object, dig, fields, items, text
 
 _GROUP: Final = "rbac.authorization.k8s.io"
@@ -100,22 +103,25 @@ def _has(rule: Object, key: str, wanted: set[str]) -> bool:
 
 
 def _denied(call: Call, verb: str) -> Refused:
-    resource, address = call.resource, call.address
-    what = f"{resource.plural}/{address.subresource}" if address.subresource else resource.plural
-    space = _namespace(call)
-    where = f'in the namespace "{space}"' if space else "at the cluster scope"
-    why = (
-        f'User "{call.request.user}" cannot {verb} resource "{what}" in API group "{resource.group}" {where}'
-    )
-    named = (
-        f'{qualified(resource.plural, resource.group)} "{address.name}"'
-        if address.name
-        else qualified(resource.plural, resource.group)
-    )
+    return _refusal(call.request.user, verb, call.resource.group, call.address, _namespace(call))
+
+
+def unknown_to(request: Request, address: Address) -> Refused:
+    """A user without rights is turned away before anybody looks whether the kind exists."""
+    verb = _VERBS.get(request.verb, request.verb)
+    return _refusal(request.user, verb, group_of(address.api_version), address, address.namespace)
+
+
+def _refusal(user: str, verb: str, group: str, address: Address, namespace: str) -> Refused:
+    what = f"{address.plural}/{address.subresource}" if address.subresource else address.plural
+    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    why = f'User "{user}" cannot {verb} resource "{what}" in API group "{group}" {where}'
+    kind = qualified(address.plural, group)
+    named = f'{kind} "{address.name}"' if address.name else kind
     details: Object = {"name": address.name} if address.name else {}
-    if resource.group:
-        details["group"] = resource.group
-    details["kind"] = resource.plural
+    if group:
+        details["group"] = group
+    details["kind"] = address.plural
     return Refused(403, "Forbidden", f"{named} is forbidden: {why}", details)
 
 

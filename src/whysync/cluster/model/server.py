@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from whysync.cluster.model.access import check_access, no_such_path_for
+from whysync.cluster.model.access import check_access, no_such_path_for, unknown_to
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.discovery import Discovery
@@ -84,7 +84,12 @@ class Model:
                 raise no_such_path_for(request.user, request.path)
             raise NoSuchPath
         check_query(request.path)
-        served = self.discovery.served(address)
+        try:
+            served = self.discovery.served(address)
+        except NoSuchPath:
+            if request.user:  # who may do nothing there does not learn that nothing is there
+                raise unknown_to(request, address) from None
+            raise
         if address.namespace and not served.resource.namespaced:
             raise no_such_resource()
         if request.verb != "list" and served.resource.namespaced and not address.namespace:

@@ -13,6 +13,7 @@ from whysync.cluster.model.fields import Managed, Writing, after_update, read_ma
 from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same_but_for_times
 from whysync.cluster.model.numbers import Numbers, check_numbers
 from whysync.cluster.model.patches import patched
+from whysync.cluster.model.pod_security import check_pod_security
 from whysync.cluster.model.quotas import charge
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.reviews import review
@@ -160,6 +161,7 @@ class Writes:
             self._ground(),
         )
         check_runtime_class(obj, resource, self._store)
+        check_pod_security(obj, call, self._store)
         check_policies(obj, None, call, "CREATE", self._store)
         check_create(obj, call)
         call.warnings.extend(warnings_about(obj, resource))
