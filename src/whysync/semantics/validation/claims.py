@@ -5,6 +5,7 @@ Differs: of a volume's source only hostPath, nfs, azureDisk and local are looked
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Final
 
 from whysync.contracts.tree import Json, Missing, Object, dig, fields, items, text
@@ -180,6 +181,9 @@ def _volume_spec(spec: Object) -> Problems:
     if "storage" not in capacity or len(capacity) > 1:
         yield unsupported("spec.capacity", go_map(spec.get("capacity")), ("storage",))
     for name, value in capacity.items():
+        worth = amount(value)
+        if worth is not None and worth < 0:
+            yield invalid(f"spec.capacity[{name}]", ceil(worth), "must be a valid resource quantity")
         yield from _positive(value, f"spec.capacity[{name}]")
     policies = ("Delete", "Recycle", "Retain")
     if text(spec.get("persistentVolumeReclaimPolicy")):
@@ -213,8 +217,11 @@ def _volume_source(spec: Object) -> Problems:
         elif kind == "azureDisk":
             yield from azure_disk(source, "spec.azureDisk")
         elif kind == "local":
-            if not text(source.get("path")):
+            place = text(source.get("path"))
+            if not place:
                 yield required("spec.local.path")
+            elif ".." in place.split("/"):
+                yield invalid("spec.local.path", place, "must not contain '..'")
             if spec.get("nodeAffinity") is None:
                 yield required("spec.nodeAffinity", "Local volume requires node affinity")
     if not taken:

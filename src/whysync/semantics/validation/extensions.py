@@ -275,9 +275,10 @@ def _webhook(hook: Object, path: str) -> Problems:
     if (target.get("url") is None) == (target.get("service") is None):
         yield required(f"{path}.clientConfig", "exactly one of url or service is required")
     elif target.get("service") is not None:
-        for field in ("name", "namespace"):
+        # Upstream hands over the two in the wrong order, so each is missed under the other's name.
+        for field, told_as in (("namespace", "name"), ("name", "namespace")):
             if not text(fields(target.get("service")).get(field)):
-                yield required(f"{path}.clientConfig.service.{field}", f"service {field} is required")
+                yield required(f"{path}.clientConfig.service.{told_as}")
 
 
 def _webhook_rule(rule: Object, path: str) -> Problems:

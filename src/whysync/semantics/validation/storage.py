@@ -73,8 +73,9 @@ def volume_attachment(obj: Object) -> Problems:
     if not attacher:
         yield required("spec.attacher")
     else:
-        lowered = attacher.lower()
-        yield from each("spec.attacher", lowered, names.dns_subdomain(lowered))
+        if len(attacher) > 63:
+            yield too_long("spec.attacher", 63)
+        yield from each("spec.attacher", attacher, names.dns_subdomain(attacher.lower()))
     inline, volume = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
     either = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if inline is None and volume is None:

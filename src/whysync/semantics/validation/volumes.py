@@ -145,24 +145,33 @@ def _downward(source: Object, path: str) -> Problems:
 
 
 def _projected(source: Object, path: str) -> Problems:
+    """A source that says nothing is no problem; two files of one name are."""
     yield from _mode(source.get("defaultMode"), f"{path}.defaultMode")
+    seen: set[str] = set()
     for index, item in enumerate(items(source.get("sources"))):
         projection, where = fields(item), f"{path}.sources[{index}]"
-        kinds = [kind for kind, value in projection.items() if isinstance(value, dict)]
-        if len(kinds) > 1:
-            yield forbidden(where, "may not specify more than 1 volume type per source")
-        elif not kinds:
-            told = "no recognized projection source"
-            yield required(where, told)
         for kind in ("secret", "configMap"):
             if isinstance(projection.get(kind), dict):
                 named = fields(projection.get(kind))
                 yield from _all_set(named, f"{where}.{kind}", "name")
                 yield from _paths(named, f"{where}.{kind}")
-        for file in items(fields(projection.get("downwardAPI")).get("items")):
+                yield from _once(named, path, text(named.get("name")), seen)
+        downward = fields(projection.get("downwardAPI"))
+        for file in items(downward.get("items")):
             yield from _downward_file(fields(file), f"{where}.downwardAPI")
+        yield from _once(downward, path, "", seen)
         if isinstance(projection.get("serviceAccountToken"), dict):
             yield from _token(fields(projection.get("serviceAccountToken")), where, path)
+        if sum(isinstance(value, dict) for value in projection.values()) > 1:
+            yield forbidden(where, "may not specify more than 1 volume type per source")
+
+
+def _once(source: Object, path: str, called: str, seen: set[str]) -> Problems:
+    for item in items(source.get("items")):
+        file = text(fields(item).get("path"))
+        if file and file in seen:
+            yield invalid(path, called or file, "conflicting duplicate paths")
+        seen.add(file)
 
 
 def _token(token: Object, where: str, path: str) -> Problems:
