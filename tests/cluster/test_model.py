@@ -11,8 +11,8 @@ from whysync.cluster.client_side import client_side_apply
 from whysync.cluster.model.cel import evaluate
 from whysync.cluster.model.cel_values import CelError
 from whysync.cluster.model.json_patch import apply_json_patch
-from whysync.cluster.protocol import Request
-from whysync.contracts.tree import Json, Object, dig, text
+from whysync.cluster.protocol import Request, kind_of
+from whysync.contracts.tree import Json, Object, dig, fields, text
 
 SCHEMA: Object = {
     "type": "object",
@@ -293,3 +293,22 @@ def test_cel(expression: str, value: Json) -> None:
 def test_cel_names_the_missing_key() -> None:
     with pytest.raises(CelError, match="no such key: max"):
         evaluate("self.min <= self.max", {"self": {"min": 1}})
+
+
+def test_a_loaded_object_keeps_its_owners(talk: Talk) -> None:
+    live = talk.apply(deployment(replicas=2), "argocd-controller").body or {}
+    other = Talk()
+    definitions: list[Object] = [definition(SCHEMA), live, widget({"size": 1}), {"kind": "Nothing"}]
+    placed: list[Object] = [
+        {**obj, "metadata": {**fields(obj.get("metadata")), "namespace": "store"}} for obj in definitions
+    ]
+    assert other.model.load(reversed(placed)) == [placed[3]]
+    served = kind_of(other.model, "apps/v1", "Deployment")
+    assert served is not None
+    answer = other.model.send(
+        Request(verb="ssa", path=served.path("store", "web"), body=deployment(replicas=3), manager="other")
+    )
+    assert 'conflict with "argocd-controller": .spec.replicas' in said(answer)
+    found = kind_of(other.model, "shop.example/v1", "Widget")
+    assert found is not None
+    assert other.model.send(Request(verb="get", path=found.path("store", "w"))).ok

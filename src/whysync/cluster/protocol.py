@@ -6,6 +6,7 @@ answers. `Request.path` is the URL path; `verb` says what is done there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -51,7 +52,44 @@ class Answer:
         return self.code < 400
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedKind:
+    """A kind that the cluster serves, and where."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def collection(self, namespace: str = "") -> str:
+        """The URL path of all its objects, or of those in a namespace."""
+        prefix = f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
+        space = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
+        return f"{prefix}{space}/{self.plural}"
+
+    def path(self, namespace: str, name: str, subresource: str = "") -> str:
+        whole = f"{self.collection(namespace)}/{name}"
+        return f"{whole}/{subresource}" if subresource else whole
+
+
 class Cluster(Protocol):
     def send(self, request: Request) -> Answer: ...
 
+    def kinds(self) -> Sequence[ServedKind]:
+        """What can be asked for now; definitions of custom resources add to it."""
+        ...
+
     def now(self) -> datetime: ...
+
+
+def kind_of(cluster: Cluster, api_version: str, kind: str) -> ServedKind | None:
+    """The kind under which an object with these two would be sent; `None` where it is not served."""
+    for served in cluster.kinds():
+        if served.api_version == api_version and served.kind == kind:
+            return served
+    return None

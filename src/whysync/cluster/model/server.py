@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from whysync.cluster.model.access import check_access, no_such_path_for, unknown_to
@@ -16,6 +17,7 @@ from whysync.cluster.model.failures import (
     no_such_resource,
 )
 from whysync.cluster.model.housekeeping import Housekeeping
+from whysync.cluster.model.loading import load
 from whysync.cluster.model.paths import address_of, check_query
 from whysync.cluster.model.reads import Reads
 from whysync.cluster.model.removal import Removal
@@ -25,7 +27,8 @@ from whysync.cluster.model.sizes import LARGEST_REQUEST, oversized
 from whysync.cluster.model.store import Store
 from whysync.cluster.model.webhooks import Webhook
 from whysync.cluster.model.writes import Writes
-from whysync.cluster.protocol import Answer, Request
+from whysync.cluster.protocol import Answer, Request, ServedKind
+from whysync.contracts.tree import Object
 
 
 def _has(served: Served, subresource: str) -> bool:
@@ -50,6 +53,30 @@ class Model:
 
     def now(self) -> datetime:
         return self.clock.now
+
+    def kinds(self) -> list[ServedKind]:
+        return [
+            ServedKind(
+                group=resource.group,
+                version=resource.version,
+                kind=resource.kind,
+                plural=resource.plural,
+                namespaced=resource.namespaced,
+            )
+            for resource in self.discovery.kinds()
+            if resource.kept
+        ]
+
+    def load(self, objects: Iterable[Object]) -> list[Object]:
+        """Put objects in as they are found on a live cluster: not checked, not defaulted, owners kept.
+
+        Namespaces that they live in are made. Gives back those of kinds that nothing serves.
+        """
+        return load(objects, self.store, self.discovery, self.clock)
+
+    def objects(self) -> list[Object]:
+        """Everything in the store, by kind, namespace and name."""
+        return [obj for _, obj in self.store.everything()]
 
     def settle(self) -> None:
         """Let the controllers that clean up after deletions do their work."""
