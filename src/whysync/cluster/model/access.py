@@ -6,7 +6,7 @@ A request without a user comes from the cluster's administrator, who may do ever
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from whysync.cluster.model.failures import Refused, qualified
 from whysync.cluster.model.paths import Address
@@ -24,32 +24,58 @@ _VERBS: Final = {
 }  # fmt: skip
 
 
+class Question(NamedTuple):
+    """May this user do that, there?"""
+
+    user: str
+    groups: tuple[str, ...]
+    verb: str
+    group: str
+    plural: str
+    subresource: str
+    namespace: str
+    name: str
+
+
 def check_access(call: Call, store: Store) -> None:
-    """Raises `Refused` when the user of the request may not do this."""
-    user = call.request.user
-    if not user:
+    """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
+    if not call.request.user or not call.resource.kept:
         return
-    verb = _VERBS.get(call.request.verb, call.request.verb)
-    if not may(store, call, verb):
-        raise _denied(call, verb)
-    if call.request.verb == "ssa" and store.get(call.place) is None and not may(store, call, "create"):
+    asked = _question(call, _VERBS.get(call.request.verb, call.request.verb))
+    if not may(store, asked):
+        raise _denied(call, asked.verb)
+    creates = call.request.verb == "ssa" and store.get(call.place) is None
+    if creates and not may(store, asked._replace(verb="create")):
         raise _denied(call, "create")
 
 
-def may(store: Store, call: Call, verb: str) -> bool:
-    return any(_grants(rule, call, verb) for rule in _rules(store, call))
+def _question(call: Call, verb: str) -> Question:
+    return Question(
+        user=call.request.user,
+        groups=call.request.groups,
+        verb=verb,
+        group=call.resource.group,
+        plural=call.resource.plural,
+        subresource=call.address.subresource,
+        namespace=_namespace(call),
+        name=call.address.name,
+    )
 
 
-def _rules(store: Store, call: Call) -> Iterator[Object]:
+def may(store: Store, asked: Question) -> bool:
+    """The administrator, who has no name here, may do everything."""
+    return not asked.user or any(_grants(rule, asked) for rule in _rules(store, asked))
+
+
+def _rules(store: Store, asked: Question) -> Iterator[Object]:
     """The rules that hold for the user where the request goes."""
     for _, binding in store.within((_GROUP, "clusterrolebindings")):
-        if _names(binding, call):
+        if _names(binding, asked):
             yield from _role_rules(store, binding, "")
-    namespace = _namespace(call)
-    if namespace:
-        for _, binding in store.within((_GROUP, "rolebindings"), namespace):
-            if _names(binding, call):
-                yield from _role_rules(store, binding, namespace)
+    if asked.namespace:
+        for _, binding in store.within((_GROUP, "rolebindings"), asked.namespace):
+            if _names(binding, asked):
+                yield from _role_rules(store, binding, asked.namespace)
 
 
 def _namespace(call: Call) -> str:
@@ -59,17 +85,18 @@ def _namespace(call: Call) -> str:
     return call.address.namespace
 
 
-def _names(binding: Object, call: Call) -> bool:
-    user, groups = call.request.user, (*call.request.groups, "system:authenticated")
+def _names(binding: Object, asked: Question) -> bool:
+    groups = (*asked.groups, "system:authenticated")
     for raw in items(binding.get("subjects")):
         subject = fields(raw)
         name = text(subject.get("name"))
+        account = f"system:serviceaccount:{text(subject.get('namespace'))}:{name}"
         match subject.get("kind"):
-            case "User" if name == user:
+            case "User" if name == asked.user:
                 return True
             case "Group" if name in groups:
                 return True
-            case "ServiceAccount" if user == f"system:serviceaccount:{text(subject.get('namespace'))}:{name}":
+            case "ServiceAccount" if account == asked.user:
                 return True
             case _:
                 continue
@@ -86,15 +113,15 @@ def _role_rules(store: Store, binding: Object, namespace: str) -> Iterator[Objec
         yield fields(rule)
 
 
-def _grants(rule: Object, call: Call, verb: str) -> bool:
-    resource, sub = call.resource, call.address.subresource
-    wanted = f"{resource.plural}/{sub}" if sub else resource.plural
+def _grants(rule: Object, asked: Question) -> bool:
+    sub = asked.subresource
+    wanted = f"{asked.plural}/{sub}" if sub else asked.plural
     names = items(rule.get("resourceNames"))
     return (
-        _has(rule, "verbs", {"*", verb})
-        and _has(rule, "apiGroups", {"*", resource.group})
+        _has(rule, "verbs", {"*", asked.verb})
+        and _has(rule, "apiGroups", {"*", asked.group})
         and _has(rule, "resources", {"*", wanted} | ({f"*/{sub}"} if sub else set[str]()))
-        and (not names or call.address.name in names)
+        and (not names or asked.name in names)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from whysync.cluster.model import autoscalers
 from whysync.cluster.model.conversions import converted
 from whysync.cluster.model.decoding import BadBody, decode, rewrite, zero_object
 from whysync.cluster.model.failures import Refused, bad_request
@@ -34,6 +35,10 @@ class Served(Protocol):
 
     def settled(self, obj: Object) -> Object:
         """As it comes back from the store."""
+        ...
+
+    def read(self, obj: Object) -> Object:
+        """An object from the store, in this version."""
         ...
 
     def zero(self) -> Object: ...
@@ -67,7 +72,18 @@ class BuiltIn:
         return obj if filled == obj else rewrite(filled, self._type)
 
     def settled(self, obj: Object) -> Object:
+        if self.resource.api_version == autoscalers.V1:
+            obj = autoscalers.with_usual_share(obj)
         return rewrite(with_defaults(obj, self._type), self._type, stored=True)
+
+    def read(self, obj: Object) -> Object:
+        """An object from the store, in this version."""
+        version = self.resource.api_version
+        if obj.get("apiVersion") == version:
+            return obj
+        if version in {autoscalers.V1, autoscalers.V2}:
+            return self.settled(autoscalers.in_version(obj, version))
+        return {**obj, "apiVersion": version, "kind": self.resource.kind}
 
     def zero(self) -> Object:
         return zero_object(self._type, self.resource.api_version, self.resource.kind)

@@ -57,8 +57,12 @@ class Writes:
         obj, strangers = object_in_body(body, call)
         told_strangers([*repeated, *strangers], call)
         if not call.resource.kept:
-            return Reply(201, review(self._owned(call.served.zero(), obj, call)))
+            return Reply(201, self._reviewed(obj, call))
         return Reply(201, self._create(obj, call))
+
+    def _reviewed(self, obj: Object, call: Call) -> Object:
+        owned = self._owned(call.served.zero(), obj, call)
+        return review(owned, call, self._store, self._clock.stamp())
 
     def update(self, call: Call) -> Reply:
         checked_options(call, "UpdateOptions")
@@ -88,7 +92,7 @@ class Writes:
             raise call.missing()
         if call.address.subresource == "scale":
             return self._rescale(call, patched(scale_of(live, call.served), call, schema=None), live)
-        current = as_version(live, call)
+        current = call.served.read(live)
         body = patched(current, call, schema=call.served.schema)
         if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
             body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
@@ -103,7 +107,7 @@ class Writes:
         config, _ = read_body(call)
         if live is None and call.address.subresource:
             raise call.missing()
-        base = call.served.zero() if live is None else as_version(live, call)
+        base = call.served.zero() if live is None else call.served.read(live)
         new, managed = apply_config(base, config, call, self._writing(call))
         # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
         obj = new if isinstance(call.served, Custom) else call.served.decode(new)[0]
@@ -196,7 +200,7 @@ class Writes:
 
     def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
         resource = call.resource
-        live = as_version(live, call)
+        live = call.served.read(live)
         meta, before = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
         version = text(meta.get("resourceVersion"))
         check_version(call, version)
@@ -308,14 +312,6 @@ class Writes:
         # Where nobody owns the number, the scale's own view has no managers, and none is added.
         owned = any(claim.owned.has(_REPLICAS) for claim in read_managed(live).claims.values())
         return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
-
-
-def as_version(live: Object, call: Call) -> Object:
-    if isinstance(call.served, Custom):
-        return call.served.read(live)
-    if live.get("apiVersion") == call.resource.api_version:
-        return live
-    return {**live, "apiVersion": call.resource.api_version}
 
 
 def _excluded(call: Call) -> FieldSet:
