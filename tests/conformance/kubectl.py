@@ -6,7 +6,7 @@ from whysync.cluster.client_side import client_side_apply
 from whysync.cluster.model import Model
 from whysync.cluster.protocol import Answer, Request
 from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Object, fields, items, text
+from whysync.contracts.tree import Json, Object, fields, items, text
 
 _VALIDATION = {"--validate=false": "Ignore", "--validate=warn": "Warn"}
 
@@ -26,6 +26,7 @@ def kubectl_apply(model: Model, asked: Object) -> Object:
     space = f"/namespaces/{namespace}" if resource.namespaced else ""
     collection = f"{prefix}{space}/{resource.plural}"
     ref = ref_of(body)
+    sent: Json = None
     if "--server-side" in args:
         outcome, answer = _server_side(model, manifest, f"{collection}/{ref.name}", args)
     else:
@@ -33,13 +34,14 @@ def kubectl_apply(model: Model, asked: Object) -> Object:
         done = client_side_apply(
             model, manifest, collection=collection, validation=validation, force="--force" in args
         )
-        outcome, answer = done.outcome, done.answer
+        outcome, answer, sent = done.outcome, done.answer, done.sent
     found = model.send(Request(verb="get", path=f"{collection}/{ref.name}"))
     name = f"{resource.singular}{'.' + resource.group if resource.group else ''}/{ref.name}"
     return {
         "exit": 0 if answer.ok else 1,
         "stdout": f"{name} {outcome}\n" if answer.ok else "",
         "object": found.body if found.ok else None,
+        "sent": sent,
     }
 
 

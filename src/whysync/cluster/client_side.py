@@ -58,7 +58,7 @@ def client_side_apply(
     if answer.code in {409, 422} and force:
         cluster.send(Request(verb="delete", path=path, body={"propagationPolicy": "Background"}))
         again = _created(cluster, wanted, collection, manager, validation, dry_run=dry_run)
-        return Applied(outcome="configured" if again.outcome else "", answer=again.answer, sent=again.sent)
+        return Applied(outcome="configured" if again.outcome else "", answer=again.answer, sent=patch)
     return Applied(outcome="configured" if answer.ok else "", answer=answer, sent=patch)
 
 

@@ -109,7 +109,3 @@ def told_strangers(strangers: list[str], call: Call, *, patch: Object | None = N
             raise invalid("", "", "", [Cause("patch", f"Invalid value: {shown}: {why}")])
         raise cannot_handle(call.resource, why)
     call.warnings.extend(found)
-
-
-def name_of(obj: Object) -> str:
-    return text(dig(obj, "metadata", "name"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from whysync.cluster.model.failures import Cause, Refused, bad_request, internal, invalid
+from whysync.cluster.model.failures import Refused, bad_request, internal
 from whysync.cluster.model.json_patch import apply_json_patch
 from whysync.cluster.model.raw_bodies import parsed_patch
 from whysync.cluster.model.requests import Call
 from whysync.contracts.tree import Json, Object
-from whysync.semantics.diff.go_text import go_text
 from whysync.semantics.diff.merge_patch import merge_patch
 from whysync.semantics.diff.strategic import BadPatch, apply_patch
 from whysync.semantics.schemas import Type
@@ -57,8 +56,3 @@ def _strategic(current: Object, patch: Object, schema: Type) -> Object:
         return apply_patch(current, patch, schema)
     except BadPatch as problem:
         raise internal(str(problem)) from None
-
-
-def mistyped(patch: Json, why: str) -> Refused:
-    """A patch whose result Go cannot read; upstream names neither kind nor object here."""
-    return invalid("", "", "", [Cause("patch", f'Invalid value: "{go_text(patch)}": {why}')])
