@@ -312,3 +312,56 @@ def test_a_loaded_object_keeps_its_owners(talk: Talk) -> None:
     found = kind_of(other.model, "shop.example/v1", "Widget")
     assert found is not None
     assert other.model.send(Request(verb="get", path=found.path("store", "w"))).ok
+
+
+def test_a_restricted_namespace_turns_pods_away_and_warns_about_workloads(talk: Talk) -> None:
+    shop: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    labels: Json = {
+        "pod-security.kubernetes.io/enforce": "baseline",
+        "pod-security.kubernetes.io/warn": "restricted",
+    }
+    talk.patch(shop, {"metadata": {"labels": labels}})
+    pod: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"hostNetwork": True, "containers": [{"name": "c", "image": "i"}]},
+    }
+    assert said(talk.create(pod)) == (
+        'pods "p" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)'
+    )
+    (warning,) = talk.create(deployment()).warnings
+    assert warning.startswith(
+        'would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false'
+    )
+
+
+def test_an_autoscaler_is_read_in_either_version(talk: Talk) -> None:
+    path = "/apis/autoscaling/{}/namespaces/shop/horizontalpodautoscalers"
+    body: Object = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h"},
+        "spec": {
+            "maxReplicas": 3,
+            "targetCPUUtilizationPercentage": 55,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+        },
+    }
+    assert talk.model.send(Request(verb="create", path=path.format("v1"), body=body)).code == 201
+    newer = talk.model.send(Request(verb="get", path=f"{path.format('v2')}/h")).body or {}
+    assert dig(newer, "spec", "metrics", 0, "resource", "target", "averageUtilization") == 55
+    older = talk.model.send(Request(verb="get", path=f"{path.format('v1')}/h")).body or {}
+    assert dig(older, "spec", "targetCPUUtilizationPercentage") == 55
+
+
+def test_a_user_can_ask_what_they_may_do(talk: Talk) -> None:
+    asked: Object = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "shop"}},
+    }
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    for user, allowed in (("", True), ("dev", False)):
+        answer = talk.model.send(Request(verb="create", path=path, body=asked, user=user))
+        assert dig(answer.body or {}, "status", "allowed") is allowed
