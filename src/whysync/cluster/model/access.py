@@ -1,0 +1,157 @@
+"""Who may do what: roles and bindings in the cluster. Mirrors the RBAC authorizer of Kubernetes 1.36.
+
+A request without a user comes from the cluster's administrator, who may do everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from whysync.cluster.model.failures import Refused, qualified
+from whysync.cluster.model.paths import Address
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.store import Store
+from whysync.cluster.protocol import Request
+from whysync.contracts.ref import group_of
+from whysync.contracts.tree import Object, dig, fields, items, text
+
+_GROUP: Final = "rbac.authorization.k8s.io"
+_VERBS: Final = {
+    "create": "create", "update": "update", "get": "get", "list": "list", "delete": "delete",
+    "deletecollection": "deletecollection", "merge-patch": "patch", "strategic-patch": "patch",
+    "json-patch": "patch", "ssa": "patch",
+}  # fmt: skip
+
+
+class Question(NamedTuple):
+    """May this user do that, there?"""
+
+    user: str
+    groups: tuple[str, ...]
+    verb: str
+    group: str
+    plural: str
+    subresource: str
+    namespace: str
+    name: str
+
+
+def check_access(call: Call, store: Store) -> None:
+    """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
+    if not call.request.user or not call.resource.kept:
+        return
+    asked = _question(call, _VERBS.get(call.request.verb, call.request.verb))
+    if not may(store, asked):
+        raise _denied(call, asked.verb)
+    creates = call.request.verb == "ssa" and store.get(call.place) is None
+    if creates and not may(store, asked._replace(verb="create")):
+        raise _denied(call, "create")
+
+
+def _question(call: Call, verb: str) -> Question:
+    return Question(
+        user=call.request.user,
+        groups=call.request.groups,
+        verb=verb,
+        group=call.resource.group,
+        plural=call.resource.plural,
+        subresource=call.address.subresource,
+        namespace=_namespace(call),
+        name=call.address.name,
+    )
+
+
+def may(store: Store, asked: Question) -> bool:
+    """The administrator, who has no name here, may do everything."""
+    return not asked.user or any(_grants(rule, asked) for rule in _rules(store, asked))
+
+
+def _rules(store: Store, asked: Question) -> Iterator[Object]:
+    """The rules that hold for the user where the request goes."""
+    for _, binding in store.within((_GROUP, "clusterrolebindings")):
+        if _names(binding, asked):
+            yield from _role_rules(store, binding, "")
+    if asked.namespace:
+        for _, binding in store.within((_GROUP, "rolebindings"), asked.namespace):
+            if _names(binding, asked):
+                yield from _role_rules(store, binding, asked.namespace)
+
+
+def _namespace(call: Call) -> str:
+    """A namespace counts as being in itself."""
+    if call.resource.kind == "Namespace" and not call.resource.group:
+        return call.address.name
+    return call.address.namespace
+
+
+def _names(binding: Object, asked: Question) -> bool:
+    groups = (*asked.groups, "system:authenticated")
+    for raw in items(binding.get("subjects")):
+        subject = fields(raw)
+        name = text(subject.get("name"))
+        account = f"system:serviceaccount:{text(subject.get('namespace'))}:{name}"
+        match subject.get("kind"):
+            case "User" if name == asked.user:
+                return True
+            case "Group" if name in groups:
+                return True
+            case "ServiceAccount" if account == asked.user:
+                return True
+            case _:
+                continue
+    return False
+
+
+def _role_rules(store: Store, binding: Object, namespace: str) -> Iterator[Object]:
+    name = text(dig(binding, "roleRef", "name"))
+    if dig(binding, "roleRef", "kind") == "ClusterRole":
+        role = store.get(((_GROUP, "clusterroles"), "", name))
+    else:
+        role = store.get(((_GROUP, "roles"), namespace, name))
+    for rule in items((role or {}).get("rules")):
+        yield fields(rule)
+
+
+def _grants(rule: Object, asked: Question) -> bool:
+    sub = asked.subresource
+    wanted = f"{asked.plural}/{sub}" if sub else asked.plural
+    names = items(rule.get("resourceNames"))
+    return (
+        _has(rule, "verbs", {"*", asked.verb})
+        and _has(rule, "apiGroups", {"*", asked.group})
+        and _has(rule, "resources", {"*", wanted} | ({f"*/{sub}"} if sub else set[str]()))
+        and (not names or asked.name in names)
+    )
+
+
+def _has(rule: Object, key: str, wanted: set[str]) -> bool:
+    return any(text(value) in wanted for value in items(rule.get(key)))
+
+
+def _denied(call: Call, verb: str) -> Refused:
+    return _refusal(call.request.user, verb, call.resource.group, call.address, _namespace(call))
+
+
+def unknown_to(request: Request, address: Address) -> Refused:
+    """A user without rights is turned away before anybody looks whether the kind exists."""
+    verb = _VERBS.get(request.verb, request.verb)
+    return _refusal(request.user, verb, group_of(address.api_version), address, address.namespace)
+
+
+def _refusal(user: str, verb: str, group: str, address: Address, namespace: str) -> Refused:
+    what = f"{address.plural}/{address.subresource}" if address.subresource else address.plural
+    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    why = f'User "{user}" cannot {verb} resource "{what}" in API group "{group}" {where}'
+    kind = qualified(address.plural, group)
+    named = f'{kind} "{address.name}"' if address.name else kind
+    details: Object = {"name": address.name} if address.name else {}
+    if group:
+        details["group"] = group
+    details["kind"] = address.plural
+    return Refused(403, "Forbidden", f"{named} is forbidden: {why}", details)
+
+
+def no_such_path_for(user: str, path: str) -> Refused:
+    """Paths that are no resources are open to administrators only."""
+    return Refused(403, "Forbidden", f'forbidden: User "{user}" cannot get path "{path}"', {})

@@ -1,0 +1,110 @@
+"""Server-side apply, before the object is stored: the body checked, merged, and its fields claimed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from whysync.cluster.model.failures import bad_request, internal
+from whysync.cluster.model.fields import (
+    BEFORE_FIRST_APPLY,
+    Managed,
+    Writing,
+    after_apply,
+    after_update,
+    read_managed,
+)
+from whysync.cluster.model.requests import Call
+from whysync.contracts.ref import group_of, version_of
+from whysync.contracts.tree import Object, dig, fields, text
+from whysync.semantics.diff.last_applied import (
+    LAST_APPLIED,
+    last_applied,
+    last_applied_text,
+    without_last_applied,
+)
+from whysync.semantics.diff.typed import Atom, FieldSet, TypeErrors, field_set, validate
+
+_KUBECTL: Final = "kubectl"
+
+
+def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> tuple[Object, Managed]:
+    """What the live object becomes, and who owns it then; raises `Refused`."""
+    _check(config, call)
+    atom = call.served.atom
+    try:
+        validate(config, atom)
+    except TypeErrors as problem:
+        group, version = group_of(text(config.get("apiVersion"))), version_of(text(config.get("apiVersion")))
+        where = f"{text(dig(config, 'metadata', 'namespace'))}/{text(dig(config, 'metadata', 'name'))}"
+        told = f"{group}/{version}, Kind={text(config.get('kind'))}"
+        raise internal(f"failed to create typed patch object ({where}; {told}): {problem}") from None
+    managed = read_managed(live)
+    bare = _without_managed(live)
+    if not managed.claims:
+        first = Writing(
+            manager=BEFORE_FIRST_APPLY,
+            subresource=writing.subresource,
+            api_version=writing.api_version,
+            now=writing.now,
+            excluded=writing.excluded,
+        )
+        managed = after_update(call.served.zero(), bare, managed, first, atom)
+    config = _without_managed(config)
+    by_kubectl = writing.manager == _KUBECTL and last_applied_text(live) is not None
+    new, owners = after_apply(
+        bare,
+        config,
+        managed,
+        writing,
+        atom,
+        force=bool(call.request.force),
+        pardoned=_applied_before(live, atom) if by_kubectl else FieldSet(),
+    )
+    return (_with_last_applied(new, config) if by_kubectl else new), owners
+
+
+def _applied_before(live: Object, atom: Atom) -> FieldSet:
+    """kubectl may take over what it applied from the client, without a fight."""
+    before = last_applied(live)
+    return FieldSet() if before is None else field_set(before, atom)
+
+
+def _with_last_applied(obj: Object, config: Object) -> Object:
+    """kubectl's annotation is kept up to date for clients that still compare with it."""
+    told = msgspec.json.encode(without_last_applied(config), order="sorted").decode() + "\n"
+    meta = fields(obj.get("metadata"))
+    annotations: Object = {**fields(meta.get("annotations")), LAST_APPLIED: told}
+    return {**obj, "metadata": {**meta, "annotations": annotations}}
+
+
+def _check(config: Object, call: Call) -> None:
+    resource = call.resource
+    version, kind = text(config.get("apiVersion")), text(config.get("kind"))
+    if version != resource.api_version or kind != resource.kind:
+        raise bad_request(f"invalid object type: {group_of(version)}/{version_of(version)}, Kind={kind}")
+    meta = fields(config.get("metadata"))
+    if meta.get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    name = text(meta.get("name"))
+    if not name:
+        which = f"the name of the object ({call.address.name} based on URL)"
+        raise bad_request(f"{which} was undeterminable: name must be provided")
+    if name != call.address.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
+        )
+    namespace = text(meta.get("namespace"))
+    if namespace and namespace != call.address.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def _without_managed(obj: Object) -> Object:
+    meta = fields(obj.get("metadata"))
+    if "managedFields" not in meta:
+        return obj
+    kept = {key: value for key, value in meta.items() if key != "managedFields"}
+    return {**obj, "metadata": kept}

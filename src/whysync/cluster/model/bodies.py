@@ -1,0 +1,111 @@
+"""Bodies and options of requests, checked before anything else."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whysync.cluster.model.failures import Cause, bad_request, invalid
+from whysync.cluster.model.raw_bodies import parsed_object
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.served import cannot_handle
+from whysync.contracts.tree import Object, dig, fields, text
+
+_MODES = ("", "Ignore", "Strict", "Warn")
+_LONGEST_MANAGER = 128
+
+
+def checked_options(call: Call, options: str) -> None:
+    """Refuses what the parameters of the URL may not say."""
+    request = call.request
+    causes: list[Cause] = []
+    manager = request.manager
+    if request.verb == "ssa" and not manager:
+        causes.append(Cause("fieldManager", "Required value: is required for apply patch"))
+    if manager is not None and len(manager) > _LONGEST_MANAGER:
+        causes.append(Cause("fieldManager", f"Too long: may not be more than {_LONGEST_MANAGER} bytes"))
+    for at, letter in enumerate(manager or ""):
+        if not letter.isprintable():
+            shown = _quoted(manager or "")
+            causes.append(
+                Cause(
+                    "fieldManager",
+                    f"Invalid value: {shown}: invalid character U+{ord(letter):04X} (at position {at})",
+                )
+            )
+    if request.force is not None and request.verb != "ssa" and request.verb.endswith("-patch"):
+        causes.append(Cause("force", "Forbidden: may not be specified for non-apply patch"))
+    if request.validation not in _MODES:
+        known = ", ".join(f'"{mode}"' for mode in _MODES)
+        causes.append(
+            Cause("fieldValidation", f'Unsupported value: "{request.validation}": supported values: {known}')
+        )
+    if causes:
+        raise invalid(options, "meta.k8s.io", "", causes)
+
+
+def _quoted(value: str) -> str:
+    return (
+        '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
+    )
+
+
+def read_body(call: Call) -> tuple[Object, list[str]]:
+    """The body as an object, and what strict decoding says of its text."""
+    request = call.request
+    if request.raw is not None:
+        content = "yaml" if request.verb == "ssa" else request.content_type
+        return parsed_object(request.raw, content, call.resource.kind)
+    if not isinstance(request.body, dict):
+        raise bad_request("the body of the request is no object")
+    return request.body, []
+
+
+def object_in_body(body: Object, call: Call) -> tuple[Object, list[str]]:
+    """The decoded object with its defaults, and what it says beyond its type."""
+    resource = call.resource
+    version, kind = text(body.get("apiVersion")), text(body.get("kind"))
+    if (resource.custom and not version) or (version and version != resource.api_version and kind):
+        expected = f"the expected API version ({resource.api_version})"
+        raise bad_request(f"the API version in the data ({version}) does not match {expected}")
+    if kind and kind != resource.kind and not resource.custom:
+        way = f"({resource.version}.{kind}) to ({resource.group or 'core'}.{resource.kind})"
+        raise bad_request(
+            f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+            f"converting {way}: unknown conversion"
+        )
+    if resource.custom and kind != resource.kind:
+        name = text(dig(body, "metadata", "name"))
+        cause = Cause("kind", f'Invalid value: "{kind}": must be {resource.kind}')
+        raise invalid(kind, resource.group, name, [cause])
+    obj, strangers = call.served.decode(body)
+    obj = call.served.defaulted({**obj, "apiVersion": resource.api_version, "kind": resource.kind})
+    return placed(obj, call), strangers
+
+
+def placed(obj: Object, call: Call) -> Object:
+    """In the namespace of the URL; one of its own must be the same."""
+    meta = fields(obj.get("metadata"))
+    if not call.resource.namespaced:
+        kept: Object = {key: value for key, value in meta.items() if key != "namespace"}
+        return {**obj, "metadata": kept}
+    namespace = text(meta.get("namespace"))
+    if namespace and namespace != call.address.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    return {**obj, "metadata": {**meta, "namespace": call.address.namespace}}
+
+
+def told_strangers(strangers: list[str], call: Call, *, patch: Object | None = None) -> None:
+    """Strict refuses, Warn tells, Ignore is silent."""
+    found = strangers
+    if not found or call.request.validation == "Ignore":
+        return
+    if call.request.validation == "Strict":
+        why = f"strict decoding error: {', '.join(found)}"
+        if patch is not None:
+            dump = msgspec.json.encode(patch, order="sorted" if call.resource.custom else None).decode()
+            shown = msgspec.json.encode(dump).decode()
+            raise invalid("", "", "", [Cause("patch", f"Invalid value: {shown}: {why}")])
+        raise cannot_handle(call.resource, why)
+    call.warnings.extend(found)

@@ -1,0 +1,59 @@
+"""The checks behind code 422, in the words of the API server.
+
+The rules of the built-in kinds are `semantics.validation`; those of custom resources are their schemas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.cluster.model.customs import Custom
+from whysync.cluster.model.failures import Cause, forbidden, invalid
+from whysync.cluster.model.kinds import Resource
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.store import Store
+from whysync.contracts.tree import Object, dig, fields, text
+from whysync.semantics.validation import FieldProblem, problems_on_create, problems_on_update
+
+_CONDITIONAL: Final = frozenset({"CustomResourceDefinition", "APIService"})
+
+
+def check_create(obj: Object, call: Call) -> None:
+    """Raises `Refused` for what the server does not take."""
+    causes = list(_causes(problems_on_create(obj)))
+    if isinstance(call.served, Custom):
+        causes.extend(call.served.problems(obj, None))
+    if causes:
+        raise call.invalid(text(fields(obj.get("metadata")).get("name")), causes)
+
+
+def check_runtime_class(obj: Object, resource: Resource, store: Store) -> None:
+    """A Pod may only name a RuntimeClass that exists."""
+    name = text(dig(obj, "spec", "runtimeClassName")) if resource.kind == "Pod" else ""
+    if name and store.get((("node.k8s.io", "runtimeclasses"), "", name)) is None:
+        pod = text(dig(obj, "metadata", "name"))
+        raise forbidden("pods", "", pod, f'pod rejected: RuntimeClass "{name}" not found')
+
+
+def check_version(call: Call, given: str) -> None:
+    """Some kinds are never replaced without saying which version was read."""
+    if given or call.request.verb != "update":
+        return
+    if call.resource.custom or call.resource.kind in _CONDITIONAL:
+        cause = Cause("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")
+        raise invalid(call.resource.plural, call.resource.group, call.address.name, [cause])
+
+
+def check_update(obj: Object, live: Object, call: Call) -> None:
+    if call.address.subresource == "status":
+        return
+    causes = list(_causes(problems_on_update(live, obj)))
+    if isinstance(call.served, Custom):
+        causes.extend(call.served.problems(obj, live))
+    if causes:
+        raise call.invalid(call.address.name, causes)
+
+
+def _causes(problems: Iterable[FieldProblem]) -> Iterable[Cause]:
+    return (Cause(problem.path, problem.body, str(problem.kind)) for problem in problems)

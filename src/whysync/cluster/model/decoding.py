@@ -1,0 +1,254 @@
+"""From a request's body to an object as the server writes it back: typed, with zero values, no strangers.
+
+Mirrors what Go's decoder and encoder do between them, Kubernetes 1.36: fields that Go always writes appear
+with their zero value, empty ones that it omits go, quantities, times and bytes get their one form. What the
+type does not know is noted (`unknown field "spec.replicass"`); what does not fit it ends the request.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from whysync.cluster.model.times import time_problem
+from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.semantics.diff.remarshal import zero
+from whysync.semantics.diff.scalars import (
+    NotOfType,
+    as_bytes,
+    as_duration,
+    as_int_or_string,
+    as_quantity,
+    as_time,
+    number_text,
+)
+from whysync.semantics.schemas import Field, Struct, Type
+from whysync.semantics.schemas.quantity import BadQuantity, canonical_quantity
+
+_FORM: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
+_MICRO: Final = re.compile(r".*\.\d{6}(?:Z|[+-]\d\d:\d\d)")
+_OMITTED_EMPTY: Final = frozenset({"string", "bool", "int", "float", "list", "map", "bytes"})
+
+
+class BadBody(Exception):
+    """The body does not fit the type; the text is Go's."""
+
+
+def decode(body: Object, kind: Type) -> tuple[Object, list[str]]:
+    """The object, and the fields that it has beyond its type (as strict decoding names them)."""
+    strangers: list[str] = []
+    return _struct(body, kind.struct, "", strangers), strangers
+
+
+def rewrite(obj: Object, kind: Type, *, stored: bool = False) -> Object:
+    """An object that was changed by hand, as the server writes it; the store forgets empty lists."""
+    return _struct(obj, kind.struct, "", _Stored() if stored else [])
+
+
+class _Stored(list[str]):
+    """Strangers of an object on its way out of the store: there are none."""
+
+
+def zero_object(kind: Type, api_version: str, name: str) -> Object:
+    """What Go has before anything was read into it; creating compares with this."""
+    return {**_struct({}, kind.struct, "", []), "apiVersion": api_version, "kind": name}
+
+
+def _struct(value: Object, struct: Struct, path: str, strangers: list[str]) -> Object:
+    """Keys are met in the order of the body, as complaints are; the result has the order of the type."""
+    known = struct.fields
+    stored = isinstance(strangers, _Stored)
+    read: dict[str, Json] = {}
+    for key, item in value.items():
+        field = known.get(key)
+        if field is None:
+            strangers.append(f'unknown field "{_join(path, key)}"')
+        elif item is not None:
+            read[key] = _value(item, field.type, _join(path, key), struct, strangers)
+    out: Object = {}
+    for name, field in known.items():
+        new = _kept(read[name], field, stored=stored) if name in read else _absent(field)
+        if not isinstance(new, Missing):
+            out[name] = new
+    return out
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _kept(value: Json, field: Field, *, stored: bool) -> Json | Missing:
+    kind = field.type
+    if stored and value in ([], {}) and kind.kind in {"list", "map"}:
+        value = None
+    if field.omit_empty and (
+        value is None or (not kind.pointer and kind.kind in _OMITTED_EMPTY and not value)
+    ):
+        return MISSING
+    if field.omit_zero and (value is None or value == {}):
+        return MISSING
+    return value
+
+
+def _absent(field: Field) -> Json | Missing:
+    kind = field.type
+    if not kind.pointer and kind.kind == "quantity" and not field.omit_zero:
+        return "0"
+    if not kind.pointer and kind.kind in {"time", "microtime"} and not field.omit_zero:
+        return None
+    if kind.pointer or kind.kind != "struct":
+        return MISSING if field.omit_empty or field.omit_zero else _plain_zero(kind)
+    below = _zero_struct(kind.name)
+    return MISSING if field.omit_zero and not below else dict(below)
+
+
+def _plain_zero(kind: Type) -> Json:
+    return "0s" if kind.kind == "duration" and not kind.pointer else zero(kind)
+
+
+@cache
+def _zero_struct(name: str) -> Object:
+    return _struct({}, Type("struct", pointer=False, name=name).struct, "", [])
+
+
+def _value(item: Json, kind: Type, path: str, owner: Struct, strangers: list[str]) -> Json:
+    match kind.kind:
+        case "struct":
+            if not isinstance(item, dict):
+                raise _misfit(item, kind, path, owner)
+            return _struct(item, kind.struct, path, strangers)
+        case "list":
+            if not isinstance(item, list):
+                raise _misfit(item, kind, path, owner)
+            return [
+                zero(kind.of) if inner is None else _value(inner, kind.of, f"{path}[{at}]", owner, strangers)
+                for at, inner in enumerate(item)
+            ]
+        case "map":
+            if not isinstance(item, dict):
+                raise _misfit(item, kind, path, owner)
+            return {key: _in_map(inner, kind.of, path, key, owner, strangers) for key, inner in item.items()}
+        case "string" if isinstance(item, str):
+            return item
+        case "bool" if isinstance(item, bool):
+            return item
+        case "float" if isinstance(item, (int, float)) and not isinstance(item, bool):
+            return item
+        case "int" if isinstance(item, int) and not isinstance(item, bool):
+            if kind.bounds[0] <= item <= kind.bounds[1]:
+                return item
+            raise _misfit(item, kind, path, owner)
+        case "raw":
+            return item
+        case _:
+            return _scalar(item, kind, path, owner)
+
+
+def _in_map(item: Json, kind: Type, path: str, key: str, owner: Struct, strangers: list[str]) -> Json:
+    if item is None:
+        return "" if kind.kind == "bytes" else zero(kind)
+    return _value(item, kind, path if kind.kind != "struct" else f"{path}.{key}", owner, strangers)
+
+
+def _scalar(item: Json, kind: Type, path: str, owner: Struct) -> Json:
+    try:
+        match kind.kind:
+            case "quantity":
+                return as_quantity(_quantity_text(item))
+            case "int-or-string":
+                if isinstance(item, float):
+                    raise NotOfType
+                return as_int_or_string(item)
+            case "bytes":
+                return as_bytes(item)
+            case "time":
+                return as_time(item)
+            case "microtime":
+                if isinstance(item, str) and not _MICRO.fullmatch(item):
+                    raise NotOfType
+                return as_time(item, micro=True)
+            case "duration":
+                return as_duration(item)
+            case _:
+                raise NotOfType
+    except NotOfType:
+        raise _problem(item, kind, path, owner) from None
+
+
+def _quantity_text(item: Json) -> str:
+    """Numbers are read as they are written; strings with their blanks cut off."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        return number_text(item)
+    raise NotOfType
+
+
+def _problem(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
+    if kind.kind == "quantity":
+        return BadBody(_quantity_problem(item))
+    if kind.kind == "bytes" and isinstance(item, str):
+        return BadBody(f"illegal base64 data at input byte {_base64_end(item)}")
+    if kind.kind in {"time", "microtime"} and isinstance(item, str):
+        return BadBody(time_problem(item, micro=kind.kind == "microtime"))
+    return _misfit(item, kind, path, owner)
+
+
+def _quantity_problem(item: Json) -> str:
+    text = item if isinstance(item, str) else "true"
+    found = _FORM.fullmatch(text.strip())
+    if found is not None:
+        try:
+            canonical_quantity(text.strip())
+        except BadQuantity:
+            return "unable to parse quantity's suffix"
+    return "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+
+
+def _base64_end(text: str) -> int:
+    """Where Go stops reading: at the first stranger, else at the start of the last, incomplete group."""
+    plain = text.replace("\n", "").replace("\r", "")
+    for at, letter in enumerate(plain):
+        if not (letter.isascii() and (letter.isalnum() or letter in "+/")):
+            return at
+    return len(plain) - len(plain) % 4
+
+
+def _misfit(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
+    where = re.sub(r"\[\d+\]", "", path)
+    name = owner.name.rpartition(".")[2]
+    into = f"Go struct field {name}.{where} of type {go_type(kind)}"
+    return BadBody(f"json: cannot unmarshal {_told(item, kind)} into {into}")
+
+
+def _told(item: Json, kind: Type) -> str:
+    if isinstance(item, bool):
+        return "bool"
+    if isinstance(item, (int, float)):
+        return f"number {item}" if kind.kind in {"int", "int-or-string"} else "number"
+    if isinstance(item, str):
+        return "string"
+    return "object" if isinstance(item, dict) else "array"
+
+
+def go_type(kind: Type) -> str:
+    match kind.kind:
+        case "list":
+            return f"[]{go_type(kind.of)}"
+        case "map":
+            return f"map[string]{go_type(kind.of)}"
+        case "struct":
+            package, _, name = kind.name.partition(".")
+            return f"{package.rpartition('/')[2]}.{name}"
+        case "int":
+            width = kind.bounds[1].bit_length() + (1 if kind.bounds[0] < 0 else 0)
+            return f"{'int' if kind.bounds[0] < 0 else 'uint'}{width}"
+        case "int-or-string":
+            return "int32"
+        case "float":
+            return "float64"
+        case "time" | "microtime" | "duration":
+            return "string"
+        case other:
+            return other

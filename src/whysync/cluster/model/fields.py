@@ -1,0 +1,262 @@
+"""Who owns which field: what a write makes of `metadata.managedFields`.
+
+Mirrors apimachinery `managedfields` and structured-merge-diff `merge.Updater`, Kubernetes 1.36. An update
+takes over what it changes; an apply claims what it says, takes away what it said before and nobody else
+claims, and fails where another manager holds a field to another value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.cluster.model.failures import Refused
+from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.semantics.diff.typed import Atom, FieldSet, Manager, applied, compare, decode_managers, field_set
+from whysync.semantics.diff.typed.apply import Claim
+from whysync.semantics.diff.typed.fieldset import to_fields_v1, told
+
+_SYSTEM: Final = FieldSet.of(
+    [
+        ("f:apiVersion",),
+        ("f:kind",),
+        ("f:metadata",),
+        *(
+            ("f:metadata", f"f:{name}")
+            for name in (
+                "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
+                "managedFields", "resourceVersion",
+            )
+        ),
+    ]
+)  # fmt: skip
+_MOST_UPDATERS: Final = 10
+_ANCIENT: Final = "ancient-changes"
+BEFORE_FIRST_APPLY: Final = "before-first-apply"
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    claims: dict[Manager, Claim]
+    times: dict[Manager, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """Who writes, through which door, when; `excluded` are fields that this door does not let through."""
+
+    manager: str
+    subresource: str
+    api_version: str
+    now: str
+    excluded: FieldSet
+
+
+def read_managed(obj: Object) -> Managed:
+    times: dict[Manager, str] = {}
+    for raw in items(fields(obj.get("metadata")).get("managedFields")):
+        entry = fields(raw)
+        operation, version = text(entry.get("operation")), text(entry.get("apiVersion"))
+        stamp = text(entry.get("time"))
+        if stamp:
+            which = "" if operation == "Apply" else version
+            times[Manager(text(entry.get("manager")), operation, text(entry.get("subresource")), which)] = (
+                stamp
+            )
+    return Managed(decode_managers(obj), times)
+
+
+def written_managed(managed: Managed) -> list[Json]:
+    """Applies before updates, then by time in whole seconds, then by name."""
+
+    def rank(manager: Manager) -> tuple[str, str, str, str, str]:
+        claim = managed.claims[manager]
+        return (
+            manager.operation,
+            managed.times.get(manager, ""),
+            manager.name,
+            claim.api_version,
+            manager.subresource,
+        )
+
+    return [_entry(manager, managed) for manager in sorted(managed.claims, key=rank)]
+
+
+def with_managed(obj: Object, managed: Managed) -> Object:
+    meta = {key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"}
+    entries = written_managed(managed)
+    if entries:
+        meta["managedFields"] = entries
+    return {**obj, "metadata": meta}
+
+
+def _entry(manager: Manager, managed: Managed) -> Json:
+    claim = managed.claims[manager]
+    entry: Object = {
+        "manager": manager.name,
+        "operation": manager.operation,
+        "apiVersion": claim.api_version,
+    }
+    stamp = managed.times.get(manager)
+    if stamp:
+        entry["time"] = stamp
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = to_fields_v1(claim.owned)
+    if manager.subresource:
+        entry["subresource"] = manager.subresource
+    return entry
+
+
+def after_update(live: Object, new: Object, managed: Managed, writing: Writing, atom: Atom) -> Managed:
+    """Claims after `live` became `new` by an ordinary write."""
+    me = Manager(writing.manager, "Update", writing.subresource, writing.api_version)
+    found = compare(live, new, atom)
+    removed = found.removed.difference(writing.excluded, recursive=True)
+    changed = found.modified.union(found.added).difference(writing.excluded, recursive=True)
+    claims = _without(managed.claims, changed, removed, except_for=None)
+    mine = changed.difference(_SYSTEM)
+    times = dict(managed.times)
+    if mine:
+        before = claims.get(me)
+        owned = mine if before is None else mine.union(before.owned)
+        claims[me] = Claim(owned, writing.api_version)
+        if me not in managed.claims or managed.claims[me].owned != owned:
+            times[me] = writing.now
+        if writing.subresource == "scale":
+            times.pop(me, None)  # a claim through this door carries no time
+    elif me in claims and claims[me].owned != managed.claims[me].owned:
+        times[me] = writing.now
+    return _capped(Managed(claims, _of_those(times, claims)))
+
+
+def after_apply(
+    live: Object,
+    config: Object,
+    managed: Managed,
+    writing: Writing,
+    atom: Atom,
+    *,
+    force: bool,
+    pardoned: FieldSet,
+) -> tuple[Object, Managed]:
+    """The object and the claims after a server-side apply; raises `Refused` on conflicts.
+
+    Conflicts about `pardoned` fields do not count.
+    """
+    me = Manager(writing.manager, "Apply", writing.subresource, "")
+    new = applied(live, config, _as_seen_by(me, managed.claims), writing.manager, atom)
+    said = field_set(config, atom).difference(writing.excluded, recursive=True).difference(_SYSTEM)
+    found = compare(live, live if new is None else new, atom)
+    removed = found.removed.difference(writing.excluded, recursive=True)
+    changed = found.modified.union(found.added).difference(writing.excluded, recursive=True)
+    if not force:
+        _refuse_conflicts(managed.claims, changed.difference(pardoned), me)
+    claims = _without(managed.claims, changed, removed, except_for=me)
+    times = dict(managed.times)
+    claims.pop(me, None)
+    if said:
+        claims[me] = Claim(said, writing.api_version)
+    if new is not None:
+        times[me] = writing.now
+    return (live if new is None else new), Managed(claims, _of_those(times, claims))
+
+
+def _as_seen_by(me: Manager, claims: dict[Manager, Claim]) -> dict[Manager, Claim]:
+    """`applied` knows one door only: there, the claim through this door is the manager's own."""
+    plain = Manager(me.name, "Apply", "", "")
+    if me == plain:
+        return claims
+    seen = {who: claim for who, claim in claims.items() if who not in {me, plain}}
+    if plain in claims:
+        seen[plain._replace(name=f"{me.name} at the main door")] = claims[plain]
+    if me in claims:
+        seen[plain] = claims[me]
+    return seen
+
+
+def _without(
+    claims: dict[Manager, Claim], changed: FieldSet, removed: FieldSet, *, except_for: Manager | None
+) -> dict[Manager, Claim]:
+    """What the others keep."""
+    kept: dict[Manager, Claim] = {}
+    for manager, claim in claims.items():
+        if manager == except_for:
+            kept[manager] = claim
+            continue
+        owned = claim.owned.difference(changed).difference(removed)
+        if owned:
+            kept[manager] = Claim(owned, claim.api_version)
+    return kept
+
+
+def _of_those(times: dict[Manager, str], claims: dict[Manager, Claim]) -> dict[Manager, str]:
+    return {manager: stamp for manager, stamp in times.items() if manager in claims}
+
+
+def _capped(managed: Managed) -> Managed:
+    """More than ten updaters: the oldest are merged into one."""
+    updaters = [manager for manager in managed.claims if manager.operation == "Update"]
+    if len(updaters) <= _MOST_UPDATERS:
+        return managed
+    ordered = sorted(updaters, key=lambda manager: (managed.times.get(manager, ""), manager.name))
+    claims, times = dict(managed.claims), dict(managed.times)
+    count = len(updaters)
+    for manager in ordered:
+        if count <= _MOST_UPDATERS:
+            break
+        claim = claims[manager]
+        bucket = Manager(_ANCIENT, "Update", "", claim.api_version)
+        if manager == bucket:
+            continue
+        del claims[manager]
+        count -= 1
+        if bucket in claims:
+            claims[bucket] = Claim(claims[bucket].owned.union(claim.owned), claim.api_version)
+        else:
+            claims[bucket] = claim
+            count += 1
+        times[bucket] = managed.times.get(manager, "")
+    return Managed(claims, _of_those(times, claims))
+
+
+def _refuse_conflicts(claims: dict[Manager, Claim], changed: FieldSet, me: Manager) -> None:
+    found: list[tuple[str, str]] = []
+    for manager, claim in claims.items():
+        if manager != me:
+            shared = claim.owned.intersection(changed)
+            found.extend((_called(manager, claim), path) for path in told_paths(shared))
+    if found:
+        raise _conflict(sorted(found, key=lambda pair: pair[0]))
+
+
+def told_paths(owned: FieldSet, prefix: str = "") -> Iterable[str]:
+    """Members of a level first, then what is below it, each in order."""
+    for step in sorted(owned.members):
+        yield prefix + told(step)
+    for step in sorted(owned.children):
+        yield from told_paths(owned.children[step], prefix + told(step))
+
+
+def _called(manager: Manager, claim: Claim) -> str:
+    name = f'"{manager.name}"'
+    if manager.subresource:
+        name += f' with subresource "{manager.subresource}"'
+    return f"{name} using {claim.api_version}" if manager.operation == "Update" else name
+
+
+def _conflict(found: list[tuple[str, str]]) -> Refused:
+    if len(found) == 1:
+        who, path = found[0]
+        message = f"Apply failed with 1 conflict: conflict with {who}: {path}"
+    else:
+        lines: list[str] = []
+        for who in dict.fromkeys(who for who, _ in found):
+            lines.append(f"conflicts with {who}:")
+            lines.extend(f"- {path}" for name, path in found if name == who)
+        message = f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
+    causes: list[Json] = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path}
+        for who, path in found
+    ]
+    return Refused(409, "Conflict", message, {"causes": causes})

@@ -1,0 +1,61 @@
+"""Objects of a real cluster, put into the model as they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.cluster.model.clock import Clock
+from whysync.cluster.model.customs import established
+from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.store import Store
+from whysync.contracts.tree import Object, dig, fields, text
+
+_NAMESPACES: Final = ("", "namespaces")
+
+
+def load(objects: Iterable[Object], store: Store, discovery: Discovery, clock: Clock) -> list[Object]:
+    """Definitions go first, so that their kinds are known; what is of no known kind is given back."""
+    waiting = sorted(objects, key=lambda obj: obj.get("kind") != "CustomResourceDefinition")
+    strangers: list[Object] = []
+    for obj in waiting:
+        resource = discovery.of_object(obj)
+        name = text(dig(obj, "metadata", "name"))
+        if resource is None or not name:
+            strangers.append(obj)
+            continue
+        namespace = text(dig(obj, "metadata", "namespace")) if resource.namespaced else ""
+        if namespace:
+            _ensure_namespace(namespace, store, clock)
+        found = _identified(obj, store, clock)
+        if resource.kind == "CustomResourceDefinition" and not dig(found, "status", "acceptedNames", "kind"):
+            found = established(found, clock.stamp(), [])
+        store.put((resource.store, namespace, name), found)
+    return strangers
+
+
+def _identified(obj: Object, store: Store, clock: Clock) -> Object:
+    """With an identity and an age, where the source left them out."""
+    meta = fields(obj.get("metadata"))
+    if meta.get("uid") and meta.get("creationTimestamp"):
+        return obj
+    known: Object = {
+        **meta,
+        "uid": meta.get("uid") or store.uid(),
+        "creationTimestamp": meta.get("creationTimestamp") or clock.stamp(),
+    }
+    return {**obj, "metadata": known}
+
+
+def _ensure_namespace(name: str, store: Store, clock: Clock) -> None:
+    place = (_NAMESPACES, "", name)
+    if store.get(place) is not None:
+        return
+    namespace: Object = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+    store.put(place, _identified(namespace, store, clock))

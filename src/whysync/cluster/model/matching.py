@@ -1,0 +1,36 @@
+"""Which writes an admission rule looks at: by operation, group, version, resource, scope and namespace."""
+
+from __future__ import annotations
+
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.selectors import selects
+from whysync.cluster.model.store import Store
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
+
+
+def covers(rule: Object, call: Call, operation: str) -> bool:
+    resource, sub = call.resource, call.address.subresource
+    if sub:
+        names = {"*/*", f"*/{sub}", f"{resource.plural}/{sub}", f"{resource.plural}/*"}
+    else:
+        names = {"*", "*/*", resource.plural, f"{resource.plural}/*"}
+    scope = text(rule.get("scope"), "*")
+    return (
+        _named(rule, "operations", {"*", operation})
+        and _named(rule, "apiGroups", {"*", resource.group})
+        and _named(rule, "apiVersions", {"*", resource.version})
+        and _named(rule, "resources", names)
+        and scope in {"*", "Namespaced" if resource.namespaced else "Cluster"}
+    )
+
+
+def _named(rule: Object, key: str, wanted: set[str]) -> bool:
+    return any(text(value) in wanted for value in items(rule.get(key)))
+
+
+def in_namespace(selector: Json, call: Call, store: Store) -> bool:
+    """Does the selector match the labels of the request's namespace? Cluster-wide objects always do."""
+    if not call.resource.namespaced:
+        return True
+    namespace = store.get((("", "namespaces"), "", call.address.namespace))
+    return namespace is None or selects(selector, fields(dig(namespace, "metadata", "labels")))

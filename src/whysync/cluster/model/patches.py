@@ -1,0 +1,58 @@
+"""JSON patches, merge patches and strategic merge patches, with the API server's complaints."""
+
+from __future__ import annotations
+
+from whysync.cluster.model.failures import Refused, bad_request, internal
+from whysync.cluster.model.json_patch import apply_json_patch
+from whysync.cluster.model.raw_bodies import parsed_patch
+from whysync.cluster.model.requests import Call
+from whysync.contracts.tree import Json, Object
+from whysync.semantics.diff.merge_patch import merge_patch
+from whysync.semantics.diff.strategic import BadPatch, apply_patch
+from whysync.semantics.schemas import Type
+
+_MAP = "map[string]interface {}"
+
+
+def patched(current: Object, call: Call, *, schema: Type | None) -> Object:
+    """The object that the patch makes of the current one, not decoded yet."""
+    raw = call.request.raw
+    body = call.request.body if raw is None else parsed_patch(raw)
+    match call.request.verb:
+        case "json-patch":
+            if not isinstance(body, list):
+                raise _undecodable(body, "[]handlers.jsonPatchOp")
+            return apply_json_patch(current, body)
+        case "merge-patch":
+            if not isinstance(body, dict):
+                raise _undecodable(body, _MAP)
+            return merge_patch(current, body)
+        case _:
+            if not isinstance(body, dict):
+                raise _undecodable(body, _MAP)
+            if schema is None:
+                raise _unsupported()
+            return _strategic(current, body, schema)
+
+
+def _undecodable(body: Json, wanted: str) -> Refused:
+    if body is None or isinstance(body, str):
+        return bad_request("Invalid JSON Patch")
+    shape = "object" if isinstance(body, dict) else "array" if isinstance(body, list) else "number"
+    return bad_request(f"error decoding patch: json: cannot unmarshal {shape} into Go value of type {wanted}")
+
+
+def _unsupported() -> Refused:
+    known = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+    return Refused(
+        415,
+        "UnsupportedMediaType",
+        f"the body of the request was in an unknown format - accepted media types include: {known}",
+    )
+
+
+def _strategic(current: Object, patch: Object, schema: Type) -> Object:
+    try:
+        return apply_patch(current, patch, schema)
+    except BadPatch as problem:
+        raise internal(str(problem)) from None

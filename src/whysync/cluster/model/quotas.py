@@ -1,0 +1,157 @@
+"""ResourceQuotas: what a new object would use, and whether that is still free.
+
+Mirrors the `ResourceQuota` admission of Kubernetes 1.36 on `status.hard` and `status.used`, as the quota
+controller left them; an object that is let in is counted at once. Scopes are not looked at.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+from whysync.cluster.model.failures import forbidden
+from whysync.cluster.model.fields import Writing, after_update, read_managed, with_managed
+from whysync.cluster.model.kinds import Resource
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.store import Place, Store
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
+from whysync.semantics.diff.typed import FieldSet, atom_of
+from whysync.semantics.schemas import BadQuantity, canonical_quantity, type_named
+
+_QUOTAS: Final = ("", "resourcequotas")
+_COUNTED: Final = frozenset(
+    {"configmaps", "secrets", "services", "persistentvolumeclaims", "pods", "replicationcontrollers",
+     "resourcequotas"}
+)  # fmt: skip
+_FACTORS: Final = {
+    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "k": Decimal(10**3),
+    "M": Decimal(10**6), "G": Decimal(10**9), "T": Decimal(10**12), "P": Decimal(10**15),
+    "E": Decimal(10**18),
+    "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30), "Ti": Decimal(2**40),
+    "Pi": Decimal(2**50), "Ei": Decimal(2**60),
+}  # fmt: skip
+_ATOM: Final = atom_of(type_named("core/v1.ResourceQuota"))
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def charge(obj: Object, call: Call, store: Store, now: str) -> None:
+    """Count a new object on all quotas of its namespace; raises `Refused` where one does not allow it."""
+    resource, namespace = call.resource, call.address.namespace
+    name = text(dig(obj, "metadata", "name"))
+    charged: list[tuple[Place, Object, Object]] = []
+    for place, quota in store.within(_QUOTAS, namespace):
+        hard = fields(dig(quota, "status", "hard"))
+        wanted = {key: amount for key, amount in _usage(obj, resource).items() if key in hard}
+        title = text(dig(quota, "metadata", "name"))
+        if resource.kind == "Pod":
+            _require_amounts(obj, hard, title, name)
+        if not wanted:
+            continue
+        used = fields(dig(quota, "status", "used"))
+        over = sorted(
+            key
+            for key, amount in wanted.items()
+            if amount and amount + _amount(used.get(key)) > _amount(hard[key])
+        )
+        if over:
+            asked: Object = {key: _text(wanted[key], hard[key]) for key in over}
+            told = (
+                f"exceeded quota: {title}, requested: {_listed(over, asked)}, "
+                f"used: {_listed(over, used)}, limited: {_listed(over, hard)}"
+            )
+            raise forbidden(resource.plural, resource.group, name, told)
+        more: Object = {
+            key: _text(_amount(used.get(key)) + amount, hard[key]) for key, amount in wanted.items()
+        }
+        charged.append((place, quota, {**used, **more}))
+    if call.request.dry_run:
+        return
+    for place, quota, used in charged:
+        status: Object = {**fields(quota.get("status")), "used": used}
+        new: Object = {**quota, "status": status}
+        managed = read_managed(quota)
+        if managed.claims:
+            new = with_managed(new, after_update(quota, new, managed, _writing(now), _ATOM))
+        store.put(place, new)
+
+
+def _writing(now: str) -> Writing:
+    return Writing(
+        manager="kube-apiserver", subresource="status", api_version="v1", now=now, excluded=FieldSet()
+    )
+
+
+def _listed(keys: list[str], amounts: Object) -> str:
+    return ",".join(f"{key}={text(amounts.get(key), '0')}" for key in keys)
+
+
+def _usage(obj: Object, resource: Resource) -> dict[str, Decimal]:
+    one = Decimal(1)
+    qualified = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    usage = {f"count/{qualified}": one}
+    if not resource.group and resource.plural in _COUNTED:
+        usage[resource.plural] = one
+    if resource.kind == "Service":
+        kind = dig(obj, "spec", "type")
+        usage["services.loadbalancers"] = one if kind == "LoadBalancer" else Decimal(0)
+        usage["services.nodeports"] = Decimal(
+            len(items(dig(obj, "spec", "ports"))) if kind in ("NodePort", "LoadBalancer") else 0
+        )
+    elif resource.kind == "PersistentVolumeClaim":
+        usage["requests.storage"] = _amount(dig_json(obj, "spec", "resources", "requests", "storage"))
+    elif resource.kind == "Pod":
+        for container in items(dig(obj, "spec", "containers")):
+            for side in ("requests", "limits"):
+                for key, amount in fields(dig(container, "resources", side)).items():
+                    usage[f"{side}.{key}"] = usage.get(f"{side}.{key}", Decimal(0)) + _amount(amount)
+                    if side == "requests":
+                        usage[key] = usage.get(key, Decimal(0)) + _amount(amount)
+    return usage
+
+
+def dig_json(obj: Object, *path: str) -> Json:
+    found = dig(obj, *path)
+    return found if isinstance(found, (str, int, float)) else None
+
+
+def _require_amounts(obj: Object, hard: Object, title: str, name: str) -> None:
+    """Where a quota counts an amount, every container must name it."""
+    missing: dict[str, list[str]] = {}
+    for key in sorted(hard):
+        side, _, what = key.partition(".")
+        if side not in {"requests", "limits"} or what not in _COMPUTE:
+            continue
+        for container in items(dig(obj, "spec", "containers")):
+            if what not in fields(dig(container, "resources", side)):
+                missing.setdefault(key, []).append(text(fields(container).get("name")))
+    if missing:
+        told = "; ".join(f"{key} for: {','.join(names)}" for key, names in missing.items())
+        raise forbidden("pods", "", name, f"failed quota: {title}: must specify {told}")
+
+
+def _amount(value: Json) -> Decimal:
+    if isinstance(value, (int, float)):
+        return Decimal(str(value))
+    written = text(value, "0")
+    try:
+        canonical = canonical_quantity(written)
+    except BadQuantity:
+        return Decimal(0)
+    for suffix in ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E"):
+        if canonical.endswith(suffix):
+            return Decimal(canonical[: -len(suffix)]) * _FACTORS[suffix]
+    return Decimal(canonical)
+
+
+def _text(amount: Decimal, like: Json) -> str:
+    """An amount in the form of the limit: binary where that one is."""
+    whole = amount == amount.to_integral_value()
+    if whole and text(like).endswith("i"):
+        number = int(amount)
+        for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
+            if number and number % int(_FACTORS[suffix]) == 0:
+                return f"{number // int(_FACTORS[suffix])}{suffix}"
+        return str(number)
+    if whole:
+        return canonical_quantity(str(int(amount)))
+    return canonical_quantity(f"{(amount * 1000).to_integral_value()}m")

@@ -1,0 +1,54 @@
+"""Reading one object, or many."""
+
+from __future__ import annotations
+
+from whysync.cluster.model.customs import Custom
+from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.scale import scale_of
+from whysync.cluster.model.store import Store
+from whysync.contracts.tree import Json, Object
+
+
+class Reads:
+    def __init__(self, store: Store, discovery: Discovery) -> None:
+        self._store = store
+        self._discovery = discovery
+
+    def get(self, call: Call) -> Reply:
+        found = self._store.get(call.place)
+        if found is None:
+            raise call.missing()
+        if call.address.subresource == "scale":
+            return Reply(200, scale_of(found, call.served))
+        if isinstance(call.served, Custom) and call.served.warning:
+            call.warnings.append(call.served.warning)
+        return Reply(200, as_served(found, call))
+
+    def list(self, call: Call) -> Reply:
+        resource = call.resource
+        found: list[Json] = [
+            {key: value for key, value in as_served(obj, call).items() if key not in {"apiVersion", "kind"}}
+            if not resource.custom
+            else as_served(obj, call)
+            for _, obj in self._store.within(resource.store, call.address.namespace)
+        ]
+        meta: Object = {"resourceVersion": self._store.revision}
+        if isinstance(call.served, Custom):
+            meta["continue"] = ""
+            if call.served.warning:
+                call.warnings.append(call.served.warning)
+        return Reply(
+            200,
+            {
+                "kind": f"{resource.kind}List",
+                "apiVersion": resource.api_version,
+                "metadata": meta,
+                "items": found,
+            },
+        )
+
+
+def as_served(obj: Object, call: Call) -> Object:
+    """In the version that was asked for."""
+    return call.served.read(obj)

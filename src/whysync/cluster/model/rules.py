@@ -1,0 +1,130 @@
+"""Rules in CEL: those of custom resources' schemas, and ValidatingAdmissionPolicies.
+
+Mirrors apiextensions `schema/cel` and the `ValidatingAdmissionPolicy` admission of Kubernetes 1.36. A rule
+that uses more of the language than the model knows is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whysync.cluster.model.cel import evaluate
+from whysync.cluster.model.cel_values import CelError, NotKnown
+from whysync.cluster.model.failures import Cause, Refused, forbidden
+from whysync.cluster.model.matching import covers, in_namespace
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.selectors import selects
+from whysync.cluster.model.store import Store
+from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, items, text
+
+_RULES: Final = "x-kubernetes-validations"
+_GROUP: Final = "admissionregistration.k8s.io"
+_CODES: Final = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+
+
+def rule_problems(
+    value: Json, schema: Object, path: str = "", old: Json | Missing = MISSING
+) -> Iterator[Cause]:
+    """What the rules of a schema say against a value; parents before their fields."""
+    if not isinstance(old, Missing) and old == value:
+        return
+    for raw in items(schema.get(_RULES)):
+        yield from _judged(fields(raw), value, path, old)
+    if isinstance(value, dict):
+        properties, others = fields(schema.get("properties")), fields(schema.get("additionalProperties"))
+        for key in sorted(value):
+            inner = fields(properties.get(key)) or others
+            if inner:
+                here = f"{path}.{key}" if path else key
+                yield from rule_problems(value[key], inner, here, fields(old).get(key, MISSING))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from rule_problems(item, fields(schema.get("items")), f"{path}[{at}]")
+
+
+def _judged(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterator[Cause]:
+    expression = text(rule.get("rule"))
+    env: Object = {"self": value}
+    if re.search(r"\boldSelf\b", expression):
+        if isinstance(old, Missing):
+            return
+        env["oldSelf"] = old
+    message = text(rule.get("message"))
+    try:
+        if evaluate(expression, env) is True:
+            return
+    except NotKnown:
+        return
+    except CelError as problem:
+        kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
+        shown = f'"{kind}"' if kind else json.dumps(value)
+        yield Cause(path, f"Invalid value: {shown}: {problem} evaluating rule: {message or expression}")
+        return
+    where = f"{path}{text(rule.get('fieldPath'))}"
+    told = message or f"failed rule: {expression}"
+    if rule.get("reason") == "FieldValueForbidden":
+        yield Cause(where, f"Forbidden: {told}")
+    elif isinstance(value, (dict, list)):
+        yield Cause(where, f"Invalid value: {told}", "FieldValueInvalid")
+    else:
+        yield Cause(where, f"Invalid value: {json.dumps(value)}: {told}")
+
+
+def check_policies(obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> None:
+    """Raises `Refused` when a policy in the cluster denies the write; warns where it only warns."""
+    if call.resource.group == _GROUP:
+        return
+    for _, binding in store.within((_GROUP, "validatingadmissionpolicybindings")):
+        name = text(dig(binding, "spec", "policyName"))
+        policy = store.get(((_GROUP, "validatingadmissionpolicies"), "", name))
+        if policy is None or not _concerns(policy, binding, obj, call, operation, store):
+            continue
+        title = f"ValidatingAdmissionPolicy '{name}' with binding '{text(dig(binding, 'metadata', 'name'))}'"
+        actions = [text(one) for one in items(dig(binding, "spec", "validationActions"))]
+        for raw in items(dig(policy, "spec", "validations")):
+            why = _verdict(fields(raw), obj, old, lenient=dig(policy, "spec", "failurePolicy") == "Ignore")
+            if not why:
+                continue
+            if "Deny" in actions:
+                raise _denied(call, obj, f"{title} denied request: {why}", text(fields(raw).get("reason")))
+            if "Warn" in actions:
+                call.warnings.append(f"Validation failed for {title}: {why}")
+
+
+def _concerns(policy: Object, binding: Object, obj: Object, call: Call, operation: str, store: Store) -> bool:
+    rules = items(dig(policy, "spec", "matchConstraints", "resourceRules"))
+    if not any(covers(fields(rule), call, operation) for rule in rules):
+        return False
+    labels = fields(dig(obj, "metadata", "labels"))
+    for constraints in (
+        fields(dig(policy, "spec", "matchConstraints")),
+        fields(dig(binding, "spec", "matchResources")),
+    ):
+        if not selects(constraints.get("objectSelector"), labels):
+            return False
+        if not in_namespace(constraints.get("namespaceSelector"), call, store):
+            return False
+    return True
+
+
+def _verdict(rule: Object, obj: Object, old: Object | None, *, lenient: bool) -> str:
+    """Why a rule is broken; nothing when it holds."""
+    expression = text(rule.get("expression"))
+    try:
+        if evaluate(expression, {"object": obj, "oldObject": old}) is True:
+            return ""
+    except NotKnown:
+        return ""
+    except CelError as problem:
+        return "" if lenient else f"expression '{expression}' resulted in error: {problem}"
+    return text(rule.get("message")) or f"failed expression: {expression}"
+
+
+def _denied(call: Call, obj: Object, why: str, reason: str) -> Refused:
+    reason = reason or "Invalid"
+    plain = forbidden(call.resource.plural, call.resource.group, text(dig(obj, "metadata", "name")), why)
+    details: Object = {**(plain.details or {}), "causes": [{"message": why}]}
+    return Refused(_CODES.get(reason, 422), reason, plain.message, details)

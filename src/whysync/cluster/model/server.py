@@ -1,0 +1,149 @@
+"""The API server: takes a request, finds who serves its path, and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from whysync.cluster.model.access import check_access, no_such_path_for, unknown_to
+from whysync.cluster.model.clock import Clock
+from whysync.cluster.model.customs import Custom
+from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.failures import (
+    NoSuchPath,
+    Refused,
+    bad_request,
+    method_not_allowed,
+    no_such_resource,
+)
+from whysync.cluster.model.housekeeping import Housekeeping
+from whysync.cluster.model.loading import load
+from whysync.cluster.model.paths import address_of, check_query
+from whysync.cluster.model.reads import Reads
+from whysync.cluster.model.removal import Removal
+from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.served import Served
+from whysync.cluster.model.sizes import LARGEST_REQUEST, oversized
+from whysync.cluster.model.store import Store
+from whysync.cluster.model.webhooks import Webhook
+from whysync.cluster.model.writes import Writes
+from whysync.cluster.protocol import Answer, Request, ServedKind
+from whysync.contracts.tree import Object
+
+
+def _has(served: Served, subresource: str) -> bool:
+    resource = served.resource
+    return {"status": resource.status, "scale": resource.scale}.get(subresource, False)
+
+
+class Model:
+    """A cluster in memory. `clock` is the only time it knows; nothing happens between requests."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
+        self.store = Store()
+        self.discovery = Discovery(self.store)
+        self._writes = Writes(self.store, self.discovery, self.clock)
+        self._reads = Reads(self.store, self.discovery)
+        self._removal = Removal(self.store, self.clock)
+        self.webhooks: dict[str, Webhook] = {}
+        """Admission webhooks that the model knows how to play, by name."""
+        self._writes.webhooks = self._removal.webhooks = self.webhooks
+        self._housekeeping = Housekeeping(self.store, self.discovery, self._removal, self.clock)
+
+    def now(self) -> datetime:
+        return self.clock.now
+
+    def kinds(self) -> list[ServedKind]:
+        return [
+            ServedKind(
+                group=resource.group,
+                version=resource.version,
+                kind=resource.kind,
+                plural=resource.plural,
+                namespaced=resource.namespaced,
+            )
+            for resource in self.discovery.kinds()
+            if resource.kept
+        ]
+
+    def load(self, objects: Iterable[Object]) -> list[Object]:
+        """Put objects in as they are found on a live cluster: not checked, not defaulted, owners kept.
+
+        Namespaces that they live in are made. Gives back those of kinds that nothing serves.
+        """
+        return load(objects, self.store, self.discovery, self.clock)
+
+    def objects(self) -> list[Object]:
+        """Everything in the store, by kind, namespace and name."""
+        return [obj for _, obj in self.store.everything()]
+
+    def settle(self) -> None:
+        """Let the controllers that clean up after deletions do their work."""
+        self._housekeeping.settle()
+
+    def send(self, request: Request) -> Answer:
+        answer = self._sent(request)
+        self._housekeeping.end_definitions()
+        return answer
+
+    def _sent(self, request: Request) -> Answer:
+        warnings: list[str] = []
+        try:
+            call = self._call(request, warnings)
+            code, body = self._answer(call)
+        except RecursionError:
+            refusal = bad_request("exceeded max depth")
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+        except NoSuchPath:
+            return Answer(code=404, text="404 page not found\n")
+        except Refused as refusal:
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+        return Answer(code=code, body=body, warnings=tuple(warnings))
+
+    def _call(self, request: Request, warnings: list[str]) -> Call:
+        if oversized(request.body):
+            why = f"Request entity too large: limit is {LARGEST_REQUEST}"
+            raise Refused(413, "RequestEntityTooLarge", why)
+        address = address_of(request.path)
+        if address is None:
+            if request.user and not request.path.startswith("/api"):
+                raise no_such_path_for(request.user, request.path)
+            raise NoSuchPath
+        check_query(request.path)
+        try:
+            served = self.discovery.served(address)
+        except NoSuchPath:
+            if request.user:  # who may do nothing there does not learn that nothing is there
+                raise unknown_to(request, address) from None
+            raise
+        if address.namespace and not served.resource.namespaced:
+            raise no_such_resource()
+        if request.verb != "list" and served.resource.namespaced and not address.namespace:
+            raise method_not_allowed("the server does not allow this method on the requested resource")
+        call = Call(request=request, address=address, served=served, warnings=warnings)
+        check_access(call, self.store)
+        if address.subresource and not _has(served, address.subresource):
+            raise call.missing()
+        if request.verb not in {"get", "list"} and isinstance(served, Custom) and served.warning:
+            warnings.append(served.warning)
+        return call
+
+    def _answer(self, call: Call) -> Reply:
+        match call.request.verb:
+            case "get":
+                return self._reads.get(call)
+            case "list":
+                return self._reads.list(call)
+            case "create":
+                return self._writes.create(call)
+            case "update":
+                return self._writes.update(call)
+            case "merge-patch" | "strategic-patch" | "json-patch" | "ssa":
+                return self._writes.patch(call)
+            case "delete":
+                return self._removal.delete(call)
+            case "deletecollection":
+                return self._removal.delete_all(call)
+            case other:
+                raise method_not_allowed(f"unknown verb {other}")

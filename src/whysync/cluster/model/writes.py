@@ -1,0 +1,349 @@
+"""Creating and changing objects: decode, own, prepare, check, store — in the order of the API server."""
+
+from __future__ import annotations
+
+from whysync.cluster.model.applying import apply_config
+from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
+from whysync.cluster.model.checks import check_create, check_runtime_class, check_update, check_version
+from whysync.cluster.model.clock import Clock
+from whysync.cluster.model.customs import Custom, established
+from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.failures import already_exists, bad_request, forbidden, internal, not_found
+from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
+from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same_but_for_times
+from whysync.cluster.model.numbers import Numbers, check_numbers
+from whysync.cluster.model.patches import patched
+from whysync.cluster.model.pod_security import check_pod_security
+from whysync.cluster.model.quotas import charge
+from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.reviews import review
+from whysync.cluster.model.rules import check_policies
+from whysync.cluster.model.scale import scale_of
+from whysync.cluster.model.sizes import too_large
+from whysync.cluster.model.store import Place, Store
+from whysync.cluster.model.strategies import counts_as_change, prepare_create, prepare_update
+from whysync.cluster.model.strategy import Ground
+from whysync.cluster.model.warnings import warnings_about
+from whysync.cluster.model.webhooks import Webhook, admitted
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.semantics.diff.errors import DiffError
+from whysync.semantics.diff.typed import FieldSet
+
+_STATUS = FieldSet.of([("f:status",)])
+_NOTHING = FieldSet()
+_CREATED_BY_UPDATE = frozenset(
+    {
+        "ClusterRole", "ClusterRoleBinding", "Endpoints", "Event", "Lease", "LimitRange", "Role",
+        "RoleBinding", "Service",
+    }
+)  # fmt: skip
+_REPLICAS = ("f:spec", "f:replicas")
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+class Writes:
+    def __init__(self, store: Store, discovery: Discovery, clock: Clock) -> None:
+        self._store = store
+        self._discovery = discovery
+        self._clock = clock
+        self._numbers = Numbers(store)
+        self.webhooks: dict[str, Webhook] = {}
+
+    # -- verbs ----------------------------------------------------------------------------------------
+
+    def create(self, call: Call) -> Reply:
+        checked_options(call, "CreateOptions")
+        body, repeated = read_body(call)
+        obj, strangers = object_in_body(body, call)
+        told_strangers([*repeated, *strangers], call)
+        if not call.resource.kept:
+            return Reply(201, self._reviewed(obj, call))
+        return Reply(201, self._create(obj, call))
+
+    def _reviewed(self, obj: Object, call: Call) -> Object:
+        owned = self._owned(call.served.zero(), obj, call)
+        return review(owned, call, self._store, self._clock.stamp())
+
+    def update(self, call: Call) -> Reply:
+        checked_options(call, "UpdateOptions")
+        body, repeated = read_body(call)
+        live = self._store.get(call.place)
+        if call.address.subresource == "scale":
+            return self._rescale(call, body, live)
+        obj, strangers = object_in_body(body, call)
+        told_strangers([*repeated, *strangers], call)
+        name = text(dig(obj, "metadata", "name"))
+        if name != call.address.name:
+            raise bad_request(
+                f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
+            )
+        if live is None:
+            if call.resource.kind in _CREATED_BY_UPDATE:
+                return Reply(201, self._create(obj, call))
+            raise call.missing()
+        return Reply(200, self._update(obj, live, call))
+
+    def patch(self, call: Call) -> Reply:
+        checked_options(call, "PatchOptions")
+        live = self._store.get(call.place)
+        if call.request.verb == "ssa":
+            return self._apply(call, live)
+        if live is None:
+            raise call.missing()
+        if call.address.subresource == "scale":
+            return self._rescale(call, patched(scale_of(live, call.served), call, schema=None), live)
+        current = call.served.read(live)
+        body = patched(current, call, schema=call.served.schema)
+        if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
+            body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
+        obj, strangers = call.served.decode(body)
+        told_strangers(strangers, call, patch=body)
+        _same_name(obj, live, call)
+        return Reply(200, self._update(call.served.defaulted(obj), live, call))
+
+    # -- server-side apply ----------------------------------------------------------------------------
+
+    def _apply(self, call: Call, live: Object | None) -> Reply:
+        config, _ = read_body(call)
+        if live is None and call.address.subresource:
+            raise call.missing()
+        base = call.served.zero() if live is None else call.served.read(live)
+        new, managed = apply_config(base, config, call, self._writing(call))
+        # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
+        obj = new if isinstance(call.served, Custom) else call.served.decode(new)[0]
+        obj = call.served.defaulted(obj)
+        obj = with_managed(obj, managed)
+        if live is None:
+            if call.resource.namespaced:
+                meta: Object = {**fields(obj.get("metadata")), "namespace": call.address.namespace}
+                placed: Object = {**obj, "metadata": meta}
+                obj = placed
+            return Reply(201, self._create(obj, call, owned=True))
+        return Reply(200, self._update(obj, live, call, owned=True))
+
+    # -- what all of them share -----------------------------------------------------------------------
+
+    def _writing(self, call: Call) -> Writing:
+        return Writing(
+            manager=call.manager,
+            subresource=call.address.subresource,
+            api_version=call.resource.api_version,
+            now=self._clock.stamp(),
+            excluded=_excluded(call),
+        )
+
+    def _owned(self, live: Object, new: Object, call: Call, managed: Managed | None = None) -> Object:
+        managed = Managed({}, {}) if managed is None else managed
+        return with_managed(new, after_update(live, new, managed, self._writing(call), call.served.atom))
+
+    def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
+        resource = call.resource
+        meta = dict(fields(obj.get("metadata")))
+        for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink", "uid"):
+            meta.pop(key, None)
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = text(meta["generateName"])[:58] + self._store.suffix()
+        obj = {**obj, "metadata": meta}
+        if not owned:
+            meta.pop("managedFields", None)
+            obj = self._owned(call.served.zero(), obj, call)
+        self._require_namespace(call, text(meta.get("name")))
+        if isinstance(call.served, Custom) and call.served.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise forbidden(resource.plural, resource.group, text(meta.get("name")), why)
+        meta = dict(fields(obj.get("metadata")))
+        meta["uid"] = self._store.uid()
+        meta["creationTimestamp"] = self._clock.stamp()
+        meta.pop("generation", None)
+        if resource.counted:
+            meta["generation"] = 1
+        named: Object = {**obj, "metadata": meta}
+        obj = prepare_create(
+            admitted(named, call, "CREATE", self._store, self.webhooks),
+            resource,
+            call.served.zero(),
+            self._ground(),
+        )
+        check_runtime_class(obj, resource, self._store)
+        check_pod_security(obj, call, self._store)
+        check_policies(obj, None, call, "CREATE", self._store)
+        check_create(obj, call)
+        call.warnings.extend(warnings_about(obj, resource))
+        place = (resource.store, call.address.namespace, text(meta.get("name")))
+        there = self._store.get(place)
+        if there is not None:
+            refusal = already_exists(resource.plural, resource.group, place[2])
+            if dig(there, "metadata", "deletionTimestamp"):
+                refusal.message = f"object is being deleted: {refusal.message}"
+            raise refusal
+        check_numbers(obj, resource, place, self._store)
+        if resource.namespaced:
+            charge(obj, call, self._store, self._clock.stamp())
+        kept = self._kept(place, obj, call)
+        if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
+            self._establish(place, kept, call)
+        return kept
+
+    def _establish(self, place: Place, definition: Object, call: Call) -> None:
+        """What the API server's own controller does a moment later: accept the names, serve the kinds."""
+        others = [obj for _, obj in self._store.within(place[0])]
+        new = established(definition, self._clock.stamp(), others)
+        writing = Writing(
+            manager="kube-apiserver",
+            subresource="status",
+            api_version=call.resource.api_version,
+            now=self._clock.stamp(),
+            excluded=_NOTHING,
+        )
+        managed = after_update(definition, new, read_managed(definition), writing, call.served.atom)
+        self._store.put(place, with_managed(new, managed))
+
+    def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
+        resource = call.resource
+        live = call.served.read(live)
+        meta, before = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
+        version = text(meta.get("resourceVersion"))
+        check_version(call, version)
+        uid = text(meta.get("uid"))
+        if uid and uid != before.get("uid") and call.request.verb == "update":
+            raise call.conflict(other_uid(call, uid, text(before.get("uid"))))
+        if version and not version.isdecimal():
+            raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        if version and version not in ("0", before.get("resourceVersion")):
+            raise call.conflict(_MODIFIED)
+        if not owned:
+            obj = self._reckoned(obj, live, call)
+            meta = dict(fields(obj.get("metadata")))
+        meta = carried_over(meta, before)
+        if resource.namespaced:
+            meta.setdefault("namespace", call.address.namespace)
+        named: Object = {**obj, "metadata": meta}
+        obj = admitted(named, call, "UPDATE", self._store, self.webhooks)
+        if call.address.subresource == "status":
+            obj = _only_status(obj, live)
+        else:
+            obj = prepare_update(obj, live, resource, self._ground())
+        check_policies(obj, live, call, "UPDATE", self._store)
+        check_update(obj, live, call)
+        if call.address.subresource == "":
+            call.warnings.extend(warnings_about(obj, resource))
+        if (
+            (resource.counted or resource.kind == "CSIDriver")  # which counts from its first change on
+            and call.address.subresource != "status"
+            and counts_as_change(obj, live, resource)
+        ):
+            meta = fields(obj.get("metadata"))
+            generation = integer(before.get("generation")) + 1
+            obj = {**obj, "metadata": {**meta, "generation": generation}}
+        if same_but_for_times(obj, live):
+            return live
+        return self._kept(call.place, obj, call)
+
+    def _reckoned(self, obj: Object, live: Object, call: Call) -> Object:
+        """The object with its managedFields; a writer may clear them with one empty entry."""
+        given = items(fields(obj.get("metadata")).get("managedFields"))
+        if given == [{}] and not call.address.subresource:
+            return with_managed(obj, Managed({}, {}))
+        managed = read_managed(live)
+        if given and not call.address.subresource:
+            try:
+                managed = read_managed(obj)
+            except DiffError:
+                managed = read_managed(live)
+        if not managed.claims:
+            return with_managed(obj, managed)
+        return self._owned(live, obj, call, managed)
+
+    def _kept(self, place: Place, obj: Object, call: Call) -> Object:
+        if call.request.dry_run:
+            return obj
+        if may_go(obj, call.resource):
+            self._store.drop(place)
+            return obj
+        settled = call.served.settled(obj)
+        if too_large(settled):
+            raise internal("etcdserver: request is too large")
+        return self._store.put(place, settled)
+
+    def _require_namespace(self, call: Call, name: str) -> None:
+        if not call.resource.namespaced:
+            return
+        namespace = call.address.namespace
+        found = self._store.get((("", "namespaces"), "", namespace))
+        if found is None:
+            raise not_found("namespaces", "", namespace)
+        if dig(found, "metadata", "deletionTimestamp"):
+            refusal = forbidden(
+                call.resource.plural,
+                call.resource.group,
+                name,
+                f"unable to create new content in namespace {namespace} because it is being terminated",
+            )
+            causes: list[Json] = [
+                {
+                    "reason": "NamespaceTerminating",
+                    "message": f"namespace {namespace} is being terminated",
+                    "field": "metadata.namespace",
+                }
+            ]
+            details: Object = {**(refusal.details or {}), "causes": causes}
+            refusal.details = details
+            raise refusal
+
+    def _ground(self) -> Ground:
+        return Ground(
+            next_ip=self._numbers.next_ip,
+            next_port=self._numbers.next_port,
+            find=lambda group, plural, space, name: self._store.get(((group, plural), space, name)),
+            all_of=lambda group, plural: [obj for _, obj in self._store.within((group, plural))],
+            now=self._clock.stamp(),
+        )
+
+    # -- subresources ---------------------------------------------------------------------------------
+
+    def _rescale(self, call: Call, body: Object, live: Object | None) -> Reply:
+        if live is None:
+            raise call.missing()
+        version = text(dig(body, "metadata", "resourceVersion"))
+        if version and version != dig(live, "metadata", "resourceVersion"):
+            raise call.conflict(_MODIFIED)
+        wanted = integer(dig(body, "spec", "replicas"))
+        new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
+        # Where nobody owns the number, the scale's own view has no managers, and none is added.
+        owned = any(claim.owned.has(_REPLICAS) for claim in read_managed(live).claims.values())
+        return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
+
+
+def _excluded(call: Call) -> FieldSet:
+    if call.address.subresource == "status":
+        if call.resource.custom:
+            return FieldSet.of([("f:metadata",), ("f:spec",)])
+        return FieldSet.of([("f:spec",), ("f:metadata", "f:labels")])
+    return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
+
+
+def _only_status(obj: Object, live: Object) -> Object:
+    """Through the status door nothing else comes in but some metadata."""
+    kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
+    if "status" in obj:
+        kept["status"] = obj["status"]
+    meta = dict(fields(obj.get("metadata")))
+    labels = fields(live.get("metadata")).get("labels")
+    if labels is None:
+        meta.pop("labels", None)
+    else:
+        meta["labels"] = labels
+    return {**kept, "metadata": meta}
+
+
+def _same_name(obj: Object, live: Object, call: Call) -> None:
+    name = text(dig(obj, "metadata", "name"))
+    if name != dig(live, "metadata", "name"):
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
+        )
+    space = text(dig(obj, "metadata", "namespace"))
+    if space and space != text(dig(live, "metadata", "namespace")):
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )

@@ -1,0 +1,193 @@
+"""Conversations with a kube-apiserver 1.36, played again on the model."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.conformance.kubectl import kubectl_apply
+from whysync.cluster.model import Model
+from whysync.cluster.protocol import Answer, Request
+from whysync.contracts.tree import Json, Object, fields, items, text
+
+_MARK = re.compile(r"<(?:uid|rv|time|clusterIP|nodePort|random)>")
+_REFERENCE = re.compile(r"<(uid|rv) of step (\d+)>")
+
+
+def check(record: Object) -> list[str]:
+    model = Model()
+    for name in ("default", "kube-system", "ns1"):
+        body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        model.send(Request(verb="create", path="/api/v1/namespaces", body=body))
+    answers: list[Object] = []
+    seen: dict[str, str] = {}
+    problems: list[str] = []
+    for number, raw in enumerate(items(record.get("steps"))):
+        step = fields(raw)
+        asked, expected = fields(step.get("request")), fields(_repeated(step.get("response")))
+        asked = fields(_filled(asked, answers))
+        model.clock.advance(1)
+        if text(record.get("id")).startswith("apiserver_delete/") and asked.get("verb") in {"get", "list"}:
+            model.settle()  # there, controllers were running
+        if asked.get("verb") == "apply":
+            got = kubectl_apply(model, asked)
+            found = [
+                *differences(expected.get("exit"), got.get("exit"), "exit"),
+                *differences(text(expected.get("stdout")), text(got.get("stdout")), "stdout"),
+                *_object_mismatch(expected.get("object"), fields(got.get("object")) or None),
+            ]
+            sent = fields(expected.get("sent")).get("body")
+            if sent is not None and got.get("sent") is not None:
+                found.extend(differences(sent, got["sent"], "sent"))
+            answers.append(fields(got.get("object")))
+        else:
+            answer = model.send(request_of(asked))
+            answers.append(answer.body or {})
+            found = _mismatch(expected, answer, seen, asked)
+            other = step.get("otherResponse")
+            if found and isinstance(other, dict):
+                found = _mismatch(other, answer, seen, asked) and found
+        problems.extend(f"step {number}: {problem}" for problem in found)
+    return problems
+
+
+def request_of(asked: Object) -> Request:
+    manager, force = asked.get("fieldManager"), asked.get("force")
+    body: Json = asked.get("body")
+    grace = text(fields(asked.get("query")).get("gracePeriodSeconds"))
+    raw = asked.get("rawBody")
+    return Request(
+        verb=text(asked.get("verb")),
+        path=text(asked.get("path")),
+        body=_repeated(body),
+        manager=manager if isinstance(manager, str) else None,
+        force=bool(force) if force is not None else None,
+        user=text(asked.get("user")),
+        dry_run=bool(asked.get("dryRun")),
+        validation=text(asked.get("fieldValidation")),
+        raw=raw if isinstance(raw, str) else None,
+        content_type=text(asked.get("contentType")),
+        grace=int(grace) if grace.isdecimal() else None,
+    )
+
+
+def _repeated(value: Json) -> Json:
+    """`{"$repeat": [text, n]}` stands for the text n times."""
+    if isinstance(value, dict):
+        told = value.get("$repeat")
+        if isinstance(told, list) and len(value) == 1:
+            part, count = told[0], told[1]
+            assert isinstance(part, str)
+            assert isinstance(count, int)
+            return part * count
+        return {key: _repeated(item) for key, item in value.items()}
+    return [_repeated(item) for item in value] if isinstance(value, list) else value
+
+
+def _filled(value: Json, answers: list[Object]) -> Json:
+    if isinstance(value, dict):
+        return {key: _filled(item, answers) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, answers) for item in value]
+    if value == "<rv>":
+        return "1"  # any version that is not the object's
+    if isinstance(value, str) and " of step " in value:
+
+        def look_up(found: re.Match[str]) -> str:
+            meta = fields(answers[int(found[2])].get("metadata"))
+            return text(meta.get("uid" if found[1] == "uid" else "resourceVersion"))
+
+        return _REFERENCE.sub(look_up, value)
+    return value
+
+
+def _mismatch(expected: Object, answer: Answer, seen: dict[str, str], asked: Object) -> list[str]:
+    found: list[str] = []
+    if expected.get("code") != answer.code:
+        said = text((answer.body or {}).get("message")) or answer.text
+        wanted = json.dumps(expected.get("status"))
+        return [f"code: expected {expected.get('code')}, got {answer.code}: {said}; {wanted}"]
+    if "text" in expected:
+        if expected["text"] != answer.text:
+            found.append(f"text: expected {expected['text']!r}, got {answer.text!r}")
+    elif "status" in expected:
+        got = {
+            key: value
+            for key, value in (answer.body or {}).items()
+            if key in {"status", "reason", "message", "details"}
+        }
+        found.extend(differences(expected["status"], got, "status"))
+    elif "object" in expected:
+        found.extend(_object_mismatch(expected["object"], answer.body))
+    found.extend(differences(expected.get("warnings") or [], list(answer.warnings), "warnings"))
+    meta = fields((answer.body or {}).get("metadata"))
+    version, uid = text(meta.get("resourceVersion")), text(meta.get("uid"))
+    if version and uid and not asked.get("dryRun"):
+        changed = expected.get("resourceVersionChanged")
+        if uid in seen and isinstance(changed, bool) and changed != (seen[uid] != version):
+            found.append(f"resourceVersionChanged: expected {changed}")
+        seen[uid] = version
+    return found
+
+
+def _object_mismatch(expected: Json, got: Object | None) -> list[str]:
+    return differences(_by_manager(expected), _by_manager(got), "object")
+
+
+def _by_manager(value: Json) -> Json:
+    """Managers in an order of their own: two writes within a second may swap places."""
+    if not isinstance(value, dict):
+        return value
+    meta = fields(value.get("metadata"))
+    entries = meta.get("managedFields")
+    if isinstance(entries, list):
+
+        def rank(entry: Json) -> tuple[str, ...]:
+            return tuple(
+                text(fields(entry).get(key)) for key in ("operation", "manager", "apiVersion", "subresource")
+            )
+
+        value = {**value, "metadata": {**meta, "managedFields": sorted(entries, key=rank)}}
+    if isinstance(value.get("items"), list):
+        value = {**value, "items": [_by_manager(item) for item in items(value["items"])]}
+    return value
+
+
+def differences(expected: Json, got: Json, path: str) -> list[str]:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        found: list[str] = []
+        for key in sorted({*expected, *got}):
+            inner = f"{path}.{key}"
+            if key not in got:
+                if not (_MARK.search(key) and any(matches(key, one) for one in got)):
+                    found.append(f"{inner}: missing, expected {json.dumps(expected[key])[:300]}")
+            elif key not in expected:
+                if not any(_MARK.search(one) and matches(one, key) for one in expected):
+                    found.append(f"{inner}: not expected: {json.dumps(got[key])[:300]}")
+            else:
+                found.extend(differences(expected[key], got[key], inner))
+        return found
+    if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        return [
+            problem
+            for at, (left, right) in enumerate(zip(expected, got, strict=True))
+            for problem in differences(left, right, f"{path}[{at}]")
+        ]
+    if isinstance(expected, str) and matches(expected, got):
+        return []
+    if expected == got and isinstance(expected, bool) == isinstance(got, bool):
+        return []
+    return [f"{path}: expected {json.dumps(expected)[:600]}, got {json.dumps(got)[:600]}"]
+
+
+def matches(expected: str, got: Json) -> bool:
+    if expected in {"<clusterIP>", "<nodePort>", "<uid>", "<rv>", "<time>"}:
+        return got is not None and got != ""
+    if not isinstance(got, str):
+        return False
+    if expected == got:
+        return True
+    if not _MARK.search(expected):
+        return False
+    pattern = ".+".join(re.escape(part) for part in _MARK.split(expected))
+    return re.fullmatch(pattern, got, re.DOTALL) is not None

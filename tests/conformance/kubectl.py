@@ -1,0 +1,60 @@
+"""kubectl, as far as the vectors record it: `apply` with some flags, its words and its exit code."""
+
+from __future__ import annotations
+
+from whysync.cluster.client_side import client_side_apply
+from whysync.cluster.model import Model
+from whysync.cluster.protocol import Answer, Request
+from whysync.contracts.ref import ref_of
+from whysync.contracts.tree import Json, Object, fields, items, text
+
+_VALIDATION = {"--validate=false": "Ignore", "--validate=warn": "Warn"}
+
+
+def kubectl_apply(model: Model, asked: Object) -> Object:
+    """What the record claims of a run: `exit`, `stdout`, `object`."""
+    args = [text(arg) for arg in items(asked.get("args"))]
+    body = fields(asked.get("body"))
+    meta = fields(body.get("metadata"))
+    namespace = text(asked.get("namespace"))
+    if namespace and text(meta.get("namespace"), namespace) != namespace:
+        return {"exit": 1, "object": None}
+    manifest: Object = {**body, "metadata": {**meta, "namespace": namespace}} if namespace else body
+    resource = model.discovery.of_object(body)
+    assert resource is not None
+    prefix = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+    space = f"/namespaces/{namespace}" if resource.namespaced else ""
+    collection = f"{prefix}{space}/{resource.plural}"
+    ref = ref_of(body)
+    sent: Json = None
+    if "--server-side" in args:
+        outcome, answer = _server_side(model, manifest, f"{collection}/{ref.name}", args)
+    else:
+        validation = next((_VALIDATION[arg] for arg in args if arg in _VALIDATION), "Strict")
+        done = client_side_apply(
+            model, manifest, collection=collection, validation=validation, force="--force" in args
+        )
+        outcome, answer, sent = done.outcome, done.answer, done.sent
+    found = model.send(Request(verb="get", path=f"{collection}/{ref.name}"))
+    name = f"{resource.singular}{'.' + resource.group if resource.group else ''}/{ref.name}"
+    return {
+        "exit": 0 if answer.ok else 1,
+        "stdout": f"{name} {outcome}\n" if answer.ok else "",
+        "object": found.body if found.ok else None,
+        "sent": sent,
+    }
+
+
+def _server_side(model: Model, manifest: Object, path: str, args: list[str]) -> tuple[str, Answer]:
+    manager = next((arg.partition("=")[2] for arg in args if arg.startswith("--field-manager=")), "kubectl")
+    answer = model.send(
+        Request(
+            verb="ssa",
+            path=path,
+            body=manifest,
+            manager=manager,
+            force="--force-conflicts" in args,
+            validation="Strict",
+        )
+    )
+    return "serverside-applied", answer
