@@ -13,7 +13,7 @@ Mark = Callable[[str], str]
 # One look decides whether the others are needed: nearly every string passes here.
 _SUSPECT = re.compile(
     r"://[^\s/]*@|-----BEGIN|eyJ|gh[opsur]_|github_pat_|gl(?:pat|dt|rt)-|A[KS]IA|xox|AIza|sk[-_]|npm_|dop_v1|hv[sb]\."
-    r"|SG\.|ya29\.|dckr_|[Bb]earer|[Aa]uthorization|[Ss]ig"
+    r"|SG\.|ya29\.|dckr_|[Bb]earer|[Aa]uthorization|[Cc]ookie|[Ss]ig"
     r"|hooks\.slack|/webhooks/|webhook\.office|mysql| -u |unknown anchor|"
     r"[Pp][Aa][Ss][Ss]|[Pp][Ww][Dd]|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Kk][Ee][Yy]|[Cc]redential"
 )
@@ -36,9 +36,19 @@ _URL_PASSWORD = re.compile(
 )
 _URL_TOKEN = re.compile(r"(?P<lead>https?://)(?P<value>(?=[^\s@/]*\d)[A-Za-z0-9_.~%-]{16,})(?=@)")
 _BEARER = re.compile(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
-_BASIC = re.compile(
-    r"(?P<lead>[Aa]uthorization\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?:Basic|Token|Digest)\s{1,4})"
-    r"(?P<value>[A-Za-z0-9+/=._-]{4,})"
+# Whatever stands there is a credential: a header with its scheme, a header that is one, a flag for one.
+_HEADER = re.compile(
+    r"(?P<lead>(?i:authorization)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?i:basic|bearer|token|digest)\s{1,4})"
+    r"(?P<value>[^\s\"'\\<>,]{4,})"
+)
+_KEY_HEADER = re.compile(
+    r"(?P<lead>(?i:x-api-key|x-auth-token|x-vault-token|private-token|(?:set-)?cookie)\\?[\"']?\s{0,4}[:=]\s{0,4}"
+    r"\\?[\"']?)(?P<value>[^\s\"'\\<>,]{4,})"
+)
+_PASSWORD_FLAG = re.compile(
+    r"(?P<lead>(?:^|\s)--(?i:password|passwd|passphrase|token|auth-token|api-key|client-secret)[ =][\"']?)"
+    r"(?P<value>(?!-|\$|(?:is|was|must|and|or|to|for|flag|option|not|required|cannot|should|from|in|of|file)\b)"
+    r"[^\s\"'<>,;]{4,})"
 )
 _QUERY = re.compile(
     r"(?P<lead>[?&;](?:access_token|private_token|auth_token|token|api_?key|key|password|passwd|secret"
@@ -109,12 +119,26 @@ _LINE = re.compile(
 )
 
 
+_ANYWHERE = (
+    _URL_PASSWORD,
+    _URL_TOKEN,
+    _BEARER,
+    _HEADER,
+    _KEY_HEADER,
+    _PASSWORD_FLAG,
+    _QUERY,
+    _WEBHOOK,
+    _SHELL,
+    _ANCHOR,
+)
+
+
 def masked(text: str, mark: Mark) -> str:
     """The text with every secret in it that its shape gives away replaced by its mark."""
     if not _SUSPECT.search(text):
         return text
     text = _PRIVATE_KEY.sub(lambda found: mark(found[0]), text)
-    for pattern in (_URL_PASSWORD, _URL_TOKEN, _BEARER, _BASIC, _QUERY, _WEBHOOK, _SHELL, _ANCHOR):
+    for pattern in _ANYWHERE:
         text = pattern.sub(lambda found: _value(found, mark), text)
     is_about_secret = "Secret" in text
     if "error found in #" in text and is_about_secret:

@@ -1,0 +1,42 @@
+"""Secrets that are plain words: only their place gives them away."""
+
+from __future__ import annotations
+
+import pytest
+
+from whysync.sources.masking import Masker
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'curl -H "Authorization: Bearer horsefoxtrot" https://api.example.com',
+        "Proxy-Authorization: Bearer horsefoxtrot",
+        "authorization: basic horsefoxtrot",
+        "X-Api-Key: horsefoxtrot",
+        "Set-Cookie: session=horsefoxtrot; Path=/",
+        "Cookie: horsefoxtrot",
+        "migrate --password horsefoxtrot --host db",
+        "login --token horsefoxtrot",
+        r"headers={\"X-Auth-Token\": \"horsefoxtrot\"}",
+    ],
+)
+def test_words_in_the_place_of_a_credential_are_masked(text: str) -> None:
+    assert "horsefoxtrot" not in Masker().masked_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Authorization: the user is not allowed",
+        "the flag --password is required",
+        "--token must be given",
+        "Bearer authentication failed",
+        "authorization mode RBAC is on",
+        "invalid token in line 4",
+        "--token-auth-file=/etc/tokens",
+        "kubectl create secret generic shop --from-file=./dir",
+    ],
+)
+def test_an_explanation_stays_readable(text: str) -> None:
+    assert Masker().masked_text(text) == text
