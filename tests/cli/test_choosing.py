@@ -249,3 +249,10 @@ def test_the_environment_counts_for_the_verb_alone(whysync: Whysync) -> None:
     ran = whysync("list", "--bundle", DOCS, WHYSYNC_OUTPUT="name", WHYSYNC_FAIL_ON="critical")
     assert (ran.code, ran.out) == (0, "argocd/docs\n")
     assert whysync("diff", "--bundle", DOCS, WHYSYNC_OUTPUT="name").code == 2
+
+
+@pytest.mark.parametrize("flags", [("--health", "Degrad"), ("--sync", "banana")])
+def test_a_typo_in_a_filter_is_an_error(whysync: Whysync, flags: tuple[str, str]) -> None:
+    ran = whysync("list", "--bundle", str(ROOT / "examples" / "autoscaler-loop"), *flags)
+    assert ran.code == 2
+    assert "nothing that Argo CD says" in ran.err

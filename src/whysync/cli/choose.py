@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from whysync import app
+from whysync.contracts.application import HealthCode, SyncCode
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.runner import groups_of
@@ -78,6 +79,8 @@ def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
         if (values := getattr(options, name))
     }
     conditions: list[str] = options.condition or []
+    for name, known in _CLOSED.items():
+        _expect(name, columns.get(name, ()), known)
 
     def fits(one: AppReport) -> bool:
         row = row_of(one)
@@ -89,6 +92,20 @@ def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
         return report
     apps = tuple(one for one in report.apps if fits(one))
     return msgspec.structs.replace(report, apps=apps, groups=groups_of(apps))
+
+
+_CLOSED = {"sync": tuple(SyncCode), "health": tuple(HealthCode)}
+
+
+def _expect(name: str, patterns: Sequence[str], known: Sequence[str]) -> None:
+    """A typo must not read as "no app has this trouble"."""
+    for pattern in patterns:
+        if not any(_any(value, [pattern]) for value in known):
+            raise UsageError(
+                what=f"--{name} {pattern!r} is nothing that Argo CD says",
+                why=f"it says {', '.join(known)}",
+                next="correct it; * stands for anything",
+            )
 
 
 def _any(value: str, patterns: Sequence[str]) -> bool:
