@@ -20,6 +20,7 @@ tracking: then switch to annotation tracking.
 from collections.abc import Iterator
 from shlex import quote
 
+from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.commands import remark
 from whysync.diagnosis.resources import named_ref
@@ -39,7 +40,7 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
         drifts = [d for d in case.drifts_by(Mechanism.TRACKING) if d.ref.name == ref.name]
         yield Finding(
             about=ref,
-            explains=(*report.symptoms, *(drift.symptom for drift in drifts)),
+            explains=(*report.symptoms, *(drift.symptom for drift in drifts), *_row(case, ref)),
             confidence=Confidence.HIGH,
             verdict=f"{ref} is claimed by {apps}",
             evidence=(report.cite(says="Argo CD names both"),),
@@ -59,6 +60,12 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
             evidence=drift.cited(),
             fixes=_fixes(drift.ref.kind, drift.ref.name, other),
         )
+
+
+def _row(case: Case, ref: Ref) -> tuple[str, ...]:
+    """The row itself, where nothing more is known of its difference than that there is one."""
+    row = f"differs:{ref.key}"
+    return (row,) if row in case.symptom_ids else ()
 
 
 def _fixes(kind: str, name: str, other: str = "the other app") -> tuple[Fix, ...]:

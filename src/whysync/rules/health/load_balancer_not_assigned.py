@@ -47,7 +47,8 @@ def load_balancer_not_assigned(case: Case) -> Iterator[Finding]:
             explains=(symptom, *held_up, *(s for report in told for s in report.symptoms)),
             severity=Severity.INFO if case.synced_recently else Severity.WARNING,
             confidence=Confidence.HIGH,
-            verdict=f"{row.ref} has no address yet: nothing has written one into its status",
+            verdict=f"{row.ref} has no address yet: "
+            + (told[0].failure.text if told else "nothing has written one into its status"),
             root=told[0].failure.text if told else None,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),

@@ -40,7 +40,7 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
             yield Finding(
                 about=symptom.ref,
                 explains=(symptom.id,),
-                severity=Severity.CRITICAL,
+                severity=_severity(message),
                 confidence=Confidence.HIGH,
                 verdict=f"no node takes {story.pod.ref}: {message}",
                 root=message,
@@ -56,13 +56,18 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=report.ref,
             explains=report.symptoms,
-            severity=Severity.CRITICAL,
+            severity=_severity(report.failure.text),
             confidence=Confidence.HIGH,
             verdict=f"no node takes {report.ref}: {report.failure.text.strip()}",
             root=report.failure.text.strip(),
             evidence=(report.cite(says="the scheduler says so"),),
             fixes=(_look(report.ref.namespace, report.ref.name),),
         )
+
+
+def _severity(message: str) -> Severity:
+    """A Pod that waits for its claim is the claim's story, which comes first."""
+    return Severity.WARNING if "PersistentVolumeClaim" in message else Severity.CRITICAL
 
 
 def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
