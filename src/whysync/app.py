@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
@@ -96,12 +97,23 @@ def diagnose(chosen: Iterable[Case]) -> Report:
 def _with_usable_fixes(report: AppReport) -> AppReport:
     """A masked value cannot be committed, and an edit that changes nothing mends nothing."""
     findings = tuple(
-        finding
-        if all(is_usable(fix, report.case) for fix in finding.fixes)
-        else replace(finding, fixes=tuple(fix for fix in finding.fixes if is_usable(fix, report.case)))
+        replace(
+            finding,
+            fixes=tuple(_owned(fix, report) for fix in finding.fixes if is_usable(fix, report.case)),
+        )
         for finding in report.findings
     )
     return replace(report, findings=findings)
+
+
+def _owned(fix: Fix, report: AppReport) -> Fix:
+    """What an ApplicationSet makes, it makes again: a change of the Application belongs into its template."""
+    owners = report.case.app.metadata.owner_references
+    maker = next((owner.name for owner in owners if owner.kind == "ApplicationSet"), None)
+    if maker is None or fix.kind is not FixKind.APPLICATION:
+        return fix
+    warning = f"ApplicationSet {maker} makes this app and reverts it: change its template instead"
+    return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning)
 
 
 class _no_collection:  # noqa: N801  (reads as a verb where it is used)

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.rules.bench import HERE, load_case
+from whysync import app
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.tree import copy_object, fields
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import FixKind
+
+
+@pytest.mark.parametrize("owned", [True, False])
+def test_a_change_of_an_app_that_a_set_makes_says_who_will_revert_it(owned: bool) -> None:
+    case = load_case(HERE / "drift" / "replicas_owned_by_autoscaler" / "autoscaled_deployment")
+    body = copy_object(case.application.body)
+    if owned:
+        fields(body["metadata"])["ownerReferences"] = [{"kind": "ApplicationSet", "name": "shops"}]
+    typed, _ = decode(body, Application)
+    assert typed is not None
+    report = app.diagnose([Case(case.world, case.application.with_body(body), typed)])
+    fixes = [fix for finding in report.apps[0].findings for fix in finding.fixes]
+    changed = [fix.risk for fix in fixes if fix.kind is FixKind.APPLICATION]
+    assert changed
+    assert all(("ApplicationSet shops" in risk) is owned for risk in changed)
+    assert not any("ApplicationSet" in fix.risk for fix in fixes if fix.kind is not FixKind.APPLICATION)
