@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -13,10 +13,9 @@ from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, Report
-from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
 from whysync.diagnosis.runner import groups_of
-from whysync.diagnosis.symptom import Side
 from whysync.diagnosis.world import World
 from whysync.errors import NoSource, NotFound
 from whysync.fixes.text import is_usable
@@ -128,27 +127,15 @@ class _no_collection:  # noqa: N801  (reads as a verb where it is used)
             gc.enable()
 
 
-def index_of_rules() -> str:
-    """One line for each rule, by side."""
-    lines: list[str] = []
-    for side in Side:
-        rules = [rule for rule in all_rules() if rule.side is side]
-        if rules:
-            lines.append(f"{side}:")
-        lines += [f"  {rule.cause:<24} {rule.id:<44} {rule.title}" for rule in rules]
-    return "\n".join(lines) + "\n"
-
-
-def explained(name: str) -> Iterator[str]:
-    """The pages of a rule, or of all the rules of a cause."""
+def explained(name: str) -> tuple[Rule, ...]:
+    """The rule of that name, or all the rules of that cause."""
     wanted = name.strip().removeprefix("C-").replace("_", "-").lower()
-    pages = [rule for rule in all_rules() if wanted in (rule.id.replace("_", "-"), rule.cause)]
-    if not pages:
+    found = tuple(rule for rule in all_rules() if wanted in (rule.id.replace("_", "-"), rule.cause))
+    if not found:
         known = sorted({rule.cause for rule in all_rules()} | {rule.id for rule in all_rules()})
         raise NotFound(
             what=f"there is no rule or cause {name!r}",
             why=_nearest(wanted, known),
             next="whysync explain lists them all",
         )
-    for rule in pages:
-        yield f"{rule.id}  (cause {rule.cause}, side {rule.side}, since {rule.since})\n\n{rule.docs}\n"
+    return found

@@ -174,7 +174,7 @@ def _get(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "-o",
         "--output",
-        choices=("text", "wide", "json", "yaml", "name"),
+        choices=OUTPUTS,
         default="text",
         help="how to show it",
     )
@@ -235,6 +235,7 @@ def _health(verb: argparse.ArgumentParser) -> None:
 
 def _explain(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("name", metavar="RULE|CAUSE", nargs="?", help="none lists them all")
+    verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
     _common(verb)
 
 

@@ -182,11 +182,12 @@ def _health(options: argparse.Namespace, screen: Screen) -> int:
 
 def _explain(options: argparse.Namespace, _: Screen) -> int:
     from whysync import app
+    from whysync.diagnosis.rule import all_rules
+    from whysync.reports import rule_pages
 
-    if options.name is None:
-        sys.stdout.write(app.index_of_rules())
-    else:
-        sys.stdout.write("\n".join(app.explained(options.name)))
+    rules = all_rules() if options.name is None else app.explained(options.name)
+    pages = options.name is not None or options.output == "wide"
+    sys.stdout.write(rule_pages.render(rules, form=options.output, pages=pages))
     return Exit.OK
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import AppReport, Report
-from whysync.fixes.text import patch_text
 from whysync.reports.screen import ago, one_line, plain
 from whysync.reports.terminal import answer_of, state_of
 from whysync.semantics.writers import phrase
@@ -18,42 +17,44 @@ def render(report: Report) -> str:
 
 
 def _app(report: AppReport) -> Iterator[str]:
-    yield f"# {_text(report.case.app.name)}: {_text(answer_of(report))}"
+    yield f"# {escaped(report.case.app.name)}: {escaped(answer_of(report))}"
     yield ""
-    yield f"**{_text(state_of(report))}**"
+    yield f"**{escaped(state_of(report))}**"
     yield ""
     for finding in report.findings:
         yield from _finding(finding, report)
     if report.findings or report.unexplained:
         yield "## Is it safe to sync now?"
         yield ""
-        yield f"**{report.safety.sync.value}**" + "".join(f"; {_text(r.text)}" for r in report.safety.reasons)
+        yield f"**{report.safety.sync.value}**" + "".join(
+            f"; {escaped(r.text)}" for r in report.safety.reasons
+        )
         yield ""
     if report.unexplained:
         yield "## Unexplained"
         yield ""
-        yield from (f"- {_text(symptom.text)}" for symptom in report.unexplained)
+        yield from (f"- {escaped(symptom.text)}" for symptom in report.unexplained)
         yield ""
     if report.gaps:
         yield "## What could not be seen"
         yield ""
         for gap in report.gaps:
-            help = f"; {_text(gap.how_to_get)}" if gap.how_to_get else ""
-            yield f"- {_text(gap.what)}: {_text(gap.why)}{help}"
+            help = f"; {escaped(gap.how_to_get)}" if gap.how_to_get else ""
+            yield f"- {escaped(gap.what)}: {escaped(gap.why)}{help}"
         yield ""
 
 
 def _finding(finding: Finding, report: AppReport) -> Iterator[str]:
-    yield f"## {_text(finding.verdict)}"
+    yield f"## {escaped(finding.verdict)}"
     yield ""
     yield f"- cause: `{finding.cause}` (rule `{finding.rule}`), confidence {finding.confidence.value}"
-    yield f"- about: {_text(str(finding.about))}" + (
+    yield f"- about: {escaped(str(finding.about))}" + (
         f", field `{_code(finding.field)}`" if finding.field else ""
     )
     if finding.root:
-        yield f"- root: {_text(finding.root)}"
+        yield f"- root: {escaped(finding.root)}"
     if finding.writer is not None:
-        yield f"- written by: {_text(phrase(finding.writer))} {ago(report.case.age(finding.writer.time))}"
+        yield f"- written by: {escaped(phrase(finding.writer))} {ago(report.case.age(finding.writer.time))}"
     if finding.caused_by:
         yield f"- follows from: {', '.join(f'`{_code(id)}`' for id in finding.caused_by)}"
     yield ""
@@ -65,13 +66,13 @@ def _finding(finding: Finding, report: AppReport) -> Iterator[str]:
         yield f"| {_cell(evidence.says)} | {_cell(where)} | `{_code(one_line(value, 300))}` |"
     yield ""
     for number, fix in enumerate(finding.fixes, start=1):
-        yield f"### Fix {number}: {_text(fix.title)}"
+        yield f"### Fix {number}: {escaped(fix.title)}"
         yield ""
         if fix.risk:
-            yield f"Risk: {_text(fix.risk)}"
+            yield f"Risk: {escaped(fix.risk)}"
             yield ""
         if fix.destroys:
-            yield f"Destroys: {_text(', '.join(fix.destroys))}"
+            yield f"Destroys: {escaped(', '.join(fix.destroys))}"
             yield ""
         yield from _fenced(patch_text(fix, report.case))
         yield ""
@@ -90,7 +91,7 @@ def _fenced(text: str) -> Iterator[str]:
 _SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|#"})
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """Words of a cluster are words, not markup."""
     return one_line(text, 2_000).translate(_SPECIAL)
 

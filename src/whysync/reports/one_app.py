@@ -8,6 +8,7 @@ from whysync.contracts.ref import Key
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.reports.json_v1 import indented
+from whysync.reports.markdown import escaped
 from whysync.reports.screen import Screen, ago, one_line, plain, table
 from whysync.semantics.policies.windows import can_sync, matching, next_allowed
 
@@ -23,9 +24,27 @@ def render(cases: Sequence[Case], screen: Screen, *, form: str, show_operation: 
             return "---\n".join(dump(case.application.body) for case in cases)
         case "name":
             return "".join(f"{plain(case.app.qualified_name)}\n" for case in cases)
+        case "markdown":
+            return "\n".join(line for case in cases for line in _markdown(case)) + "\n"
         case _:
             wide = form == "wide" or show_operation
             return "\n".join(line for case in cases for line in _app(case, screen, operation=wide)) + "\n"
+
+
+def _markdown(case: Case) -> Iterator[str]:
+    """The same facts; what a cluster says is escaped, so that it stays text."""
+    yield f"# {escaped(case.app.qualified_name)}"
+    yield ""
+    yield from (f"- {label}: {escaped(value)}" for label, value in _head(case))
+    for condition in case.app.status.conditions:
+        yield f"- **{escaped(condition.type)}**: {escaped(condition.message)}"
+    if case.operation is not None:
+        yield f"- Operation: {escaped(case.operation.phase)} {escaped(case.operation.message)}"
+    yield ""
+    for number, row in enumerate(_rows(case)):
+        yield f"| {' | '.join(escaped(cell) for cell in row)} |"
+        if number == 0:
+            yield "|" + "---|" * len(row)
 
 
 def _app(case: Case, screen: Screen, *, operation: bool) -> Iterator[str]:
@@ -109,6 +128,10 @@ def _operation(case: Case) -> Iterator[str]:
 
 
 def _resources(case: Case, screen: Screen) -> list[str]:
+    return table(_rows(case), screen)
+
+
+def _rows(case: Case) -> list[tuple[str, ...]]:
     """The rows of the app, and the hooks and resources that only the operation knows."""
     results = {result.key: result for result in case.results}
     keys: dict[Key, None] = dict.fromkeys([*case.rows, *results])
@@ -126,4 +149,4 @@ def _resources(case: Case, screen: Screen) -> list[str]:
                  result.hook_type if result else "", str(row.sync_wave) if row and row.sync_wave else "",
                  one_line(message, 200))  # fmt: skip
         rows.append(tuple(plain(cell) for cell in cells))
-    return table(rows, screen)
+    return rows

@@ -1,0 +1,45 @@
+"""Every verb that shows something shows it in every form."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.situations import ROOT
+from whysync.cli.parser import OUTPUTS
+from whysync.contracts import yaml
+from whysync.contracts.tree import fields, items
+from whysync.diagnosis.rule import all_rules
+
+BUNDLE = str(ROOT / "examples" / "migration-cannot-reach-database")
+
+
+@pytest.mark.parametrize("form", OUTPUTS)
+@pytest.mark.parametrize("verb", [("diagnose", "--exit-zero"), ("list", "--exit-zero"), ("get", "shop")])
+def test_facts_in_every_form(whysync: Whysync, verb: tuple[str, str], form: str) -> None:
+    ran = whysync(*verb, "--bundle", BUNDLE, "-o", form)
+    assert ran.code == 0
+    assert "shop" in ran.out
+
+
+@pytest.mark.parametrize("form", OUTPUTS)
+@pytest.mark.parametrize("name", ["hook-failed", None])
+def test_rules_in_every_form(whysync: Whysync, name: str | None, form: str) -> None:
+    ran = whysync("explain", *([name] if name else []), "-o", form)
+    assert ran.code == 0
+    assert "hook_failed" in ran.out
+
+
+def test_rules_as_data_are_all_of_them(whysync: Whysync) -> None:
+    told = fields(json.loads(whysync("explain", "-o", "json").out))
+    assert [fields(rule)["rule"] for rule in items(told["rules"])] == [rule.id for rule in all_rules()]
+    assert yaml.load(whysync("explain", "-o", "yaml").out) == told
+
+
+def test_get_as_markdown_holds_the_operation_and_each_resource(whysync: Whysync) -> None:
+    out = whysync("get", "shop", "--bundle", BUNDLE, "-o", "markdown").out
+    assert out.startswith("# argocd/shop\n")
+    assert "- Operation: Failed one or more synchronization tasks completed unsuccessfully" in out
+    assert "| batch | Job | production | shop-migrate | Failed |" in out
