@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import AppReport, Report
+from whysync.fixes.text import patch_text
 from whysync.reports.screen import ago, one_line, plain
 from whysync.reports.terminal import answer_of, state_of
 from whysync.semantics.writers import phrase
