@@ -9,10 +9,14 @@ from typing import TypeVar
 import msgspec
 
 from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
+from tests.engine.operation.stub import StubGround
 from whysync.contracts.application import Application, OperationState, Phase, Retry
 from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.engine.operation.request import Request
+from whysync.engine.operation.results import State
+from whysync.engine.operation.step import step, terminate
 from whysync.semantics.policies import autosync, operation, refresh
 from whysync.semantics.policies.deletion import Fate, fate_of
 from whysync.semantics.policies.retry import retry_delay
@@ -90,7 +94,7 @@ def _next_retry(record: Object, expect: Object) -> list[str]:
 
 
 def _synced(record: Object, app: Application, state: OperationState) -> OperationState:
-    """The step of the sync: in these records there is nothing to apply, and nothing is live."""
+    """One step of the real operation: in these records there is nothing to apply, and nothing is live."""
     assert not items(record["targets"])
     assert not items(record["lives"])
     clusters = [Cluster(server="https://localhost:6443", name="minikube")]
@@ -98,10 +102,10 @@ def _synced(record: Object, app: Application, state: OperationState) -> Operatio
         destination_cluster(app.spec.destination, clusters)
     except NoCluster as problem:
         return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=str(problem))
-    phase, message = Phase.SUCCEEDED, "successfully synced (no more tasks)"
-    if state.phase == Phase.TERMINATING:
-        phase, message = Phase.FAILED, "Operation terminated"
-    return msgspec.structs.replace(state, phase=phase.value, message=message)
+    request = Request(namespace=app.spec.destination.namespace, revision="")
+    advance = terminate if state.phase == Phase.TERMINATING else step
+    after = advance(State(), request, StubGround())
+    return msgspec.structs.replace(state, phase=after.phase, message=after.message)
 
 
 def _process(record: Object, expect: Object) -> list[str]:
