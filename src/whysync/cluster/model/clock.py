@@ -12,6 +12,10 @@ class Clock:
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
+    def turn_to(self, instant: datetime) -> None:
+        """Forward only: time that has passed stays passed."""
+        self.now = max(self.now, instant)
+
     def stamp(self) -> str:
         """The time as objects carry it: whole seconds, UTC."""
         return self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

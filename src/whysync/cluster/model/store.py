@@ -1,8 +1,10 @@
-"""Where the objects lie. Every write gets the next resource version."""
+"""Where the objects lie. Every write gets the next resource version, and a line in the journal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from whysync.contracts.tree import Object, fields, text
 
@@ -10,8 +12,21 @@ Place = tuple[tuple[str, str], str, str]
 """Group and plural, namespace, name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One write, as a watch tells it."""
+
+    revision: int
+    type: Literal["ADDED", "MODIFIED", "DELETED"]
+    place: Place
+    obj: Object
+    """As kept; of a deletion, as it was last."""
+
+
 class Store:
     def __init__(self) -> None:
+        self.journal: list[Change] = []
+        """All that was written since the start, oldest first: who follows it keeps an index into it."""
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         self._revision = 100
         self._serial = 0
@@ -22,7 +37,10 @@ class Store:
     def put(self, place: Place, obj: Object) -> Object:
         """Keeps the object under a new resource version, and gives it back as kept."""
         kept = self.stamped(obj)
-        self._objects.setdefault(place[0], {})[place[1:]] = kept
+        there = self._objects.setdefault(place[0], {})
+        type = "MODIFIED" if place[1:] in there else "ADDED"
+        there[place[1:]] = kept
+        self.journal.append(Change(self._revision, type, place, kept))
         return kept
 
     def stamped(self, obj: Object) -> Object:
@@ -32,7 +50,9 @@ class Store:
         return {**obj, "metadata": meta}
 
     def drop(self, place: Place) -> None:
-        self._objects.get(place[0], {}).pop(place[1:], None)
+        gone = self._objects.get(place[0], {}).pop(place[1:], None)
+        if gone is not None:
+            self.journal.append(Change(self._revision, "DELETED", place, gone))
 
     @property
     def revision(self) -> str:
