@@ -90,6 +90,6 @@ class Cluster(Protocol):
 def kind_of(cluster: Cluster, api_version: str, kind: str) -> ServedKind | None:
     """The kind under which an object with these two would be sent; `None` where it is not served."""
     for served in cluster.kinds():
-        if served.api_version == api_version and served.kind == kind:
+        if served.kind == kind and served.api_version == api_version:
             return served
     return None

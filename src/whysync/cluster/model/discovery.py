@@ -8,10 +8,40 @@ from whysync.cluster.model.kinds import Resource, built_in
 from whysync.cluster.model.paths import Address
 from whysync.cluster.model.served import BuiltIn, Served
 from whysync.cluster.model.store import Store
+from whysync.cluster.protocol import ServedKind
 from whysync.contracts.ref import group_of
 from whysync.contracts.tree import Object, fields, text
 
 _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+class _Catalogue:
+    """All that is served while no definition changes, by the names under which it is asked for."""
+
+    def __init__(self, customs: list[Custom]) -> None:
+        self.customs = customs
+        self.kinds = [*built_in().values(), *(custom.resource for custom in customs)]
+        self.groups = {resource.group for resource in self.kinds}
+        self.by_path: dict[tuple[str, str], Custom] = {}
+        self.by_kind: dict[tuple[str, str], Resource] = {}
+        self.by_store: dict[tuple[str, str], Resource] = {}
+        for custom in customs:
+            resource = custom.resource
+            self.by_path.setdefault((resource.api_version, resource.plural), custom)
+        for resource in self.kinds:
+            self.by_kind.setdefault((resource.api_version, resource.kind), resource)
+            self.by_store.setdefault(resource.store, resource)
+        self.told = tuple(
+            ServedKind(
+                group=resource.group,
+                version=resource.version,
+                kind=resource.kind,
+                plural=resource.plural,
+                namespaced=resource.namespaced,
+            )
+            for resource in self.kinds
+            if resource.kept
+        )
 
 
 class Discovery:
@@ -19,32 +49,37 @@ class Discovery:
         self._store = store
         self._built_in: dict[tuple[str, str], BuiltIn] = {}
         self._customs: dict[str, tuple[str, list[Custom]]] = {}
+        self._writes = -1
+        self._known = _Catalogue([])
 
     def served(self, address: Address) -> Served:
         """Raises when nothing is served there: without a Status for an unknown group, with one otherwise."""
-        found = built_in().get((address.api_version, address.plural))
+        key = (address.api_version, address.plural)
+        known = self._built_in.get(key)
+        if known is not None:
+            return known
+        found = built_in().get(key)
         if found is None:
-            custom = self._custom(address)
+            catalogue = self._catalogue()
+            custom = catalogue.by_path.get(key)
             if custom is None:
-                group = group_of(address.api_version)
-                if any(group == resource.group for resource in self.kinds()):
+                if group_of(address.api_version) in catalogue.groups:
                     raise no_such_resource()
                 raise NoSuchPath
             return custom
-        key = (address.api_version, address.plural)
-        if key not in self._built_in:
-            self._built_in[key] = BuiltIn(found)
+        self._built_in[key] = BuiltIn(found)
         return self._built_in[key]
 
-    def _custom(self, address: Address) -> Custom | None:
-        for custom in self.customs():
-            resource = custom.resource
-            if (resource.api_version, resource.plural) == (address.api_version, address.plural):
-                return custom
-        return None
+    def _catalogue(self) -> _Catalogue:
+        """Made again when a definition was written."""
+        writes = self._store.writes(_DEFINITIONS)
+        if writes != self._writes:
+            self._known = _Catalogue(self._read())
+            self._writes = writes
+        return self._known
 
-    def customs(self) -> list[Custom]:
-        """Read from the definitions in the store; a definition is read again when it has changed."""
+    def _read(self) -> list[Custom]:
+        """From the definitions in the store; one is read again when it has changed."""
         found: list[Custom] = []
         for place, definition in self._store.within(_DEFINITIONS):
             revision = text(fields(definition.get("metadata")).get("resourceVersion"))
@@ -54,11 +89,19 @@ class Discovery:
             found.extend(known[1])
         return found
 
+    def customs(self) -> list[Custom]:
+        return self._catalogue().customs
+
     def kinds(self) -> list[Resource]:
-        return [*built_in().values(), *(custom.resource for custom in self.customs())]
+        return self._catalogue().kinds
+
+    def told(self) -> tuple[ServedKind, ...]:
+        """The kinds whose objects are kept, as clients are told of them."""
+        return self._catalogue().told
 
     def of_object(self, obj: Object) -> Resource | None:
-        for resource in self.kinds():
-            if resource.api_version == obj.get("apiVersion") and resource.kind == obj.get("kind"):
-                return resource
-        return None
+        return self._catalogue().by_kind.get((text(obj.get("apiVersion")), text(obj.get("kind"))))
+
+    def of_store(self, store: tuple[str, str]) -> Resource | None:
+        """The kind, in one of its versions, whose objects lie there."""
+        return self._catalogue().by_store.get(store)

@@ -1,7 +1,8 @@
 """What controllers do after a deletion: owned objects, namespaces, claims in use, definitions.
 
 Mirrors the garbage collector, the namespace controller, the claim protection and the cleanup of custom
-resources, Kubernetes 1.36, without their delays: everything that can settle settles at once.
+resources, Kubernetes 1.36, without their delays: everything that can settle settles at once. The journal
+tells what changed, and only that and what it touches is looked at.
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from typing import Final
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.fields import Writing, after_update, read_managed, with_managed
-from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.namespaces import namespace_conditions
 from whysync.cluster.model.paths import Address
 from whysync.cluster.model.removal import Removal
-from whysync.cluster.model.store import Place, Store, uid_of
+from whysync.cluster.model.store import Change, Place, Store, owners_of, uid_of
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.semantics.diff.typed import FieldSet
 
@@ -23,6 +23,8 @@ _MOST_ROUNDS: Final = 100
 _CLAIM_IN_USE: Final = "kubernetes.io/pvc-protection"
 _CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 _NAMESPACES: Final = ("", "namespaces")
+_PODS: Final = ("", "pods")
+_CLAIMS: Final = ("", "persistentvolumeclaims")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
@@ -32,71 +34,110 @@ class Housekeeping:
         self._discovery = discovery
         self._removal = removal
         self._clock = clock
+        self._read = 0
+        self._users: dict[Place, set[Place]] = {}
+        """Of claims that Pods mount: which Pods."""
 
-    def settle(self) -> None:
-        """Until nothing moves any more."""
+    def settle(self) -> bool:
+        """Until nothing moves any more; true where anything did."""
+        start = len(self._store.journal)
         for _ in range(_MOST_ROUNDS):
-            before = self._state()
-            self._collect_garbage()
-            self._release_claims()
-            self._end_namespaces()
+            touched = self._touched()
+            if not touched:
+                break
+            for place in sorted(touched):
+                self._mind(place)
             self.end_definitions()
-            if self._state() == before:
-                return
+        return len(self._store.journal) > start
 
-    def _state(self) -> tuple[str, int]:
-        return self._store.revision, len(self._store.everything())
+    def _touched(self) -> set[Place]:
+        """What changed since the last look, and all that may have to follow it."""
+        journal = self._store.journal
+        found: set[Place] = set()
+        while self._read < len(journal):
+            change = journal[self._read]
+            self._read += 1
+            if change.place[0] == _PODS:
+                found.update(self._mounts(change))
+            if change.type == "DELETED":
+                found.update(self._store.owned_by(uid_of(change.obj)))
+            else:
+                found.add(change.place)
+            for owner in owners_of(change.obj):
+                found.update(self._store.known_as(owner))
+            space: Place = (_NAMESPACES, "", change.place[1])
+            if "deletionTimestamp" in fields((self._store.get(space) or {}).get("metadata")):
+                found.add(space)
+        return found
 
-    def _resource(self, place: Place) -> Resource | None:
-        for resource in self._discovery.kinds():
-            if resource.store == place[0]:
-                return resource
-        return None
+    def _mounts(self, change: Change) -> list[Place]:
+        """The claims that a Pod holds, noted; those that it let go of."""
+        place, pod = change.place, change.obj
+        claims: list[Place] = [
+            (_CLAIMS, place[1], text(dig(volume, "persistentVolumeClaim", "claimName")))
+            for volume in items(dig(pod, "spec", "volumes"))
+            if "persistentVolumeClaim" in fields(volume)
+        ]
+        for claim in claims:
+            users = self._users.setdefault(claim, set())
+            if change.type == "DELETED":
+                users.discard(place)
+            else:
+                users.add(place)
+        return claims if change.type == "DELETED" else []
+
+    def _mind(self, place: Place) -> None:
+        obj = self._store.get(place)
+        if obj is None:
+            return
+        meta = fields(obj.get("metadata"))
+        if "deletionTimestamp" not in meta:
+            if meta.get("ownerReferences"):
+                self._mind_owners(place, obj)
+            return
+        if place[0] == _NAMESPACES:
+            self._end_namespace(place, obj)
+            return
+        finalizers = items(meta.get("finalizers"))
+        if "orphan" in finalizers:
+            self._orphan(place, obj)
+        elif "foregroundDeletion" in finalizers:
+            self._delete_dependents(place, obj)
+        elif _CLAIM_IN_USE in finalizers and place[0] == _CLAIMS and not self._users.get(place):
+            self._finish(place, _CLAIM_IN_USE)
 
     # -- owners -----------------------------------------------------------------------------------
 
-    def _collect_garbage(self) -> None:
-        everything = self._store.everything()
-        alive = {uid_of(obj) for _, obj in everything}
-        owned: dict[str, list[tuple[Place, Object]]] = {}
-        for place, obj in everything:
-            for reference in items(dig(obj, "metadata", "ownerReferences")):
-                owned.setdefault(text(fields(reference).get("uid")), []).append((place, obj))
-        for place, obj in everything:
-            if self._store.get(place) is not obj:
-                continue
-            self._mind_owners(place, obj, alive)
-            self._mind_dependents(place, obj, owned.get(uid_of(obj), []))
-
-    def _mind_owners(self, place: Place, obj: Object, alive: set[str]) -> None:
+    def _mind_owners(self, place: Place, obj: Object) -> None:
         references = items(dig(obj, "metadata", "ownerReferences"))
-        if not references or dig(obj, "metadata", "deletionTimestamp"):
-            return
-        kept: list[Json] = [one for one in references if text(fields(one).get("uid")) in alive]
+        kept: list[Json] = [one for one in references if self._exists(text(fields(one).get("uid")))]
         if not kept:
-            resource = self._resource(place)
+            resource = self._discovery.of_store(place[0])
             if resource is not None:
                 self._removal.remove(place, resource)
         elif len(kept) < len(references):
             self._change(place, obj, ownerReferences=kept)
 
-    def _mind_dependents(self, place: Place, obj: Object, dependents: list[tuple[Place, Object]]) -> None:
-        finalizers = items(dig(obj, "metadata", "finalizers"))
-        if not dig(obj, "metadata", "deletionTimestamp"):
-            return
-        if "orphan" in finalizers:
-            for child, _ in dependents:
-                found = self._store.get(child)
-                if found is not None:
-                    self._disown(child, found, uid_of(obj))
-            self._finish(place, "orphan")
-        elif "foregroundDeletion" in finalizers:
-            for child, found in dependents:
-                resource = self._resource(child)
-                if resource is not None and not dig(found, "metadata", "deletionTimestamp"):
-                    self._removal.remove(child, resource)
-            if not any(self._blocks(child, uid_of(obj)) for child, _ in dependents):
-                self._finish(place, "foregroundDeletion")
+    def _exists(self, uid: str) -> bool:
+        return bool(self._store.known_as(uid)) or uid in self._store.elsewhere
+
+    def _orphan(self, place: Place, obj: Object) -> None:
+        uid = uid_of(obj)
+        for child in self._store.owned_by(uid):
+            found = self._store.get(child)
+            if found is not None:
+                self._disown(child, found, uid)
+        self._finish(place, "orphan")
+
+    def _delete_dependents(self, place: Place, obj: Object) -> None:
+        uid = uid_of(obj)
+        dependents = self._store.owned_by(uid)
+        for child in dependents:
+            found, resource = self._store.get(child), self._discovery.of_store(child[0])
+            if found is not None and resource is not None and not dig(found, "metadata", "deletionTimestamp"):
+                self._removal.remove(child, resource)
+        if not any(self._blocks(child, uid) for child in dependents):
+            self._finish(place, "foregroundDeletion")
 
     def _blocks(self, child: Place, owner: str) -> bool:
         found = self._store.get(child)
@@ -130,18 +171,15 @@ class Housekeeping:
                 meta[key] = value
             else:
                 meta.pop(key, None)
-        self._keep(place, obj, {**obj, "metadata": meta}, subresource="")
+        self.keep(place, {**obj, "metadata": meta}, subresource="")
 
-    def _keep(
-        self,
-        place: Place,
-        old: Object,
-        new: Object,
-        *,
-        subresource: str,
-        manager: str = "kube-controller-manager",
-    ) -> None:
-        """Store a controller's change, and who owns its fields."""
+    def keep(
+        self, place: Place, new: Object, *, subresource: str, manager: str = "kube-controller-manager"
+    ) -> Object:
+        """Store a controller's change of an object that is there, and who owns its fields."""
+        old = self._store.get(place)
+        if old is None:
+            return self._store.put(place, new)
         version = text(old.get("apiVersion"))
         served = self._discovery.served(Address(version, place[0][1]))
         writing = Writing(
@@ -154,37 +192,26 @@ class Housekeeping:
         managed = read_managed(old)
         if managed.claims:
             new = with_managed(new, after_update(old, new, managed, writing, served.atom))
-        self._store.put(place, new)
+        return self._store.put(place, new)
 
-    # -- claims, namespaces, definitions ----------------------------------------------------------
+    # -- namespaces, definitions ------------------------------------------------------------------
 
-    def _release_claims(self) -> None:
-        used = {
-            (place[1], text(dig(volume, "persistentVolumeClaim", "claimName")))
-            for place, pod in self._store.within(("", "pods"))
-            for volume in items(dig(pod, "spec", "volumes"))
-        }
-        for place, claim in list(self._store.within(("", "persistentvolumeclaims"))):
-            leaving = dig(claim, "metadata", "deletionTimestamp")
-            held = _CLAIM_IN_USE in items(dig(claim, "metadata", "finalizers"))
-            if leaving and held and (place[1], place[2]) not in used:
-                self._finish(place, _CLAIM_IN_USE)
-
-    def _end_namespaces(self) -> None:
-        for place, namespace in list(self._store.within(_NAMESPACES)):
-            if not dig(namespace, "metadata", "deletionTimestamp"):
-                continue
-            inside = [found for found, _ in self._store.everything() if found[1] == place[2]]
-            for found in inside:
-                resource = self._resource(found)
-                if resource is not None:
-                    self._removal.remove(found, resource)
-            left = [(found, obj) for found, obj in self._store.everything() if found[1] == place[2]]
-            held = bool(items(dig(namespace, "metadata", "finalizers")))
-            if left or held:
-                self._tell(place, namespace, left)
-            else:
-                self._store.drop(place)
+    def _end_namespace(self, place: Place, namespace: Object) -> None:
+        for found in self._store.inside(place[2]):
+            resource = self._discovery.of_store(found[0])
+            inner = self._store.get(found)
+            if resource is not None and inner is not None and not dig(inner, "metadata", "deletionTimestamp"):
+                self._removal.remove(found, resource)
+        left = [
+            (found, obj)
+            for found in self._store.inside(place[2])
+            if (obj := self._store.get(found)) is not None
+        ]
+        held = bool(items(dig(namespace, "metadata", "finalizers")))
+        if left or held:
+            self._tell(place, namespace, left)
+        else:
+            self._store.drop(place)
 
     def _tell(self, place: Place, namespace: Object, left: list[tuple[Place, Object]]) -> None:
         """What holds a namespace that is to go, in its conditions."""
@@ -198,17 +225,18 @@ class Housekeeping:
         if not left:
             spec = {key: value for key, value in fields(namespace.get("spec")).items() if key != "finalizers"}
             new["spec"] = spec
-        self._keep(place, namespace, new, subresource="status")
+        self.keep(place, new, subresource="status")
 
     def end_definitions(self) -> None:
         """The API server itself deletes the objects of a kind before its definition goes."""
-        for place, definition in list(self._store.within(_DEFINITIONS)):
-            if not dig(definition, "metadata", "deletionTimestamp"):
+        for place in self._store.leaving(_DEFINITIONS):
+            definition = self._store.get(place)
+            if definition is None:
                 continue
             spec = fields(definition.get("spec"))
             where = (text(spec.get("group")), text(dig(spec, "names", "plural")))
-            resource = next((one for one in self._discovery.kinds() if one.store == where), None)
-            for found, obj in list(self._store.within(where)):
+            resource = self._discovery.of_store(where)
+            for found, obj in self._store.within(where):
                 if resource is not None and not dig(obj, "metadata", "deletionTimestamp"):
                     self._removal.remove(found, resource)
             if any(True for _ in self._store.within(where)):
@@ -229,7 +257,7 @@ class Housekeeping:
         ]
         if conditions != items(status.get("conditions")):
             new: Object = {**definition, "status": {**status, "conditions": conditions}}
-            self._keep(place, definition, new, subresource="status", manager="kube-apiserver")
+            self.keep(place, new, subresource="status", manager="kube-apiserver")
 
 
 def _timeless(condition: Json) -> Object:

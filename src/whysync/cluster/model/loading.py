@@ -8,7 +8,7 @@ from typing import Final
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import established
 from whysync.cluster.model.discovery import Discovery
-from whysync.cluster.model.store import Store
+from whysync.cluster.model.store import Store, owners_of
 from whysync.contracts.tree import Object, dig, fields, text
 
 _NAMESPACES: Final = ("", "namespaces")
@@ -18,6 +18,7 @@ def load(objects: Iterable[Object], store: Store, discovery: Discovery, clock: C
     """Definitions go first, so that their kinds are known; what is of no known kind is given back."""
     waiting = sorted(objects, key=lambda obj: obj.get("kind") != "CustomResourceDefinition")
     strangers: list[Object] = []
+    owners: set[str] = set()
     for obj in waiting:
         resource = discovery.of_object(obj)
         name = text(dig(obj, "metadata", "name"))
@@ -31,6 +32,9 @@ def load(objects: Iterable[Object], store: Store, discovery: Discovery, clock: C
         if resource.kind == "CustomResourceDefinition" and not dig(found, "status", "acceptedNames", "kind"):
             found = established(found, clock.stamp(), [])
         store.put((resource.store, namespace, name), found)
+        owners.update(owners_of(found))
+    # Not everything of a cluster is collected: an owner that is not here is taken to be alive elsewhere.
+    store.elsewhere.update(uid for uid in owners if not store.known_as(uid))
     return strangers
 
 

@@ -24,7 +24,7 @@ from whysync.cluster.model.removal import Removal
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.served import Served
 from whysync.cluster.model.sizes import LARGEST_REQUEST, oversized
-from whysync.cluster.model.store import Store
+from whysync.cluster.model.store import Place, Store
 from whysync.cluster.model.webhooks import Webhook
 from whysync.cluster.model.writes import Writes
 from whysync.cluster.protocol import Answer, Request, ServedKind
@@ -54,18 +54,8 @@ class Model:
     def now(self) -> datetime:
         return self.clock.now
 
-    def kinds(self) -> list[ServedKind]:
-        return [
-            ServedKind(
-                group=resource.group,
-                version=resource.version,
-                kind=resource.kind,
-                plural=resource.plural,
-                namespaced=resource.namespaced,
-            )
-            for resource in self.discovery.kinds()
-            if resource.kept
-        ]
+    def kinds(self) -> tuple[ServedKind, ...]:
+        return self.discovery.told()
 
     def load(self, objects: Iterable[Object]) -> list[Object]:
         """Put objects in as they are found on a live cluster: not checked, not defaulted, owners kept.
@@ -78,9 +68,16 @@ class Model:
         """Everything in the store, by kind, namespace and name."""
         return [obj for _, obj in self.store.everything()]
 
-    def settle(self) -> None:
-        """Let the controllers that clean up after deletions do their work."""
-        self._housekeeping.settle()
+    def settle(self) -> bool:
+        """Let the controllers that clean up after deletions do their work; true where they did any."""
+        return self._housekeeping.settle()
+
+    def keep(self, place: Place, new: Object, *, manager: str, subresource: str = "status") -> Object:
+        """A controller's write: not decoded, not checked, but owned and told as any other.
+
+        For those who know what they write, many times: it costs a tenth of a request.
+        """
+        return self._housekeeping.keep(place, new, subresource=subresource, manager=manager)
 
     def send(self, request: Request) -> Answer:
         answer = self._sent(request)

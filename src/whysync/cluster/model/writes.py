@@ -11,7 +11,7 @@ from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.failures import already_exists, bad_request, forbidden, internal, not_found
 from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
 from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same_but_for_times
-from whysync.cluster.model.numbers import Numbers, check_numbers
+from whysync.cluster.model.numbers import Numbers
 from whysync.cluster.model.patches import patched
 from whysync.cluster.model.pod_security import check_pod_security
 from whysync.cluster.model.quotas import charge
@@ -176,7 +176,7 @@ class Writes:
             if dig(there, "metadata", "deletionTimestamp"):
                 refusal.message = f"object is being deleted: {refusal.message}"
             raise refusal
-        check_numbers(obj, resource, place, self._store)
+        self._numbers.check(obj, resource, place)
         if resource.namespaced:
             charge(obj, call, self._store, self._clock.stamp())
         kept = self._kept(place, obj, call)
