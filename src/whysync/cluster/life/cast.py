@@ -1,0 +1,23 @@
+"""Who is on stage: all controllers of a cluster, in the order in which they act at one instant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from whysync.cluster.life.controller import Controller
+from whysync.cluster.life.desk import CONTROLLERS, Desk
+from whysync.cluster.life.index import Index
+from whysync.cluster.life.script import Script
+from whysync.cluster.life.workloads import workload_controllers
+from whysync.cluster.model import Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast:
+    controllers: tuple[Controller, ...]
+
+
+def cast(model: Model, script: Script) -> Cast:  # noqa: ARG001  for those that the script tells what to do
+    index = Index(model.store)
+    manager = Desk(model, CONTROLLERS, index)
+    return Cast(controllers=(*workload_controllers(manager),))

@@ -1,0 +1,35 @@
+"""The garbage collector and the end of namespaces, as a controller among the others."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from whysync.cluster.life.desk import Desk
+from whysync.cluster.life.index import Kind
+from whysync.cluster.model.store import Change
+from whysync.contracts.tree import fields
+
+
+class Collector:
+    """Wakes up when something was deleted, is to be, or names an owner that is not there."""
+
+    name = "garbage-collector"
+    hears: frozenset[Kind] | None = None
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._wanted = True  # what was there at the start may hold something
+
+    def heard(self, change: Change) -> None:
+        if change.type == "DELETED" or "deletionTimestamp" in fields(change.obj.get("metadata")):
+            self._wanted = True
+
+    def act(self) -> bool:
+        if not self._wanted:
+            return False
+        self._wanted = False
+        self._desk.model.settle()
+        return True
+
+    def due(self) -> datetime | None:
+        return None

@@ -1,0 +1,69 @@
+"""What a scenario says of the cluster beyond its objects: how containers behave, what the outside gives.
+
+What the objects say counts first: a Secret that is missing is missing whatever stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """A line that a container prints, so long after its start."""
+
+    after_seconds: float = 0
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodScript:
+    """How the containers of some pods behave. Globs and labels say which; the first that fits counts."""
+
+    namespace: str = "*"
+    name: str = "*"
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    image: str = "*"
+    pull: Literal["", "missing", "denied", "slow"] = ""
+    pull_seconds: float = 1
+    start_seconds: float = 1
+    ready_seconds: float | None = 1
+    """From its start until it is ready; never for `None`."""
+    runs_seconds: float | None = None
+    """Until it ends; it runs on for `None`, but the pods of Jobs end after five seconds."""
+    exit_code: int = 0
+    reason: str = ""
+    """Why it ended, such as `OOMKilled`."""
+    log: tuple[LogLine, ...] = ()
+    calls: tuple[str, ...] = ()
+    """Services that it needs, as `db:5432` or `db.namespace:5432`: with that port and a ready endpoint."""
+    on_no_answer: Literal["exit", "wait"] = "exit"
+    retry_seconds: float = 5
+    unschedulable: str = ""
+    """Why no node takes the pod, in the scheduler's words; empty where one does."""
+    times: int | None = None
+    """So only in the first runs of pods of one owner, then as usual."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """How many replicas the metrics of an autoscaler ask for, from an instant after the start on."""
+
+    namespace: str
+    name: str
+    after_seconds: float = 0
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    pods: tuple[PodScript, ...] = ()
+    load_balancers: Literal["ok", "pending"] = "ok"
+    volumes: Literal["ok", "pending"] = "ok"
+    metrics: tuple[Metric, ...] = ()
+    stopped: frozenset[str] = frozenset()
+    """Names of controllers that do nothing at all."""
+    slow: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Controllers that hear of every change so many seconds late, by name."""
