@@ -45,13 +45,14 @@ def client_side_apply(
     path = f"{collection}/{text(fields(manifest.get('metadata')).get('name'))}"
     found = cluster.send(Request(verb="get", path=path))
     if found.code == 404:
-        return _created(cluster, wanted, collection, manager, validation, dry_run=dry_run)
+        created = without_nulls(wanted)
+        return _created(cluster, created, collection, manager, validation, dry_run=dry_run)
     if not found.ok or found.body is None:
         return Applied(outcome="", answer=found)
     patch = patch_for(wanted, found.body)
     if not patch:
         return Applied(outcome="unchanged", answer=found)
-    verb = "merge-patch" if _schema(manifest) is None else "strategic-patch"
+    verb = patch_verb(manifest)
     answer = cluster.send(
         Request(verb=verb, path=path, body=patch, manager=manager, validation=validation, dry_run=dry_run)
     )
@@ -87,6 +88,22 @@ def patch_for(wanted: Object, live: Object) -> Object:
     return three_way_patch(before, wanted, live, schema)
 
 
+def patch_verb(manifest: Object) -> str:
+    """How such an object is patched: kinds that Kubernetes knows by themselves merge their lists."""
+    return "merge-patch" if _schema(manifest) is None else "strategic-patch"
+
+
+def without_nulls(obj: Object) -> Object:
+    """What is created: without the keys that a patch would remove. Mirrors `pruneNullsFromMap`."""
+    return {key: _pruned(value) for key, value in obj.items() if value is not None}
+
+
+def _pruned(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _pruned(item) for key, item in value.items() if item is not None}
+    return [_pruned(item) for item in value] if isinstance(value, list) else value
+
+
 def _schema(obj: Object) -> Type | None:
     return type_of(text(obj.get("apiVersion")), text(obj.get("kind")))
 
@@ -98,7 +115,16 @@ def with_annotation(manifest: Object) -> Object:
     annotations = fields(meta.get("annotations"))
     plain: Object = {**meta, "annotations": annotations}
     bare: Object = {**bare, "metadata": plain}
-    told = msgspec.json.encode(bare, order="sorted").decode() + "\n"
+    told = _go_json(bare) + "\n"
     marked: Object = {**annotations, LAST_APPLIED: told}
     new_meta: Object = {**meta, "annotations": marked}
     return {**bare, "metadata": new_meta}
+
+
+def _go_json(obj: Object) -> str:
+    """As Go writes it: what could be HTML is escaped. Such characters stand in strings only."""
+    told = msgspec.json.encode(obj, order="sorted").decode()
+    for character in "&<>\u2028\u2029":
+        if character in told:
+            told = told.replace(character, f"\\u{ord(character):04x}")
+    return told
