@@ -1,0 +1,75 @@
+"""The changes of one text, each at its place, carried out together at the end."""
+
+from __future__ import annotations
+
+
+class Uneditable(Exception):
+    """This text cannot be changed without harm; the reason completes "the file cannot be edited: …"."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Script:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        self._changes: list[tuple[int, int, str]] = []
+
+    def replace(self, start: int, end: int, new: str) -> None:
+        if start != end or new:
+            self._changes.append((start, end, new))
+
+    def carried_out(self) -> str:
+        made: list[str] = []
+        at = 0
+        for start, end, new in sorted(self._changes, key=lambda change: change[:2]):
+            if start < at:
+                raise Uneditable("two changes meet at one place")
+            made += (self.text[at:start], new)
+            at = end
+        return "".join([*made, self.text[at:]])
+
+    # --- lines -------------------------------------------------------------------------------------
+
+    def start_of_line(self, at: int) -> int:
+        return self.text.rfind("\n", 0, at) + 1
+
+    def end_of_line(self, at: int) -> int:
+        """The place of the line end; a value that ends with its line's end has had it already."""
+        found = self.text.find("\n", at)
+        return len(self.text) if found < 0 else found
+
+    def line_below(self, at: int) -> int:
+        return min(self.end_of_line(at) + 1, len(self.text))
+
+    def is_first_on_line(self, at: int) -> bool:
+        return not self.text[self.start_of_line(at) : at].strip()
+
+    def _behind(self, end: int) -> int:
+        """Where the next line begins, after something that ends at `end`."""
+        return end if end and self.text[end - 1] == "\n" else self.line_below(end)
+
+    def cut_lines(self, start: int, end: int) -> None:
+        self.replace(self.start_of_line(start), self._behind(end), "")
+
+    def cut_to_end_of_line(self, start: int, end: int) -> None:
+        """All but the line end itself, and but the blanks before it."""
+        stop = self.end_of_line(end)
+        while stop > end and self.text[stop - 1] in "\r\n":
+            stop -= 1
+        while start > 0 and self.text[start - 1] == " ":
+            start -= 1
+        self.replace(start, stop, "")
+
+    def add_below(self, end: int, lines: list[str]) -> None:
+        """Lines of their own, behind the line on which something ends."""
+        if not lines:
+            return
+        at = self._behind(end)
+        block = self.newline.join(lines)
+        if at == len(self.text) and not self.text.endswith("\n"):
+            self.replace(at, at, self.newline + block)
+        else:
+            self.replace(at, at, block + self.newline)
