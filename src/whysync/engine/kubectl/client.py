@@ -15,6 +15,7 @@ _ACCOUNT: Final = "system:serviceaccount:"
 _REASONS: Final = {
     "NotFound": Reason.NOT_FOUND,
     "Conflict": Reason.CONFLICT,
+    "AlreadyExists": Reason.ALREADY_EXISTS,
     "Unauthorized": Reason.UNAUTHORIZED,
 }
 

@@ -24,6 +24,7 @@ class Reason(StrEnum):
 
     NOT_FOUND = "NotFound"
     CONFLICT = "Conflict"
+    ALREADY_EXISTS = "AlreadyExists"
     UNAUTHORIZED = "Unauthorized"
     OTHER = ""
 
