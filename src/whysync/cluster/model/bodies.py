@@ -60,7 +60,7 @@ def read_body(call: Call) -> tuple[Object, list[str]]:
     return request.body, []
 
 
-def object_in_body(body: Object, call: Call) -> tuple[Object, list[str]]:
+def object_in_body(body: Object, call: Call, live: Object | None = None) -> tuple[Object, list[str]]:
     """The decoded object with its defaults, and what it says beyond its type."""
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
@@ -77,8 +77,8 @@ def object_in_body(body: Object, call: Call) -> tuple[Object, list[str]]:
         name = text(dig(body, "metadata", "name"))
         cause = Cause("kind", f'Invalid value: "{kind}": must be {resource.kind}')
         raise invalid(kind, resource.group, name, [cause])
-    obj, strangers = call.served.decode(body)
-    obj = call.served.defaulted({**obj, "apiVersion": resource.api_version, "kind": resource.kind})
+    obj, strangers = call.served.decode(body, live)
+    obj = call.served.defaulted({**obj, "apiVersion": resource.api_version, "kind": resource.kind}, live)
     return placed(obj, call), strangers
 
 

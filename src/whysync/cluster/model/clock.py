@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 class Clock:
     def __init__(self, start: datetime | None = None) -> None:
         self.now = start or datetime(2026, 1, 1, tzinfo=UTC)
+        self._told: tuple[datetime, str] | None = None
 
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -18,4 +19,6 @@ class Clock:
 
     def stamp(self) -> str:
         """The time as objects carry it: whole seconds, UTC."""
-        return self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if self._told is None or self._told[0] is not self.now:
+            self._told = (self.now, self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        return self._told[1]

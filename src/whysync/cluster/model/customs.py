@@ -7,11 +7,13 @@ from whysync.cluster.model.failures import Cause
 from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.rules import rule_problems
 from whysync.cluster.model.schema_checks import schema_problems
-from whysync.cluster.model.served import cannot_handle
+from whysync.cluster.model.served import cannot_handle, same_wish
 from whysync.cluster.model.structural import filled, pruned, without_nulls
 from whysync.contracts.tree import MISSING, Json, Missing, Object, copy_object, dig, fields, items, text
 from whysync.semantics.diff.typed import DEDUCED, Atom, Schemas
 from whysync.semantics.schemas import Type, type_named
+
+_MOST_SEEN = 4096
 
 
 class Custom:
@@ -27,6 +29,7 @@ class Custom:
         self.terminating = terminating
         self.warning = ""
         self._atom = atom
+        self._seen: dict[int, tuple[Object, Object]] = {}
 
     @property
     def atom(self) -> Atom:
@@ -36,10 +39,15 @@ class Custom:
     def schema(self) -> Type | None:
         return None
 
-    def decode(self, body: Object) -> tuple[Object, list[str]]:
+    def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
         gone: list[str] = []
-        found = pruned(body, self.openapi, "", gone, root=True)
+        known = {} if live is None else {key: value for key, value in body.items() if live.get(key) is value}
+        other = {key: value for key, value in body.items() if key not in known}
+        found = pruned(other, self.openapi, "", gone, root=True)
         obj = fields(without_nulls(found, self.openapi))
+        if known:
+            merged = {**obj, **known}
+            obj = {key: merged[key] for key in sorted(merged)}
         meta, strangers = self._metadata(fields(body.get("metadata")))
         told = [*strangers, *(f'unknown field "{path}"' for path in sorted(gone))]
         return {**obj, "metadata": meta}, told
@@ -52,11 +60,13 @@ class Custom:
             raise cannot_handle(self.resource, str(problem)) from None
         return fields(read.get("metadata")), strangers
 
-    def defaulted(self, obj: Object) -> Object:
+    def defaulted(self, obj: Object, live: Object | None = None) -> Object:
+        if live is not None and same_wish(obj, live) and obj.get("status") is live.get("status"):
+            return obj
         new = fields(filled(obj, self.openapi))
         return new if new != obj else obj
 
-    def settled(self, obj: Object) -> Object:
+    def settled(self, obj: Object, live: Object | None = None) -> Object:  # noqa: ARG002 as others have it
         """What the version that is stored does not know is lost."""
         if self._stored is self.openapi:
             return obj
@@ -64,8 +74,15 @@ class Custom:
 
     def read(self, obj: Object) -> Object:
         """As it leaves the store: filled by the stored version's schema, pruned by this one's."""
+        known = self._seen.get(id(obj))
+        if known is not None and known[0] is obj:
+            return known[1]
         kept: Object = {**fields(filled(obj, self._stored)), "apiVersion": self.resource.api_version}
-        return fields(pruned(kept, self.openapi, "", [], root=True))
+        read = fields(pruned(kept, self.openapi, "", [], root=True))
+        if len(self._seen) > _MOST_SEEN:
+            self._seen.clear()
+        self._seen[id(obj)] = (obj, read)
+        return read
 
     def zero(self) -> Object:
         return {"apiVersion": self.resource.api_version, "kind": self.resource.kind}

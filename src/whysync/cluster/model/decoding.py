@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from whysync.cluster.model.times import time_problem
 from whysync.contracts.tree import MISSING, Json, Missing, Object
@@ -24,6 +24,7 @@ from whysync.semantics.diff.scalars import (
     number_text,
 )
 from whysync.semantics.schemas import Field, Struct, Type
+from whysync.semantics.schemas.pack import struct_named
 from whysync.semantics.schemas.quantity import BadQuantity, canonical_quantity
 
 _FORM: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
@@ -35,15 +36,18 @@ class BadBody(Exception):
     """The body does not fit the type; the text is Go's."""
 
 
-def decode(body: Object, kind: Type) -> tuple[Object, list[str]]:
-    """The object, and the fields that it has beyond its type (as strict decoding names them)."""
+def decode(body: Object, kind: Type, live: Object | None = None) -> tuple[Object, list[str]]:
+    """The object, and the fields that it has beyond its type (as strict decoding names them).
+
+    Parts that are the live object's very own have been through this, and are taken as they are.
+    """
     strangers: list[str] = []
-    return _struct(body, kind.struct, "", strangers), strangers
+    return _struct(body, kind.struct, "", strangers, live), strangers
 
 
-def rewrite(obj: Object, kind: Type, *, stored: bool = False) -> Object:
+def rewrite(obj: Object, kind: Type, *, stored: bool = False, live: Object | None = None) -> Object:
     """An object that was changed by hand, as the server writes it; the store forgets empty lists."""
-    return _struct(obj, kind.struct, "", _Stored() if stored else [])
+    return _struct(obj, kind.struct, "", _Stored() if stored else [], live)
 
 
 class _Stored(list[str]):
@@ -55,22 +59,64 @@ def zero_object(kind: Type, api_version: str, name: str) -> Object:
     return {**_struct({}, kind.struct, "", []), "apiVersion": api_version, "kind": name}
 
 
-def _struct(value: Object, struct: Struct, path: str, strangers: list[str]) -> Object:
+class _Slot:
+    """What decoding asks of a field, answered once."""
+
+    __slots__ = ("collection", "drops_empty", "kind", "omit_empty", "omit_zero", "place", "type")
+
+    def __init__(self, field: Field, place: int) -> None:
+        self.type = field.type
+        self.kind = field.type.kind
+        self.place = place
+        self.collection = self.kind in {"list", "map"}
+        self.omit_empty = field.omit_empty
+        self.drops_empty = field.omit_empty and not field.type.pointer and self.kind in _OMITTED_EMPTY
+        self.omit_zero = field.omit_zero
+
+
+class _Plan(NamedTuple):
+    slots: dict[str, _Slot]
+    always: tuple[tuple[str, Json], ...]
+    """What Go writes where nothing was said."""
+
+
+@cache
+def _plan(name: str) -> _Plan:
+    known = struct_named(name).fields
+    absent = [
+        (key, value) for key, field in known.items() if not isinstance(value := _absent(field), Missing)
+    ]
+    return _Plan({key: _Slot(field, at) for at, (key, field) in enumerate(known.items())}, tuple(absent))
+
+
+def _struct(
+    value: Object, struct: Struct, path: str, strangers: list[str], live: Object | None = None
+) -> Object:
     """Keys are met in the order of the body, as complaints are; the result has the order of the type."""
-    known = struct.fields
-    stored = isinstance(strangers, _Stored)
-    read: dict[str, Json] = {}
+    slots, always = _plan(struct.name)
+    stored = strangers.__class__ is _Stored
+    read: dict[str, Json | Missing] = {}
     for key, item in value.items():
-        field = known.get(key)
-        if field is None:
+        slot = slots.get(key)
+        if slot is None:
             strangers.append(f'unknown field "{_join(path, key)}"')
-        elif item is not None:
-            read[key] = _value(item, field.type, _join(path, key), struct, strangers)
+        elif item is None:
+            continue
+        elif live is not None and live.get(key) is item:
+            read[key] = item
+        else:
+            new = item
+            if slot.kind != "string" or item.__class__ is not str:
+                new = _value(item, slot.type, _join(path, key), struct, strangers)
+            read[key] = new or _if_empty(new, slot, stored=stored)
+    for key, absent in always:
+        if key not in read:
+            read[key] = dict(absent) if isinstance(absent, dict) else absent
     out: Object = {}
-    for name, field in known.items():
-        new = _kept(read[name], field, stored=stored) if name in read else _absent(field)
-        if not isinstance(new, Missing):
-            out[name] = new
+    for key in sorted(read, key=lambda key: slots[key].place):
+        kept = read[key]
+        if not isinstance(kept, Missing):
+            out[key] = kept
     return out
 
 
@@ -78,15 +124,13 @@ def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _kept(value: Json, field: Field, *, stored: bool) -> Json | Missing:
-    kind = field.type
-    if stored and value in ([], {}) and kind.kind in {"list", "map"}:
+def _if_empty(value: Json, slot: _Slot, *, stored: bool) -> Json | Missing:
+    """What is written of an empty value: most are left out."""
+    if stored and slot.collection:
         value = None
-    if field.omit_empty and (
-        value is None or (not kind.pointer and kind.kind in _OMITTED_EMPTY and not value)
-    ):
+    if slot.drops_empty or (slot.omit_empty and value is None):
         return MISSING
-    if field.omit_zero and (value is None or value == {}):
+    if slot.omit_zero and (value is None or value == {}):
         return MISSING
     return value
 
@@ -121,6 +165,8 @@ def _value(item: Json, kind: Type, path: str, owner: Struct, strangers: list[str
         case "list":
             if not isinstance(item, list):
                 raise _misfit(item, kind, path, owner)
+            if kind.of.kind == "string" and all(inner.__class__ is str for inner in item):
+                return list(item)
             return [
                 zero(kind.of) if inner is None else _value(inner, kind.of, f"{path}[{at}]", owner, strangers)
                 for at, inner in enumerate(item)
@@ -128,6 +174,8 @@ def _value(item: Json, kind: Type, path: str, owner: Struct, strangers: list[str
         case "map":
             if not isinstance(item, dict):
                 raise _misfit(item, kind, path, owner)
+            if kind.of.kind == "string" and all(inner.__class__ is str for inner in item.values()):
+                return dict(item)
             return {key: _in_map(inner, kind.of, path, key, owner, strangers) for key, inner in item.items()}
         case "string" if isinstance(item, str):
             return item

@@ -53,18 +53,42 @@ class Writing:
     excluded: FieldSet
 
 
+_MOST_REMEMBERED: Final = 8192
+_SETS: Final[dict[int, tuple[Json, FieldSet]]] = {}
+_TREES: Final[dict[int, tuple[FieldSet, Object]]] = {}
+"""`fieldsV1` and the set behind it, by identity: most writes leave most claims alone."""
+
+
+def _remember(tree: Object, owned: FieldSet) -> None:
+    if len(_SETS) > _MOST_REMEMBERED:
+        _SETS.clear()
+        _TREES.clear()
+    _SETS[id(tree)] = (tree, owned)
+    _TREES[id(owned)] = (owned, tree)
+
+
 def read_managed(obj: Object) -> Managed:
-    times: dict[Manager, str] = {}
-    for raw in items(fields(obj.get("metadata")).get("managedFields")):
-        entry = fields(raw)
-        operation, version = text(entry.get("operation")), text(entry.get("apiVersion"))
-        stamp = text(entry.get("time"))
-        if stamp:
-            which = "" if operation == "Apply" else version
-            times[Manager(text(entry.get("manager")), operation, text(entry.get("subresource")), which)] = (
-                stamp
-            )
-    return Managed(decode_managers(obj), times)
+    """Raises `DiffError` for entries that mean nothing."""
+    entries = [fields(raw) for raw in items(fields(obj.get("metadata")).get("managedFields"))]
+    claims: dict[Manager, Claim] = {}
+    for entry in entries:
+        tree = entry.get("fieldsV1")
+        known = _SETS.get(id(tree))
+        if known is None or known[0] is not tree:
+            claims = decode_managers(obj)
+            if len(claims) == len(entries):
+                for other in entries:
+                    _remember(fields(other.get("fieldsV1")), claims[_who(other)].owned)
+            break
+        claims[_who(entry)] = Claim(known[1], text(entry.get("apiVersion")))
+    times = {_who(entry): stamp for entry in entries if (stamp := text(entry.get("time")))}
+    return Managed(claims, times)
+
+
+def _who(entry: Object) -> Manager:
+    operation = text(entry.get("operation"))
+    version = "" if operation == "Apply" else text(entry.get("apiVersion"))
+    return Manager(text(entry.get("manager")), operation, text(entry.get("subresource")), version)
 
 
 def written_managed(managed: Managed) -> list[Json]:
@@ -102,10 +126,19 @@ def _entry(manager: Manager, managed: Managed) -> Json:
     if stamp:
         entry["time"] = stamp
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = to_fields_v1(claim.owned)
+    entry["fieldsV1"] = _tree(claim.owned)
     if manager.subresource:
         entry["subresource"] = manager.subresource
     return entry
+
+
+def _tree(owned: FieldSet) -> Object:
+    known = _TREES.get(id(owned))
+    if known is not None and known[0] is owned:
+        return known[1]
+    tree = to_fields_v1(owned)
+    _remember(tree, owned)
+    return tree
 
 
 def after_update(live: Object, new: Object, managed: Managed, writing: Writing, atom: Atom) -> Managed:
@@ -119,7 +152,7 @@ def after_update(live: Object, new: Object, managed: Managed, writing: Writing, 
     times = dict(managed.times)
     if mine:
         before = claims.get(me)
-        owned = mine if before is None else mine.union(before.owned)
+        owned = mine if before is None else before.owned.union(mine)
         claims[me] = Claim(owned, writing.api_version)
         if me not in managed.claims or managed.claims[me].owned != owned:
             times[me] = writing.now

@@ -53,6 +53,11 @@ def _unsupported() -> Refused:
 
 def _strategic(current: Object, patch: Object, schema: Type) -> Object:
     try:
-        return apply_patch(current, patch, schema)
+        if any(key.startswith("$") for key in patch):
+            return apply_patch(current, patch, schema)
+        # What the patch does not name stays the live object's own: nobody has to look at it again.
+        touched = {key: value for key, value in current.items() if key in patch}
+        others = {key: value for key, value in current.items() if key not in patch}
+        return {**others, **apply_patch(touched, patch, schema)}
     except BadPatch as problem:
         raise internal(str(problem)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from whysync.cluster.model import autoscalers
 from whysync.cluster.model.conversions import converted
@@ -14,6 +14,10 @@ from whysync.semantics.diff.defaults import with_defaults
 from whysync.semantics.diff.typed import DEDUCED, Atom, atom_of
 from whysync.semantics.diff.typed.schema import MapType
 from whysync.semantics.schemas import Type, type_of
+
+_REPORTS: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+_DEFAULTED_LATE: Final = frozenset({"HorizontalPodAutoscaler", "Job"})
+"""Kinds into which the server puts something, on the way to the store, that has defaults of its own."""
 
 
 class Served(Protocol):
@@ -27,13 +31,16 @@ class Served(Protocol):
         """The Go type, for strategic patches; custom resources have none."""
         ...
 
-    def decode(self, body: Object) -> tuple[Object, list[str]]:
-        """The object as it is written, and what it says beyond its type; raises `Refused`."""
+    def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
+        """The object as it is written, and what it says beyond its type; raises `Refused`.
+
+        Here and below, what is a part of `live` itself needs no second look.
+        """
         ...
 
-    def defaulted(self, obj: Object) -> Object: ...
+    def defaulted(self, obj: Object, live: Object | None = None) -> Object: ...
 
-    def settled(self, obj: Object) -> Object:
+    def settled(self, obj: Object, live: Object | None = None) -> Object:
         """As it comes back from the store."""
         ...
 
@@ -60,21 +67,25 @@ class BuiltIn:
     def schema(self) -> Type | None:
         return self._type
 
-    def decode(self, body: Object) -> tuple[Object, list[str]]:
+    def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
         try:
-            return decode(body, self._type)
+            return decode(body, self._type, live)
         except BadBody as problem:
             raise cannot_handle(self.resource, str(problem)) from None
 
-    def defaulted(self, obj: Object) -> Object:
+    def defaulted(self, obj: Object, live: Object | None = None) -> Object:
         obj = converted(obj, self.resource)
+        if live is not None and same_wish(obj, live) and self.resource.kind != "Namespace":
+            return obj  # a Namespace has a default among its labels
         filled = with_defaults(obj, self._type)
         return obj if filled == obj else rewrite(filled, self._type)
 
-    def settled(self, obj: Object) -> Object:
+    def settled(self, obj: Object, live: Object | None = None) -> Object:
         if self.resource.api_version == autoscalers.V1:
             obj = autoscalers.with_usual_share(obj)
-        return rewrite(with_defaults(obj, self._type), self._type, stored=True)
+        if self.resource.kind in _DEFAULTED_LATE:
+            obj = with_defaults(obj, self._type)
+        return rewrite(obj, self._type, stored=True, live=live)
 
     def read(self, obj: Object) -> Object:
         """An object from the store, in this version."""
@@ -82,11 +93,18 @@ class BuiltIn:
         if obj.get("apiVersion") == version:
             return obj
         if version in {autoscalers.V1, autoscalers.V2}:
-            return self.settled(autoscalers.in_version(obj, version))
+            return self.settled(with_defaults(autoscalers.in_version(obj, version), self._type))
         return {**obj, "apiVersion": version, "kind": self.resource.kind}
 
     def zero(self) -> Object:
         return zero_object(self._type, self.resource.api_version, self.resource.kind)
+
+
+def same_wish(obj: Object, live: Object) -> bool:
+    """Are all parts the live object's own, but for metadata and status, which have no defaults?"""
+    return obj.keys() | _REPORTS == live.keys() | _REPORTS and all(
+        live.get(key) is value for key, value in obj.items() if key not in _REPORTS
+    )
 
 
 def _with_atomic_data(atom: Atom) -> Atom:

@@ -16,22 +16,34 @@ from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields,
 
 
 def prepare_create(obj: Object, resource: Resource, zero: Object, ground: Ground) -> Object:
-    new = copy_object(obj)
+    special = ON_CREATE.get((resource.group, resource.kind))
+    new = dict(obj) if special is None else _loose(obj)
     if resource.status and resource.kind not in _KEEP_STATUS:
         _status_from(zero, new)
-    special = ON_CREATE.get((resource.group, resource.kind))
     if special is not None:
         special(new, ground)
     return new
 
 
 def prepare_update(new: Object, old: Object, resource: Resource, ground: Ground) -> Object:
-    new = copy_object(new)
+    special = ON_UPDATE.get((resource.group, resource.kind))
+    new = dict(new) if special is None else _loose(new)
     if resource.status:
         _status_from(old, new)
-    special = ON_UPDATE.get((resource.group, resource.kind))
     if special is not None:
         special(new, old, ground)
+    return new
+
+
+def _loose(obj: Object) -> Object:
+    """A copy to be changed; the largest part of many objects, who owns what, nobody changes here."""
+    meta = fields(obj.get("metadata"))
+    owners = meta.get("managedFields")
+    if owners is None:
+        return copy_object(obj)
+    bare: Object = {**meta, "managedFields": None}
+    new = copy_object({**obj, "metadata": bare})
+    fields(new.get("metadata"))["managedFields"] = owners
     return new
 
 
@@ -41,7 +53,7 @@ _KEEP_STATUS: Final = frozenset({"Node"})
 
 def _status_from(source: Object, target: Object) -> None:
     if "status" in source:
-        target["status"] = copy(source["status"])
+        target["status"] = source["status"]
     else:
         target.pop("status", None)
 

@@ -70,7 +70,7 @@ class Writes:
         live = self._store.get(call.place)
         if call.address.subresource == "scale":
             return self._rescale(call, body, live)
-        obj, strangers = object_in_body(body, call)
+        obj, strangers = object_in_body(body, call, live)
         told_strangers([*repeated, *strangers], call)
         name = text(dig(obj, "metadata", "name"))
         if name != call.address.name:
@@ -96,10 +96,10 @@ class Writes:
         body = patched(current, call, schema=call.served.schema)
         if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
             body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
-        obj, strangers = call.served.decode(body)
+        obj, strangers = call.served.decode(body, current)
         told_strangers(strangers, call, patch=body)
         _same_name(obj, live, call)
-        return Reply(200, self._update(call.served.defaulted(obj), live, call))
+        return Reply(200, self._update(call.served.defaulted(obj, current), live, call))
 
     # -- server-side apply ----------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class Writes:
             meta["generation"] = 1
         named: Object = {**obj, "metadata": meta}
         obj = prepare_create(
-            admitted(named, call, "CREATE", self._store, self.webhooks),
+            self._admitted(named, call, "CREATE"),
             resource,
             call.served.zero(),
             self._ground(),
@@ -183,6 +183,11 @@ class Writes:
         if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
             self._establish(place, kept, call)
         return kept
+
+    def _admitted(self, obj: Object, call: Call, operation: str) -> Object:
+        """After admission; what a webhook put in gets its defaults too."""
+        new = admitted(obj, call, operation, self._store, self.webhooks)
+        return obj if new is obj else call.served.defaulted(new)
 
     def _establish(self, place: Place, definition: Object, call: Call) -> None:
         """What the API server's own controller does a moment later: accept the names, serve the kinds."""
@@ -218,7 +223,7 @@ class Writes:
         if resource.namespaced:
             meta.setdefault("namespace", call.address.namespace)
         named: Object = {**obj, "metadata": meta}
-        obj = admitted(named, call, "UPDATE", self._store, self.webhooks)
+        obj = self._admitted(named, call, "UPDATE")
         if call.address.subresource == "status":
             obj = _only_status(obj, live)
         else:
@@ -260,7 +265,7 @@ class Writes:
         if may_go(obj, call.resource):
             self._store.drop(place)
             return obj
-        settled = call.served.settled(obj)
+        settled = call.served.settled(obj, self._store.get(place))
         if too_large(settled):
             raise internal("etcdserver: request is too large")
         return self._store.put(place, settled)

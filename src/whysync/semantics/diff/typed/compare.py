@@ -29,7 +29,14 @@ def _compare(
 ) -> None:
     if not isinstance(left, Missing) and not isinstance(right, Missing) and same(left, right):
         return
-    form = atom.form(left) if isinstance(right, Missing) else atom.form(right)
+    if isinstance(left, Missing):
+        if not isinstance(right, Missing):
+            found.added.graft(path, _all_of(right, atom))
+        return
+    if isinstance(right, Missing):
+        found.removed.graft(path, _all_of(left, atom))
+        return
+    form = atom.form(right)
     descends = False
     if form == "map":
         assert atom.map is not None
@@ -43,12 +50,30 @@ def _compare(
         if atom.list.associative and (old or new):
             descends = True
             _compare_lists(old, new, atom.list, path, found)
-    if isinstance(left, Missing):
-        found.added.insert(path)
-    elif isinstance(right, Missing):
-        found.removed.insert(path)
-    elif not descends:
+    if not descends:
         found.modified.insert(path)
+
+
+def _all_of(value: Json, atom: Atom) -> FieldSet:
+    """What there is below a value that only one side has."""
+    below = FieldSet()
+    form = atom.form(value)
+    if form == "map" and atom.map is not None and not atom.map.atomic:
+        for key, item in _dict(value).items():
+            inner = atom.map.at(key)
+            if inner is not None:
+                _put(below, f"f:{key}", _all_of(item, inner))
+    elif form == "list" and atom.list is not None and atom.list.associative:
+        for step, same_ones in _grouped(_list(value), atom.list).items():
+            once = len(same_ones) == 1
+            _put(below, step, _all_of(same_ones[0], atom.list.element) if once else FieldSet())
+    return below
+
+
+def _put(into: FieldSet, step: str, below: FieldSet) -> None:
+    into.members.add(step)
+    if below.members:
+        into.children[step] = below
 
 
 def _dict(value: Json | Missing) -> Object:

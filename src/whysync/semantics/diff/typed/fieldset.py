@@ -36,13 +36,28 @@ class FieldSet:
             return
         node = self
         for step in path[:-1]:
-            node = node.children.setdefault(step, FieldSet())
+            below = node.children.get(step)
+            if below is None:
+                below = node.children[step] = FieldSet()
+            node = below
         node.members.add(path[-1])
+
+    def graft(self, path: tuple[str, ...], below: FieldSet) -> None:
+        """`path`, and below it all that another set has."""
+        self.insert(path)
+        if path and (below.members or below.children):
+            node = self
+            for step in path[:-1]:
+                node = node.children[step]
+            mine = node.children.get(path[-1])
+            node.children[path[-1]] = below if mine is None else mine.union(below)
 
     def __bool__(self) -> bool:
         return bool(self.members) or any(self.children.values())
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, FieldSet) and set(self.paths()) == set(other.paths())
 
     __hash__ = None  # type: ignore[assignment]
@@ -66,11 +81,16 @@ class FieldSet:
         return bool(path) and path[-1] in node.members
 
     def union(self, other: FieldSet) -> FieldSet:
-        children = dict(self.children)
+        """This very set where the other adds nothing: once made, a set is never changed."""
+        more: dict[str, FieldSet] = {}
         for step, child in other.children.items():
-            mine = children.get(step)
-            children[step] = child if mine is None else mine.union(child)
-        return FieldSet(self.members | other.members, children)
+            mine = self.children.get(step)
+            both = child if mine is None else mine.union(child)
+            if both is not mine:
+                more[step] = both
+        if not more and other.members <= self.members:
+            return self
+        return FieldSet(self.members | other.members, {**self.children, **more})
 
     def intersection(self, other: FieldSet) -> FieldSet:
         shared = {
@@ -83,16 +103,24 @@ class FieldSet:
         )
 
     def difference(self, other: FieldSet, *, recursive: bool = False) -> FieldSet:
-        """What only this set has; with `recursive`, what is below a member of the other goes with it."""
+        """What only this set has; with `recursive`, what is below a member of the other goes with it.
+
+        This very set where the other takes nothing away.
+        """
+        if not other.members and not other.children:
+            return self
         children: dict[str, FieldSet] = {}
+        changed = not self.members.isdisjoint(other.members)
         for step, child in self.children.items():
             if recursive and step in other.members:
+                changed = True
                 continue
             theirs = other.children.get(step)
             rest = child if theirs is None else child.difference(theirs, recursive=recursive)
             if rest:
                 children[step] = rest
-        return FieldSet(self.members - other.members, children)
+            changed = changed or rest is not child
+        return FieldSet(self.members - other.members, children) if changed else self
 
 
 def from_fields_v1(claim: Json) -> FieldSet:
