@@ -2,6 +2,7 @@
 
     WhysyncError
     ├── UsageError           the command line or the configuration asks for something impossible
+    ├── Refused              it could be tried, and would do harm or be a guess: nothing was written
     └── SourceError          the facts could not be read at all
         ├── NoSource         nothing says where the facts come from
         ├── NotFound         a file, an Application or a rule of that name is not there
@@ -25,6 +26,10 @@ class WhysyncError(Exception):
 
 
 class UsageError(WhysyncError):
+    pass
+
+
+class Refused(WhysyncError):
     pass
 
 

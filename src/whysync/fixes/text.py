@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
@@ -11,6 +9,7 @@ from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.difference import differences
 from whysync.diagnosis.fix import Add, Fix, FixKind, Set
+from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
 from whysync.sources.masking.marks import is_mark
 
@@ -36,17 +35,18 @@ def patch_text(fix: Fix, case: Case) -> str:
 
 def is_usable(fix: Fix, case: Case) -> bool:
     """Can it be applied as it stands? Not with a masked value in it, nor where it would change nothing."""
-    if any(isinstance(edit, Set | Add) and _holds_a_mask(edit.value) for edit in fix.edits):
+    if any(isinstance(edit, Set | Add) and holds_a_mask(edit.value) for edit in fix.edits):
         return False
     target = object_of(fix, case) if fix.edits else None
     return target is None or edited(target.body, fix.edits) != target.body
 
 
-def _holds_a_mask(value: Json) -> bool:
+def holds_a_mask(value: Json) -> bool:
+    """A mark stands for a value that nobody may see, and that would be wrong to write anywhere."""
     if isinstance(value, dict):
-        return any(_holds_a_mask(item) for item in value.values())
+        return any(holds_a_mask(item) for item in value.values())
     if isinstance(value, list):
-        return any(_holds_a_mask(item) for item in value)
+        return any(holds_a_mask(item) for item in value)
     return isinstance(value, str) and is_mark(value)
 
 
@@ -69,14 +69,14 @@ def object_of(fix: Fix, case: Case) -> Manifest | None:
 
 def unified_diff(before: Manifest, after: Object) -> str:
     """Against the rendered manifest, as no checkout is at hand: Git or its template has the same lines."""
-    name = f"{before.ref.kind.lower()}-{before.ref.name}.yaml"
-    lines = difflib.unified_diff(
-        dump(before.body).splitlines(keepends=True),
-        dump(after).splitlines(keepends=True),
-        fromfile=f"a/{name}",
-        tofile=f"b/{name}",
-    )
-    return "".join(lines)
+    return unified(file_name(before.ref), dump(before.body), dump(after))
+
+
+def file_name(ref: Ref) -> str:
+    """`role-shop-reader.yaml`; whatever a name holds, it stays one file in that folder."""
+    words = f"{ref.kind}-{ref.name}".lower()
+    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-.") else "-" for char in words)
+    return f"{safe.strip('.-')[:100] or 'manifest'}.yaml"
 
 
 def merge_patch(before: Json, after: Json) -> Json:

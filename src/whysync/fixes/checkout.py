@@ -1,0 +1,196 @@
+"""A checkout of a Git repository: where objects stand in its files, and writing into it without harm."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from whysync.contracts import yaml
+from whysync.contracts.pointer import join
+from whysync.contracts.ref import Ref, ref_of
+from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.contracts.yaml import Broken
+from whysync.errors import NotFound, Refused
+
+_ENDINGS = (".yaml", ".yml", ".json")
+_MOST_FILES = 200_000
+_LARGEST_FILE = 64 << 20
+_DEEPEST_LIST = 4
+
+
+class Place(NamedTuple):
+    """One object in a file: in which document, and where inside it (a List holds others)."""
+
+    path: str
+    document: int
+    inside: tuple[str, ...]
+    body: Object
+    line: int
+
+    @property
+    def ref(self) -> Ref:
+        return ref_of(self.body)
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+class Checkout:
+    """All paths are relative to `root`, with `/`. Links are never followed: they may lead out of it."""
+
+    def __init__(self, root: str) -> None:
+        self.root = Path(root).resolve()
+        if not self.root.is_dir():
+            raise NotFound(
+                what=f"there is no folder {root!r}",
+                why="a checkout is a folder with the files of a Git repository",
+                next="give the folder in which the repository was cloned",
+            )
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    def has_folder(self, path: str) -> bool:
+        full = self._inside(path)
+        return full is not None and full.is_dir()
+
+    def has_file(self, path: str) -> bool:
+        full = self._inside(path)
+        return full is not None and full.is_file() and not full.is_symlink()
+
+    def read(self, path: str) -> str:
+        full = self._inside(path)
+        if full is None or full.is_symlink() or not full.is_file():
+            raise self._outside(path)
+        try:
+            return full.read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise Refused(
+                what=f"{path} cannot be read", why=str(problem), next="mend the file, or edit it by hand"
+            ) from problem
+
+    def files(self, under: str = "") -> Iterator[str]:
+        """The manifests below a folder, in the order of their names; `.git` and links are left out."""
+        start = self._inside(under)
+        if start is None or not start.is_dir():
+            return
+        seen = 0
+        for folder, folders, names in os.walk(start, followlinks=False):
+            folders[:] = sorted(name for name in folders if name != ".git")
+            for name in sorted(names):
+                full = Path(folder, name)
+                if not name.endswith(_ENDINGS) or full.is_symlink():
+                    continue
+                seen += 1
+                if seen > _MOST_FILES:
+                    raise Refused(
+                        what=f"there are more than {_MOST_FILES} manifests in the checkout",
+                        next="name the folder of the app as the checkout, or the file with --file",
+                    )
+                yield full.relative_to(self.root).as_posix()
+
+    def objects(self, wanted: Ref, under: str = "") -> list[Place]:
+        """Where an object of that group, kind and name is written; the namespace is left to the caller."""
+        words = (wanted.name.encode(), wanted.kind.encode())
+        found: list[Place] = []
+        for path in self.files(under):
+            full = self.root / path
+            with suppress(OSError):
+                if full.stat().st_size > _LARGEST_FILE:
+                    continue
+                data = full.read_bytes()
+                if all(word in data for word in words):
+                    found += [_with_line(p, data) for p in places_in(path, data) if _is(p.ref, wanted)]
+        return found
+
+    # --- writing -----------------------------------------------------------------------------------
+
+    def write(self, path: str, before: str | None, after: str) -> None:
+        """All or nothing, and only if the file is still what was read; a new one must not be there yet."""
+        full = self._inside(path)
+        if full is None or full.is_symlink():
+            raise self._outside(path)
+        if before is None:
+            if full.exists():
+                raise Refused(what=f"{path} is there already", next="look at it, and move it or edit it")
+            full.parent.mkdir(parents=True, exist_ok=True)
+            mode = 0o644
+        else:
+            if self.read(path) != before:
+                raise Refused(what=f"{path} has changed meanwhile", next="run it again")
+            mode = stat.S_IMODE(full.stat().st_mode)
+        try:
+            _put(full, after, mode)
+        except OSError as problem:
+            raise Refused(
+                what=f"{path} cannot be written",
+                why=problem.strerror or str(problem),
+                next="see who may write there",
+            ) from problem
+
+    def _inside(self, path: str) -> Path | None:
+        """The full path, if it and all that it leads through lie inside the checkout."""
+        if "\x00" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            return None
+        full = self.root / path
+        above = full.parent if path not in ("", ".") else full
+        return full if above.resolve() == self.root or self.root in above.resolve().parents else None
+
+    def _outside(self, path: str) -> Refused:
+        return Refused(
+            what=f"{path!r} is no plain file inside the checkout",
+            why="whysync writes nothing outside of it, and follows no links",
+            next="edit that file by hand, or give the folder that really holds it",
+        )
+
+
+def _put(full: Path, after: str, mode: int) -> None:
+    handle, made = tempfile.mkstemp(dir=full.parent, prefix=".whysync-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(after.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(made, mode)
+        os.replace(made, full)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(made)
+        raise
+
+
+def places_in(path: str, data: bytes | str) -> Iterator[Place]:
+    """The objects of one file; nothing from one that cannot be read, such as a template."""
+    number = 0
+    for document in yaml.documents(data):
+        if isinstance(document, Broken):
+            return  # what follows cannot be counted, and so not be edited
+        if document.body is None:
+            continue
+        for inside, body in _unfolded(document.body, (), 0):
+            yield Place(path, number, inside, body, document.line)
+        number += 1
+
+
+def _unfolded(value: Json, inside: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Object]]:
+    body = fields(value)
+    if text(body.get("kind")).endswith("List") and isinstance(body.get("items"), list):
+        if depth < _DEEPEST_LIST:
+            for number, item in enumerate(items(body.get("items"))):
+                yield from _unfolded(item, (*inside, "items", str(number)), depth + 1)
+    elif body.get("kind") and isinstance(body.get("metadata"), dict):
+        yield inside, body
+
+
+def _with_line(place: Place, data: bytes) -> Place:
+    """Looked up only for what is reported."""
+    line = yaml.position(data, join(place.inside), document=place.document)
+    return place._replace(line=line or place.line)
+
+
+def _is(ref: Ref, wanted: Ref) -> bool:
+    return (ref.group, ref.kind, ref.name) == (wanted.group, wanted.kind, wanted.name)

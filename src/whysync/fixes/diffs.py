@@ -1,0 +1,76 @@
+"""Unified diffs that `git apply` and `patch` take, whatever the names and line ends."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+
+_SPECIAL = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+USUAL_CONTEXT = 3
+
+
+def unified(path: str, before: str | None, after: str, *, context: int = USUAL_CONTEXT) -> str:
+    """From one text of a file to another; without `before` the file is new. Equal texts give nothing."""
+    if before == after:
+        return ""
+    old, new = _quoted(f"a/{path}"), _quoted(f"b/{path}")
+    source = "/dev/null" if before is None else old + _end(path)
+    head = [f"--- {source}\n", f"+++ {new}{_end(path)}\n"]
+    return "".join([*head, *_hunks(before or "", after, context)])
+
+
+def hunk_lines(before: str, after: str, *, context: int) -> set[int]:
+    """The lines of `before` (from 0) that a diff of that much context shows."""
+    shown: set[int] = set()
+    matcher = difflib.SequenceMatcher(None, lines(before), lines(after), autojunk=False)
+    for group in matcher.get_grouped_opcodes(context):
+        shown.update(range(group[0][1], group[-1][2]))
+    return shown
+
+
+def smallest_context(before: str, after: str, hidden: Collection[int]) -> int | None:
+    """How much context shows none of the `hidden` lines; `None` where even one line of it would.
+
+    `git apply` does not take a diff without any.
+    """
+    for context in range(USUAL_CONTEXT, 0, -1):
+        if hunk_lines(before, after, context=context).isdisjoint(hidden):
+            return context
+    return None
+
+
+def lines(text: str) -> list[str]:
+    """Split at line feeds alone, as git does: Python knows more line ends than that."""
+    return [line + "\n" for line in text[:-1].split("\n")] if text.endswith("\n") else _unfinished(text)
+
+
+def _unfinished(text: str) -> list[str]:
+    if not text:
+        return []
+    *whole, last = text.split("\n")
+    return [*(line + "\n" for line in whole), last]
+
+
+def _hunks(before: str, after: str, context: int) -> list[str]:
+    found = list(difflib.unified_diff(lines(before), lines(after), n=context))[2:]
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in found]
+
+
+def _quoted(name: str) -> str:
+    """As git writes a name that a line could not hold as it is."""
+    if name.isascii() and name.isprintable() and not set(name) & _SPECIAL.keys():
+        return name
+    made = "".join(
+        _SPECIAL.get(char) or (char if char.isascii() and char.isprintable() else _octal(char))
+        for char in name
+    )
+    return f'"{made}"'
+
+
+def _octal(char: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
+
+
+def _end(path: str) -> str:
+    """A tab ends a name that holds blanks."""
+    return "\t" if " " in path and _quoted(path) == path else ""

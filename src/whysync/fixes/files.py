@@ -1,0 +1,287 @@
+"""A fix as a change of the files of a checkout: which file, and its text before and after."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from whysync.contracts import pointer as pointers
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref, ref_of
+from whysync.contracts.tree import Json, Missing, Object, copy, fields, items, same, text
+from whysync.contracts.yaml import dump, position
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.commands import argocd_namespace
+from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
+from whysync.errors import Refused
+from whysync.fixes.checkout import Checkout, Place, places_in
+from whysync.fixes.edit import edited
+from whysync.fixes.elsewhere import moved
+from whysync.fixes.origin import Folder, Tool, folders_of
+from whysync.fixes.secrecy import secret_lines
+from whysync.fixes.text import file_name, holds_a_mask, object_of
+from whysync.fixes.written import Uneditable, rewritten
+
+
+class FileChange(NamedTuple):
+    """`before` is `None` for a new file; equal texts mean that the fix is there already."""
+
+    path: str
+    before: str | None
+    after: str
+    what: str
+
+    @property
+    def changes(self) -> bool:
+        return self.before != self.after
+
+    def secret_lines(self) -> set[int]:
+        return secret_lines(self.before) if self.before is not None else set()
+
+
+def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> FileChange:
+    """What the fix does to the files, or `Refused` with what to do instead. `only` names the file to take."""
+    if fix.commands:
+        raise Refused(
+            what=f"this fix changes no file: {fix.title}",
+            why="it is a matter of commands",
+            next="-o commands shows them",
+        )
+    if _is_masked(fix):
+        raise Refused(
+            what="the fix holds a value that is masked",
+            why="the facts show that a secret differs, never what it is",
+            next="write the value into Git by hand, or where the secret is kept",
+        )
+    if fix.create is not None:
+        return _new_file(fix.create, case, checkout, only)
+    if fix.line:
+        return _policy(fix.line, case, checkout, only)
+    if fix.target is None:
+        raise Refused(what="this fix says nothing that a file could hold")
+    place = _find(fix, case, checkout, only)
+    known = object_of(fix, case)
+    edits = tuple(_fitted(edit, known, place) for edit in fix.edits)
+    return _edited(checkout, place, edited(place.body, edits), str(fix.target))
+
+
+def _is_masked(fix: Fix) -> bool:
+    values = [edit.value for edit in fix.edits if isinstance(edit, Set | Add)]
+    return any(map(holds_a_mask, [*values, fix.create, fix.line]))
+
+
+def _edited(checkout: Checkout, place: Place, body: Object, what: str) -> FileChange:
+    before = checkout.read(place.path)
+    whole = next((p for p in _documents(before) if p[0] == place.document), None)
+    if whole is None:
+        raise Refused(what=f"{place.path} has changed meanwhile", next="run it again")
+    try:
+        after = rewritten(before, place.document, _put(whole[1], place.inside, body))
+    except Uneditable as problem:
+        raise Refused(
+            what=f"{place} cannot be edited in place",
+            why=problem.reason,
+            next="edit it by hand; without --checkout, whysync fix shows what has to change",
+        ) from problem
+    return FileChange(place.path, before, after, what)
+
+
+def _documents(written: str) -> list[tuple[int, Json]]:
+    from whysync.contracts.yaml import Document, documents
+
+    found = [d.body for d in documents(written) if isinstance(d, Document) and d.body is not None]
+    return list(enumerate(found))
+
+
+def _put(document: Json, inside: tuple[str, ...], body: Object) -> Json:
+    if not inside:
+        return body
+    result = copy(document)
+    parent = pointers.resolve(result, pointers.join(inside[:-1]))
+    items(parent)[int(inside[-1])] = body
+    return result
+
+
+# --- finding the object ----------------------------------------------------------------------------
+
+
+def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> Place:
+    assert fix.target is not None
+    target, folders = fix.target, [Folder("", Tool.FOLDER)]
+    if fix.kind is FixKind.MANIFEST:
+        folders = folders_of(case, checkout)
+    found = [place for folder in folders for place in checkout.objects(target, folder.path)]
+    found = _of_namespace(found, target, case)
+    if only:
+        found = [place for place in found if place.path == only.removeprefix("./")]
+    made = [folder for folder in folders if folder.tool is not Tool.FOLDER]
+    if made and len(made) == len(folders):
+        raise _made_by(made[0], target, fix, found)
+    if not found:
+        raise _not_there(fix, target, checkout, only)
+    if len(found) > 1:
+        raise Refused(
+            what=f"{target} is written in {len(found)} places: {', '.join(map(str, found[:5]))}",
+            why="whysync does not guess which of them this app reads",
+            next="name it: --file PATH",
+        )
+    return found[0]
+
+
+def _of_namespace(found: list[Place], target: Ref, case: Case) -> list[Place]:
+    """A manifest without a namespace gets the destination's; one that names it fits best."""
+    exact = [place for place in found if place.ref.namespace == target.namespace]
+    if exact:
+        return exact
+    wanted = (target.namespace, case.destination_namespace)
+    open_ones = [place for place in found if not place.ref.namespace]
+    return [p for p in found if p.ref.namespace in wanted] if not target.namespace else open_ones
+
+
+def _made_by(folder: Folder, target: Ref, fix: Fix, found: list[Place]) -> Refused:
+    """A template's output has no file: say where the change belongs."""
+    fields_named = ", ".join(dict.fromkeys(edit.pointer for edit in fix.edits))
+    where = folder.path or "the source"
+    match folder.tool:
+        case Tool.KUSTOMIZE:
+            hint = f" (it starts from {found[0]})" if found else ""
+            next = (
+                f"add a patch for {target.kind} {target.name} at {fields_named} to the kustomization of"
+                f" {where}, or change its base{hint} if every overlay shall change"
+            )
+        case Tool.HELM:
+            next = f"change the values or the template that set {fields_named} of {target.kind} {target.name}"
+        case _:
+            next = f"change what the plugin reads, so that {fields_named} of {target} changes"
+    return Refused(
+        what=f"{target} is made by {folder.tool} in {where}: no file holds it as it is",
+        why="a change of the rendered manifest would be lost with the next rendering",
+        next=f"{next}; without --checkout, whysync fix shows the change of the rendered manifest",
+    )
+
+
+def _not_there(fix: Fix, target: Ref, checkout: Checkout, only: str) -> Refused:
+    if only and not checkout.has_file(only):
+        return Refused(
+            what=f"there is no file {only!r} in the checkout", next="give its path from the checkout's root"
+        )
+    if fix.kind is not FixKind.MANIFEST:
+        return Refused(
+            what=f"no file of the checkout holds {target}",
+            why="it may be kept elsewhere, or made by a template or an ApplicationSet",
+            next="-o commands changes it with kubectl; or give the checkout that holds it",
+        )
+    return Refused(
+        what=f"no file of the checkout holds {target}",
+        why="files that are templates cannot be read as manifests, and links are not followed",
+        next="is it the right repository and branch? Else: without --checkout, whysync fix shows the change",
+    )
+
+
+# --- fitting the edits to what the file says ---------------------------------------------------------
+
+
+def _fitted(edit: Edit, known: Manifest | None, place: Place) -> Edit:
+    """The same edit, for the file's object: list elements are found by name, and nothing else may differ."""
+    if known is None:
+        return edit
+    pointer = moved(edit.pointer, known.body, place.body)
+    if pointer is None:
+        raise _differs(edit.pointer, place)
+    fitted = replace(edit, pointer=pointer)
+    done = same(place.body, edited(place.body, [fitted]))
+    if not done and not isinstance(edit, Add):
+        seen, written = known.at(edit.pointer), pointers.resolve(place.body, pointer)
+        masked = not isinstance(seen, Missing) and holds_a_mask(seen)
+        if not masked and not _alike(seen, written):
+            raise _differs(edit.pointer, place)
+    return fitted
+
+
+def _alike(seen: Json | Missing, written: Json | Missing) -> bool:
+    if isinstance(seen, Missing) or isinstance(written, Missing):
+        return isinstance(seen, Missing) == isinstance(written, Missing) or _is_marks_only(seen, written)
+    return same(seen, written)
+
+
+def _is_marks_only(seen: Json | Missing, written: Json | Missing) -> bool:
+    """Argo CD adds its tracking mark to what it renders: a map that Git does not have."""
+    return isinstance(written, Missing) and not isinstance(seen, Missing) and seen in ({}, [], None)
+
+
+def _differs(pointer: str, place: Place) -> Refused:
+    return Refused(
+        what=f"{place.path} says something else at {pointer} than the manifest that was diagnosed",
+        why="the checkout is of another commit, or something else changes the manifest on its way",
+        next="check out the commit that Argo CD compared (whysync get shows it), or edit the file by hand",
+    )
+
+
+# --- new files, and the policy -----------------------------------------------------------------------
+
+
+def _new_file(body: Object, case: Case, checkout: Checkout, only: str) -> FileChange:
+    ref = ref_of(body)
+    folders = folders_of(case, checkout)
+    there = _of_namespace([p for f in folders for p in checkout.objects(ref, f.path)], ref, case)
+    if there:
+        if same(there[0].body, body):
+            written = checkout.read(there[0].path)
+            return FileChange(there[0].path, written, written, str(ref))
+        raise Refused(
+            what=f"{ref} is in Git already, and says something else: {there[0]}",
+            next="compare the two; -o yaml shows what the fix would write",
+        )
+    if only:
+        path = only.removeprefix("./")
+    elif len(folders) == 1 and folders[0].tool is Tool.FOLDER:
+        path = f"{folders[0].path}/{file_name(ref)}".removeprefix("/")
+    else:
+        tools = " and ".join(sorted({folder.tool.value for folder in folders}))
+        raise Refused(
+            what=f"it is not plain where a new {ref.kind} belongs ({tools}, {len(folders)} sources)",
+            why="Kustomize must list it, Helm must have it among its templates",
+            next="name the file with --file PATH, and add it to what lists or renders it",
+        )
+    if checkout.has_file(path):
+        written = checkout.read(path)
+        if any(same(place.body, body) for place in places_in(path, written)):
+            return FileChange(path, written, written, str(ref))
+        raise Refused(
+            what=f"{path} is there already, and is something else", next="choose another: --file PATH"
+        )
+    return FileChange(path, None, dump(body), str(ref))
+
+
+def _policy(line: str, case: Case, checkout: Checkout, only: str) -> FileChange:
+    fix = policy_edit(line, case)
+    assert fix.target is not None
+    place = _find(fix, case, checkout, only)
+    policy = text(fields(place.body.get("data")).get("policy.csv"))
+    if line.strip() in (one.strip() for one in policy.splitlines()):
+        written = checkout.read(place.path)
+        return FileChange(place.path, written, written, str(fix.target))
+    edit = Set(pointer="/data/policy.csv", value=with_line(policy, line))
+    return _edited(checkout, place, edited(place.body, [edit]), str(fix.target))
+
+
+def policy_edit(line: str, case: Case) -> Fix:
+    """A line of policy as a change of the ConfigMap that holds it."""
+    known = case.settings("argocd-rbac-cm")
+    ref = known.ref if known is not None else None
+    ref = ref or Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name="argocd-rbac-cm")
+    policy = text(fields(known.body.get("data")).get("policy.csv")) if known is not None else ""
+    edit = Set(pointer="/data/policy.csv", value=with_line(policy, line))
+    return Fix(title="", kind=FixKind.SETTINGS, target=ref, edits=(edit,))
+
+
+def with_line(policy: str, line: str) -> str:
+    if line.strip() in (one.strip() for one in policy.splitlines()):
+        return policy
+    return f"{policy}\n{line}\n" if policy and not policy.endswith("\n") else f"{policy}{line}\n"
+
+
+def line_of(change: FileChange, pointer: str) -> int | None:
+    """Where the field stood before, for people."""
+    return position(change.before, pointer) if change.before is not None else None

@@ -1,0 +1,83 @@
+"""Which folders of a checkout the manifests of an Application come from, and what makes them there."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from whysync.contracts.application import Source
+from whysync.diagnosis.case import Case
+from whysync.errors import Refused
+from whysync.fixes.checkout import Checkout
+
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
+class Tool(StrEnum):
+    """What turns files into manifests. Only of a plain folder are the files the manifests."""
+
+    FOLDER = "Directory"
+    HELM = "Helm"
+    KUSTOMIZE = "Kustomize"
+    PLUGIN = "Plugin"
+
+
+class Folder(NamedTuple):
+    """`path` is the source's, or the whole checkout (`""`) where that is not in it."""
+
+    path: str
+    tool: Tool
+
+
+def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
+    """The sources whose folders are in this checkout; none of them: it may be the folder itself."""
+    found: list[Folder] = []
+    types = case.app.status.source_types or ((case.app.status.source_type,) if case.app.sources else ())
+    sources = _sources(case)
+    for number, source in enumerate(sources):
+        if source.chart or not source.path:
+            continue
+        path = _clean(source.path)
+        said = types[number] if number < len(types) else ""
+        if checkout.has_folder(path):
+            found.append(Folder(path, tool_of(checkout, path, said)))
+    if found:
+        return list(dict.fromkeys(found))
+    said = types[0] if len(sources) == 1 and types else ""
+    if sources and all(source.chart for source in sources):
+        return [Folder("", Tool.HELM)]
+    return [Folder("", tool_of(checkout, "", said))]
+
+
+def _sources(case: Case) -> tuple[Source, ...]:
+    """With a hydrator, people write the dry source: what is synced is made from it."""
+    hydrator = case.app.spec.source_hydrator
+    if hydrator is not None and not case.app.sources:
+        dry = hydrator.dry_source
+        return (Source(repo_url=dry.repo_url, path=dry.path, target_revision=dry.target_revision),)
+    return case.app.sources
+
+
+def _clean(path: str) -> str:
+    """A source's path as Argo CD takes it; one that leads out of the repository leads nowhere."""
+    clean = PurePosixPath(path.lstrip("/"))
+    if ".." in clean.parts:
+        raise Refused(
+            what=f"the source's path {path!r} leads out of the repository",
+            why="whysync reads and writes nothing outside of the checkout",
+            next="correct spec.source.path of the Application",
+        )
+    return "" if clean == PurePosixPath() else clean.as_posix()
+
+
+def tool_of(checkout: Checkout, path: str, said: str) -> Tool:
+    """As Argo CD says it; else by the files that its own detection goes by."""
+    if said in Tool:
+        return Tool(said)
+    below = f"{path}/" if path else ""
+    if checkout.has_file(f"{below}Chart.yaml"):
+        return Tool.HELM
+    if any(checkout.has_file(below + name) for name in _KUSTOMIZATIONS):
+        return Tool.KUSTOMIZE
+    return Tool.FOLDER
