@@ -11,6 +11,7 @@ from whysync.contracts.project import AppProject
 from whysync.contracts.ref import Key, Ref
 from whysync.contracts.tree import Object, fields
 from whysync.engine.live import LiveState
+from whysync.engine.memory import Memory
 from whysync.engine.scopes import Scopes
 from whysync.semantics.diff import DiffResult, Strategy
 from whysync.semantics.diff.typed import Schemas
@@ -53,6 +54,8 @@ class Inputs:
     dry_run: Callable[[Object], Object] | None = None
     schemas: Schemas | None = None
     lua: LuaRunner | None = None
+    memory: Memory | None = None
+    """Of earlier comparisons of the same app under the same rules."""
 
     @property
     def spec(self) -> Object:

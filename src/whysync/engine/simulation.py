@@ -1,30 +1,67 @@
 """A whole world in memory: clusters with their controllers, Argo CD, whoever else acts, and one clock.
 
-simulation = Simulation(applications=[app], projects=[project], repositories=[git])
+git = GitRepository(url="https://git.example.com/shop.git", clock=clock)
+git.push({"apps/shop": manifests})
+simulation = Simulation(GitRepositories([git]), applications=[app], clock=clock, life=Life)
 simulation.run(timedelta(minutes=10))
 snapshot = simulation.snapshot()
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import Final, Protocol, runtime_checkable
 
 from whysync.cluster.model import Clock, Model
-from whysync.cluster.timeline import Participant
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object
-from whysync.engine.argocd import ArgoCD, Destination, Repository
+from whysync.cluster.timeline import Participant, Timeline
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.ref import group_of
+from whysync.contracts.snapshot import Log, Snapshot
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.engine.argocd import (
+    ArgoCD,
+    Destination,
+    Folder,
+    GitRepositories,
+    GitRepository,
+    Pace,
+    Repository,
+)
+from whysync.engine.argocd.office import GroundOf
+from whysync.semantics.policies.sources import has_multiple_sources, source_of
+
+VERSION: Final = "v3.6.0"
+_BY_DEFAULT: Final = (
+    ("v1", "Namespace", "default"),
+    ("v1", "Namespace", "kube-system"),
+    ("v1", "Namespace", "kube-public"),
+    ("v1", "Namespace", "kube-node-lease"),
+)
+
+
+@runtime_checkable
+class Logged(Protocol):
+    """A participant that keeps the logs of containers, as the kubelet does."""
+
+    @property
+    def logs(self) -> LogBook: ...
+
+
+class LogBook(Protocol):
+    def all(self) -> Iterable[tuple[str, str, str, Sequence[str], bool]]:
+        """Namespace, pod, container, lines, and whether it is of the run before."""
+        ...
 
 
 class Simulation:
-    """`destinations` default to one empty cluster; all share `clock`. `life` are the controllers of each."""
+    """`destinations` default to one empty cluster; all share one clock. `life` makes the controllers of each.
 
-    clock: Clock
-    model: Model
-    """Of the first destination, where there is but one mostly."""
-    argocd: ArgoCD
-    participants: list[Participant]
+    `others` act after the controllers and before Argo CD: people with a plan, an autoscaler that is not
+    modelled.
+    """
 
     def __init__(
         self,
@@ -37,8 +74,32 @@ class Simulation:
         clock: Clock | None = None,
         life: Callable[[Model], Participant] | None = None,
         others: Iterable[Participant] = (),
+        namespace: str = "argocd",
+        ground: GroundOf | None = None,
+        pace: Pace | None = None,
     ) -> None:
-        raise NotImplementedError
+        if not destinations:
+            destinations = (Destination(model=Model(clock)),)
+        self.destinations = tuple(destinations)
+        self.model = self.destinations[0].model
+        """Of the first destination; mostly there is no other."""
+        self.clock = self.model.clock
+        self.repository = repository
+        self.secrets: list[Object] = []
+        """Of Argo CD's own, that a snapshot shows beside its settings: clusters, repositories."""
+        self.argocd = ArgoCD(
+            self.destinations,
+            repository,
+            applications=applications,
+            projects=projects,
+            config_maps=config_maps,
+            namespace=namespace,
+            ground=ground,
+            pace=pace,
+        )
+        self.lives = [life(one.model) for one in self.destinations] if life is not None else []
+        self.participants: list[Participant] = [*self.lives, *others, self.argocd]
+        self.timeline = Timeline(self.clock, self.participants)
 
     @classmethod
     def of(
@@ -50,18 +111,153 @@ class Simulation:
         now: datetime,
         projects: Iterable[Object] = (),
         config_maps: Iterable[Object] = (),
+        life: Callable[[Model], Participant] | None = None,
+        others: Iterable[Participant] = (),
+        ground: GroundOf | None = None,
+        namespace: str = "argocd",
+        pace: Pace | None = None,
     ) -> Simulation:
         """A world as it was found: the Application with its present status, its live objects as they are, and
-        `desired` as what its present commit renders to."""
-        raise NotImplementedError
+        `desired` as what its present commit renders to.
+
+        The branch that it follows points at the commit that it was last compared with; what is pushed to
+        `simulation.git` comes after that. Objects of kinds that the model does not serve are in `strangers`.
+        """
+        clock = Clock(now)
+        repositories = repositories_for(application, desired, clock)
+        model = Model(clock)
+        strangers = model.load(live)
+        destination = destination_for(application, model)
+        found = cls(
+            repositories,
+            applications=[application],
+            projects=projects,
+            config_maps=config_maps,
+            destinations=[destination],
+            life=life,
+            others=others,
+            ground=ground,
+            namespace=namespace,
+            pace=pace,
+        )
+        found.strangers = strangers
+        return found
+
+    strangers: list[Object]
+
+    # --- time ------------------------------------------------------------------------------------
 
     def run(self, duration: timedelta) -> None:
-        raise NotImplementedError
+        """Raises `Restless` where at one instant everybody undoes what another does."""
+        self.timeline.run(duration)
 
     def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
         """Let time pass until something holds; false where `limit` is over first."""
-        raise NotImplementedError
+        return self.timeline.run(limit, until=holds)
+
+    # --- what can be seen ------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """What a bundle collected now would hold."""
-        raise NotImplementedError
+        """What a bundle collected now would hold. Secret values are in it: mask it before showing it."""
+        argocd = self.argocd
+        settings = [*argocd.office.config_maps.values(), *self.secrets]
+        live, events = self._objects()
+        return Snapshot(
+            collected_at=self.clock.now,
+            argocd_version=VERSION,
+            applications=_manifests(argocd.applications.values(), Role.APPLICATION, "applications"),
+            projects=_manifests(argocd.office.projects.values(), Role.PROJECT, "projects"),
+            settings=_manifests(settings, Role.SETTINGS, "settings"),
+            desired={
+                name: _manifests(targets, Role.DESIRED, f"desired/{name.rpartition('/')[2]}")
+                for name, targets in argocd.rendered().items()
+            },
+            live=live,
+            events=events,
+            logs=tuple(self._logs()),
+            heads=tuple(self.repository.heads()),
+        )
+
+    def _objects(self) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
+        live: list[Manifest] = []
+        events: list[Manifest] = []
+        several = len(self.destinations) > 1
+        for destination in self.destinations:
+            cluster = destination.name if several else ""
+            for obj in destination.model.objects():
+                if obj.get("kind") == "Event":
+                    events.append(Manifest(obj, role=Role.EVENT, origin="events", cluster=cluster))
+                elif _is_of_interest(obj):
+                    live.append(Manifest(obj, role=Role.LIVE, origin="live", cluster=cluster))
+        return tuple(live), tuple(events)
+
+    def _logs(self) -> Iterator[Log]:
+        for life in self.lives:
+            if isinstance(life, Logged):
+                for namespace, pod, container, lines, previous in life.logs.all():
+                    yield Log(
+                        namespace=namespace,
+                        pod=pod,
+                        container=container,
+                        lines=tuple(lines),
+                        previous=previous,
+                        origin=f"logs/{namespace}/{pod}/{container}",
+                    )
+        told = [refusal.log_line for refusal in self.argocd.server.refusals]
+        if told:
+            yield Log(
+                namespace=self.argocd.office.namespace,
+                pod="argocd-server-0",
+                container="argocd-server",
+                lines=tuple(told),
+                origin="logs/argocd-server",
+            )
+
+
+def repositories_for(application: Object, desired: Iterable[Object], clock: Clock) -> GitRepositories:
+    """Repositories in which the app's first source renders to these objects, at the commit compared last."""
+    spec = fields(application.get("spec"))
+    status = fields(dig(application, "status", "sync"))
+    several = has_multiple_sources(spec)
+    sources = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
+    revisions = (
+        [text(one) for one in items(status.get("revisions"))] if several else [text(status.get("revision"))]
+    )
+    found: dict[str, GitRepository] = {}
+    kind = text(dig(application, "status", "sourceType")) or "Directory"
+    for index, source in enumerate(sources):
+        url = text(source.get("repoURL"))
+        git = found.setdefault(url, GitRepository(url=url, clock=clock))
+        branch = text(source.get("targetRevision"))
+        path = (text(source.get("path")) or text(source.get("chart"))).strip("/") or "."
+        objects = tuple(desired) if index == 0 else ()
+        commit = revisions[index] if index < len(revisions) else ""
+        git.push(
+            {path: Folder(manifests=objects, source_type=kind)},
+            branch=branch or git.default_branch,
+            commit=commit,
+        )
+    return GitRepositories(found.values())
+
+
+def destination_for(application: Object, model: Model) -> Destination:
+    """The cluster that an app names, whatever its name or address."""
+    app = decode(application, Application)[0] or Application()
+    told = app.spec.destination
+    known = Destination(model=model)
+    return Destination(
+        model=model,
+        server=told.server or (known.server if told.name in ("", known.name) else f"https://{told.name}"),
+        name=told.name or (known.name if told.server in ("", known.server) else told.server),
+    )
+
+
+def _manifests(bodies: Iterable[Object], role: Role, origin: str) -> tuple[Manifest, ...]:
+    return tuple(Manifest(body, role=role, origin=origin) for body in bodies)
+
+
+def _is_of_interest(obj: Object) -> bool:
+    name = text(dig(obj, "metadata", "name"))
+    if (text(obj.get("apiVersion")), text(obj.get("kind")), name) in _BY_DEFAULT:
+        return False
+    return group_of(text(obj.get("apiVersion"))) != "coordination.k8s.io"

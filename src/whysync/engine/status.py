@@ -43,13 +43,8 @@ def status_after(
         after["resourceHealthSource"] = "appTree"
     if rows:
         after["resources"] = rows
-    told: list[Json] = [
-        _condition(one)
-        for one in set_conditions(inputs.app.status.conditions, conditions, EVALUATED, inputs.now)
-    ]
-    if told:
-        after["conditions"] = told
-    return after
+    kept = set_conditions(inputs.app.status.conditions, conditions, EVALUATED, inputs.now)
+    return after | conditions_json(kept)
 
 
 def status_without_settings(inputs: Inputs) -> Object:
@@ -87,6 +82,12 @@ def go_time(instant: datetime) -> str:
     """As Kubernetes writes times: in UTC, to the second."""
     utc = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
     return f"{utc:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def conditions_json(conditions: Iterable[Condition]) -> Object:
+    """The part of the status that holds them; none, and there is no such part."""
+    told: list[Json] = [_condition(one) for one in conditions]
+    return {"conditions": told} if told else {}
 
 
 def _condition(one: Condition) -> Object:

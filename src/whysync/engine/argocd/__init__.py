@@ -1,14 +1,15 @@
 """Argo CD's application controller, and the part of its API server that matters, on clusters in memory.
 
-`ArgoCD` takes part in a `Timeline`: it refreshes, compares, starts syncs by itself, carries operations on step
-by step, and keeps each Application's status as the real one would write it. Nothing waits and nothing is
-random: the same start gives the same bytes.
+`ArgoCD` takes part in a `Timeline`: it refreshes, compares, starts syncs by itself, carries operations on
+step by step, and keeps each Application's status as the real one would write it. Nothing waits and nothing
+is random: the same start gives the same bytes.
 """
 
 from __future__ import annotations
 
 from whysync.engine.argocd.controller import ArgoCD
 from whysync.engine.argocd.destination import IN_CLUSTER, Destination
+from whysync.engine.argocd.office import Pace
 from whysync.engine.argocd.repository import (
     Folder,
     GitRepositories,
@@ -31,6 +32,7 @@ __all__ = [
     "GitRepository",
     "Moment",
     "Outage",
+    "Pace",
     "Rendered",
     "RepoProblem",
     "Repository",

@@ -13,7 +13,7 @@ IN_CLUSTER: Final = "https://kubernetes.default.svc"
 
 @dataclass(slots=True, kw_only=True)
 class Destination:
-    """`unreachable` is what Argo CD is told instead of an answer; it can be set and cleared while time passes."""
+    """`unreachable` is what Argo CD is told instead of an answer; it may change as time passes."""
 
     model: Model
     server: str = IN_CLUSTER

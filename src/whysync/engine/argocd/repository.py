@@ -1,7 +1,7 @@
 """Where manifests come from: what Argo CD asks of its repositories, and repositories in memory.
 
-`Repository` stands behind Argo CD's repo-server; the caches of the repo-server are not its affair (they are in
-`repo_server.py`). What it raises is a `RepoProblem` with the text that the repo-server would tell.
+`Repository` stands behind Argo CD's repo-server; the caches of the repo-server are not its affair (they are
+in `repo_server.py`). What it raises is a `RepoProblem` with the text that the repo-server would tell.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Outage:
 
 @dataclass(slots=True, kw_only=True)
 class GitRepository:
-    """A Git repository in memory: commits of rendered folders, and branches that move when somebody pushes."""
+    """A Git repository in memory: commits of rendered folders, and branches that a push moves."""
 
     url: str
     clock: Clock
@@ -156,8 +156,8 @@ class GitRepository:
         if folders is None:
             self.check()
             raise RepoProblem(
-                f"failed to checkout revision {commit}: `git checkout --force {commit}` failed exit status 128:"
-                f" fatal: unable to read tree ({commit})"
+                f"failed to checkout revision {commit}: `git checkout --force {commit}` failed "
+                f"exit status 128: fatal: unable to read tree ({commit})"
             )
         folder = folders.get(path.strip("/") or ".")
         if folder is None:

@@ -1,7 +1,200 @@
-"""What Argo CD's API server says to users."""
+"""Argo CD's API server, as far as it stands between people and the controller.
+
+Mirrors `Sync`, `Rollback` and `TerminateOperation` of the application service, Argo CD 3.6, with RBAC.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.engine.argocd.office import Office
+from whysync.engine.argocd.registry import Registry
+from whysync.engine.argocd.trace import What
+from whysync.engine.status import go_time
+from whysync.semantics.policies.rbac import Asker, Request, decide, denial_text, read_policy
+from whysync.semantics.policies.sources import has_multiple_sources, source_of
+from whysync.semantics.policies.windows import can_sync, matching
+from whysync.semantics.project import normalize_git_url, rbac_object
 
 
 class Denied(Exception):
     """A request that Argo CD's API server refuses; the text is what the client shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    at: datetime
+    app: str
+    user: str
+    method: str
+    text: str
+
+    @property
+    def log_line(self) -> str:
+        """As the log of argocd-server has it."""
+        code = self.text.partition("code = ")[2].partition(" ")[0] or "Unknown"
+        return (
+            f'time="{go_time(self.at)}" level=warning msg="finished call" error="{self.text}" '
+            f"grpc.code={code} grpc.method={self.method} "
+            f"grpc.service=application.ApplicationService application={self.app} protocol=grpc"
+        )
+
+
+class Server:
+    def __init__(self, office: Office, registry: Registry) -> None:
+        self._office = office
+        self._registry = registry
+        self.refusals: list[Refusal] = []
+
+    def sync(self, name: str, operation: Object, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        try:
+            self._sync(name, operation, user, groups)
+        except Denied as problem:
+            self._keep(name, user, "Sync", problem)
+            raise
+
+    def rollback(self, name: str, id: int, *, user: str, prune: bool) -> None:
+        try:
+            self._rollback(name, id, user, prune=prune)
+        except Denied as problem:
+            self._keep(name, user, "Rollback", problem)
+            raise
+
+    def terminate(self, name: str, *, user: str) -> None:
+        try:
+            self._terminate(name, user)
+        except Denied as problem:
+            self._keep(name, user, "TerminateOperation", problem)
+            raise
+
+    def webhook(self, repo_url: str, refresh: Callable[[str], None]) -> None:
+        pushed = normalize_git_url(repo_url)
+        for name, app in list(self._registry.applications.items()):
+            spec = fields(app.get("spec"))
+            sources = items(spec.get("sources")) if has_multiple_sources(spec) else [source_of(spec)]
+            if any(normalize_git_url(text(fields(one).get("repoURL"))) == pushed for one in sources):
+                refresh(name)
+
+    # --- the requests ----------------------------------------------------------------------------
+
+    def _sync(self, name: str, operation: Object, user: str, groups: tuple[str, ...]) -> None:
+        app = self._registry.applications[name]
+        typed = decode(app, Application)[0] or Application()
+        self._enforce(typed, "get", user, groups)
+        project = self._office.typed_projects().get(typed.project)
+        windows = matching(project.spec.sync_windows, typed) if project is not None else ()
+        verdict = can_sync(windows, self._office.clock.now, manual=True)
+        if verdict.error:
+            raise _denied("PermissionDenied", f"cannot sync: invalid sync window: {verdict.error}")
+        if not verdict.allowed:
+            raise _denied("PermissionDenied", "cannot sync: blocked by sync window")
+        self._enforce(typed, "sync", user, groups)
+        wanted = fields(operation.get("sync")) if "sync" in operation else operation
+        if wanted.get("manifests"):
+            self._enforce(typed, "override", user, groups)
+        self._check_alive(app)
+        spec = fields(app.get("spec"))
+        policy = fields(spec.get("syncPolicy"))
+        self._check_revision(wanted, spec, policy)
+        sync: Object = {**wanted}
+        if has_multiple_sources(spec):
+            sync.setdefault("sources", spec["sources"])
+        else:
+            sync.setdefault("source", source_of(spec))
+            sync.setdefault("revision", text(source_of(spec).get("targetRevision")))
+        if policy.get("syncOptions"):
+            sync.setdefault("syncOptions", policy["syncOptions"])
+        retry = operation.get("retry", policy.get("retry"))
+        whole: Object = {"sync": sync, "initiatedBy": {"username": user}}
+        if isinstance(retry, dict):
+            whole["retry"] = retry
+        for key in ("info",):
+            if key in operation:
+                whole[key] = operation[key]
+        self._start(name, whole)
+
+    def _rollback(self, name: str, id: int, user: str, *, prune: bool) -> None:
+        app = self._registry.applications[name]
+        self._enforce(decode(app, Application)[0] or Application(), "sync", user)
+        self._check_alive(app)
+        policy = fields(dig(app, "spec", "syncPolicy"))
+        if _is_automated(policy):
+            raise _denied("FailedPrecondition", "rollback cannot be initiated when auto-sync is enabled")
+        history = [fields(one) for one in items(dig(app, "status", "history"))]
+        entry = next((one for one in history if integer(one.get("id"), -1) == id), None)
+        if entry is None:
+            raise _denied("InvalidArgument", f"application {name} does not have deployment with id {id}")
+        sync: Object = {
+            key: entry[key] for key in ("revision", "revisions", "source", "sources") if key in entry
+        }
+        sync["syncStrategy"] = {"apply": {}}
+        if prune:
+            sync["prune"] = True
+        if policy.get("syncOptions"):
+            sync["syncOptions"] = policy["syncOptions"]
+        self._start(name, {"sync": sync, "initiatedBy": {"username": user}})
+
+    def _terminate(self, name: str, user: str) -> None:
+        app = self._registry.applications[name]
+        self._enforce(decode(app, Application)[0] or Application(), "sync", user)
+        status = fields(app.get("status"))
+        state = status.get("operationState")
+        if not isinstance(app.get("operation"), dict) or not isinstance(state, dict):
+            raise _denied("InvalidArgument", "Unable to terminate operation. No operation is in progress")
+        ended: Object = {**status, "operationState": {**state, "phase": "Terminating"}}
+        self._registry.save(name, {**app, "status": ended})
+
+    def _start(self, name: str, operation: Object) -> None:
+        """Mirrors `SetAppOperation`: what was known of the last operation is wiped."""
+        app = self._registry.applications[name]
+        if isinstance(app.get("operation"), dict):
+            told = "error setting app operation: another operation is already in progress"
+            raise _denied("FailedPrecondition", told)
+        status = {key: value for key, value in fields(app.get("status")).items() if key != "operationState"}
+        self._registry.save(name, {**app, "operation": operation, "status": status})
+
+    # --- the checks ------------------------------------------------------------------------------
+
+    def _enforce(self, app: Application, action: str, user: str, groups: tuple[str, ...] = ()) -> None:
+        policy = read_policy(self._office.data("argocd-rbac-cm"))
+        request = Request(
+            resource="applications",
+            action=action,
+            object=rbac_object(app.project, app.namespace, app.name, self._office.namespace),
+        )
+        asker = Asker(subject=user, groups=groups, is_token=True)
+        if not decide(policy, asker, request, self._office.typed_projects()).allowed:
+            issued = self._office.clock.now.timestamp()
+            raise Denied(
+                denial_text((request.resource, request.action, request.object), {"sub": user, "iat": issued})
+            )
+
+    def _check_alive(self, app: Object) -> None:
+        if dig(app, "metadata", "deletionTimestamp"):
+            raise _denied("FailedPrecondition", "application is deleting")
+
+    def _check_revision(self, wanted: Object, spec: Object, policy: Object) -> None:
+        told = text(wanted.get("revision"))
+        own = text(source_of(spec).get("targetRevision")) or "HEAD"
+        if told and _is_automated(policy) and wanted.get("dryRun") is not True and told != own:
+            raise _denied("FailedPrecondition", f"Cannot sync to {told}: auto-sync currently set to {own}")
+
+    def _keep(self, name: str, user: str, method: str, problem: Denied) -> None:
+        bare = name.rpartition("/")[2]
+        refusal = Refusal(at=self._office.clock.now, app=bare, user=user, method=method, text=str(problem))
+        self.refusals.append(refusal)
+        self._registry.say(name, What.DENIED, str(problem))
+
+
+def _denied(code: str, told: str) -> Denied:
+    return Denied(f"rpc error: code = {code} desc = {told}")
+
+
+def _is_automated(policy: Object) -> bool:
+    automated = policy.get("automated")
+    return isinstance(automated, dict) and automated.get("enabled") is not False

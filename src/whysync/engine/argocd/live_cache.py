@@ -1,0 +1,253 @@
+"""Argo CD's cache of one cluster: all live objects, whose they are, and which app a change is news for.
+
+It follows the journal of writes, so that its cost is by change, not by object. Mirrors gitops-engine's
+cluster cache and `OnResourceUpdated` of `controller/cache`, Argo CD 3.6: a change of an app's own object is
+worth a comparison, unless it touches ignored fields only (status, by default) and leaves the health code as
+it was; a change of what an app's object has made merely redraws the tree.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from whysync.contracts.ref import Key, group_of, ref_of
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.engine.argocd.destination import Destination
+from whysync.engine.live import LiveStateProblem, in_version
+from whysync.engine.scopes import Scopes
+from whysync.semantics.diff.typed import DEDUCED, Atom, Schemas
+from whysync.semantics.health.assess import health_of
+from whysync.semantics.ignore import BadRule, Normalizer
+from whysync.semantics.settings import Settings, resource_excluded
+from whysync.semantics.tracking import owner_of
+
+_QUIET: Final = (("", "Endpoints"),)
+"""High churn, of no interest to an app."""
+_UNSEEN: Final = (("", "Event"), ("events.k8s.io", "Event"))
+
+
+class Tell(Protocol):
+    def __call__(self, instance: str, *, own: bool) -> None:
+        """`own`: it is an object of the app itself, not one that its objects have made."""
+        ...
+
+
+class LiveCache:
+    def __init__(self, destination: Destination, settings: Settings) -> None:
+        self.destination = destination
+        self._store = destination.model.store
+        self._read = 0
+        self.learn(settings)
+
+    def learn(self, settings: Settings) -> None:
+        """New settings: everything is looked at anew."""
+        self._settings = settings
+        self._by_key: dict[Key, Object] = {}
+        self._by_owner: defaultdict[str, dict[Key, Object]] = defaultdict(dict)
+        self._children: defaultdict[Key, dict[Key, None]] = defaultdict(dict)
+        self._owner_of: dict[Key, str] = {}
+        self._signs: dict[Key, tuple[Object, object]] = {}
+        self._excluded: dict[tuple[str, str], bool] = {}
+        self._scopes: Scopes | None = None
+        self._schemas: Schemas | None = None
+        self._normalizer = _normalizer(settings)
+        for _, obj in self._store.everything():
+            self._put(_key(obj), obj)
+        self._read = len(self._store.journal)
+
+    def follow(self, tell: Tell) -> bool:
+        """Read what was written since; `tell` each app that it is news for."""
+        journal = self._store.journal
+        if self._read == len(journal):
+            return False
+        while self._read < len(journal):
+            change = journal[self._read]
+            self._read += 1
+            key = _key(change.obj)
+            if self._is_excluded(key):
+                continue
+            before = self._by_key.get(key)
+            gone = change.type == "DELETED"
+            apps = {} if before is None else self._apps(key, before)
+            if gone:
+                self._drop(key)
+            else:
+                self._put(key, change.obj)
+                if before is not None and self._is_no_news(key, before, change.obj):
+                    continue
+                for app, own in self._apps(key, change.obj).items():
+                    apps[app] = own or apps.get(app, False)
+            if (key.group, key.kind) in _QUIET:
+                continue
+            for app, own in apps.items():
+                tell(app, own=own)
+        return True
+
+    # --- what a comparison asks ------------------------------------------------------------------
+
+    def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
+        if self.destination.unreachable:
+            server = self.destination.server
+            raise LiveStateProblem(f'failed to get cluster info for "{server}": {self.problem}')
+        found = dict(self._by_owner[instance]) if instance in self._by_owner else {}
+        for target in targets:
+            key = _key(target)
+            live = self._by_key.get(key)
+            if live is not None:
+                found[key] = in_version(live, target)
+        return found
+
+    @property
+    def problem(self) -> str:
+        """What every look at a cluster that does not answer ends with."""
+        return f"error synchronizing cache state : {self.destination.unreachable}"
+
+    @property
+    def scopes(self) -> Scopes:
+        if self._scopes is None:
+            self._scopes = Scopes.from_objects(self._definitions())
+        return self._scopes
+
+    @property
+    def schemas(self) -> Schemas:
+        if self._schemas is None:
+            self._schemas = _Schemas()
+            self._schemas.add_definitions(self._definitions())
+        return self._schemas
+
+    def get(self, key: Key) -> Object | None:
+        return self._by_key.get(key)
+
+    def tree(self, instance: str) -> Iterator[Object]:
+        """The app's own objects and all that these have made, by owner references."""
+        waiting = list(self._by_owner.get(instance, ()))
+        seen: set[Key] = set()
+        while waiting:
+            key = waiting.pop()
+            if key in seen:
+                continue
+            seen.add(key)
+            obj = self._by_key.get(key)
+            if obj is not None:
+                yield obj
+            waiting += self._children.get(key, ())
+
+    def objects(self) -> Iterator[Object]:
+        yield from self._by_key.values()
+
+    # --- the index -------------------------------------------------------------------------------
+
+    def _definitions(self) -> list[Object]:
+        return [obj for key, obj in self._by_key.items() if key.kind == "CustomResourceDefinition"]
+
+    def _put(self, key: Key, obj: Object) -> None:
+        if self._is_excluded(key):
+            return
+        self._by_key[key] = obj
+        owners = items(dig(obj, "metadata", "ownerReferences"))
+        for owner in owners:
+            self._children[_owner_key(fields(owner), key.namespace)][key] = None
+        app = "" if owners else self._owner(obj)
+        before = self._owner_of.pop(key, "")
+        if before and before != app:
+            del self._by_owner[before][key]
+        if app:
+            self._owner_of[key] = app
+            self._by_owner[app][key] = obj
+        if key.kind == "CustomResourceDefinition":
+            self._scopes = self._schemas = None
+
+    def _drop(self, key: Key) -> None:
+        gone = self._by_key.pop(key, {})
+        self._signs.pop(key, None)
+        app = self._owner_of.pop(key, "")
+        if app:
+            del self._by_owner[app][key]
+        for owner in items(dig(gone, "metadata", "ownerReferences")):
+            self._children[_owner_key(fields(owner), key.namespace)].pop(key, None)
+        if key.kind == "CustomResourceDefinition":
+            self._scopes = self._schemas = None
+
+    def _is_excluded(self, key: Key) -> bool:
+        group_kind = key.group, key.kind
+        found = self._excluded.get(group_kind)
+        if found is None:
+            found = group_kind in _UNSEEN or resource_excluded(
+                self._settings, key.group, key.kind, self.destination.server
+            )
+            self._excluded[group_kind] = found
+        only = self.destination.namespaces
+        return found or bool(only and key.namespace not in only)
+
+    def _owner(self, obj: Object) -> str:
+        settings = self._settings
+        return owner_of(
+            obj,
+            method=settings.tracking_method,
+            label_key=settings.instance_label_key,
+            installation_id=settings.installation_id,
+        )
+
+    def _apps(self, key: Key, obj: Object) -> dict[str, bool]:
+        """The app whose it is; true where it is the app's own and not made by one of its objects."""
+        seen: set[Key] = set()
+        waiting = [(key, obj)]
+        while waiting:
+            here, body = waiting.pop()
+            if here in seen:
+                continue
+            seen.add(here)
+            owners = items(dig(body, "metadata", "ownerReferences"))
+            app = "" if owners else self._owner(body)
+            if app:
+                return {app: here == key}
+            for owner in owners:
+                parent = _owner_key(fields(owner), key.namespace)
+                found = self._by_key.get(parent)
+                if found is not None:
+                    waiting.append((parent, found))
+        return {}
+
+    # --- what is news ----------------------------------------------------------------------------
+
+    def _is_no_news(self, key: Key, before: Object, after: Object) -> bool:
+        if not self._owner(after) or self._normalizer is None:
+            return False
+        return self._sign(key, before) == self._sign(key, after)
+
+    def _sign(self, key: Key, obj: Object) -> object:
+        """What is watched of an object: its health code, and all but the ignored fields."""
+        known = self._signs.get(key)
+        if known is not None and known[0] is obj:
+            return known[1]
+        assert self._normalizer is not None
+        health = health_of(obj, self._settings.overrides)
+        watched = msgspec.json.encode(self._normalizer.normalize(obj), order="deterministic")
+        sign = (health.code if health else None, watched)
+        self._signs[key] = obj, sign
+        return sign
+
+
+class _Schemas(Schemas):
+    def atom(self, api_version: str, kind: str) -> Atom:
+        return super().atom(api_version, kind) or DEDUCED
+
+
+def _normalizer(settings: Settings) -> Normalizer | None:
+    try:
+        return Normalizer.build((), settings.resource_update_overrides())
+    except BadRule:
+        return None
+
+
+def _key(obj: Object) -> Key:
+    return ref_of(obj).key
+
+
+def _owner_key(owner: Object, namespace: str) -> Key:
+    group = group_of(text(owner.get("apiVersion")))
+    return Key(group, text(owner.get("kind")), namespace, text(owner.get("name")))

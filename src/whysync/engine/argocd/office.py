@@ -1,0 +1,166 @@
+"""What Argo CD knows beside its Applications: settings, projects, clusters, the repo-server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from whysync.cluster.model.clock import Clock
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.project import AppProject
+from whysync.contracts.tree import Object, dig, fields, text
+from whysync.engine.argocd.destination import Destination
+from whysync.engine.argocd.live_cache import LiveCache
+from whysync.engine.argocd.repo_server import REVISIONS_KEPT, RepoServer
+from whysync.engine.argocd.repository import Repository
+from whysync.engine.kubectl.ground import ClusterGround
+from whysync.engine.operation.ground import Ground
+from whysync.semantics.health.assess import Assessment, assess
+from whysync.semantics.policies.autosync import SelfHealPace
+from whysync.semantics.project import Cluster, NoCluster, destination_cluster, effective_project
+from whysync.semantics.settings import Settings
+
+GroundOf = Callable[[Destination, str], Ground]
+DEFAULT_PROJECT: Final[Object] = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "AppProject",
+    "metadata": {"name": "default", "namespace": "argocd"},
+    "spec": {
+        "sourceRepos": ["*"],
+        "destinations": [{"server": "*", "namespace": "*"}],
+        "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How fast the controller is told to be, by its command line or argocd-cmd-params-cm."""
+
+    self_heal: SelfHealPace = field(default_factory=SelfHealPace)
+    sync_timeout: timedelta = timedelta()
+    """Zero: a sync may take as long as it likes."""
+    wave_delay: float = 2
+    step: timedelta = timedelta(seconds=30)
+    """A sync that waits is looked at this often."""
+    step_after_change: timedelta = timedelta(seconds=5)
+
+
+class Office:
+    def __init__(
+        self,
+        destinations: Iterable[Destination],
+        repository: Repository,
+        clock: Clock,
+        *,
+        projects: Iterable[Object],
+        config_maps: Iterable[Object],
+        namespace: str,
+        ground: GroundOf | None,
+        pace: Pace,
+    ) -> None:
+        self.clock = clock
+        self.namespace = namespace
+        self.pace = pace
+        self.destinations = {one.server: one for one in destinations}
+        self.config_maps = {text(dig(one, "metadata", "name")): one for one in config_maps}
+        self.projects = {text(dig(one, "metadata", "name")): one for one in projects}
+        self.projects.setdefault("default", DEFAULT_PROJECT)
+        self.settings = self._settings()
+        self.repo_server = RepoServer(repository, clock)
+        self._ground = ground
+        self.caches = {server: LiveCache(one, self.settings) for server, one in self.destinations.items()}
+        self._typed: dict[str, AppProject] | None = None
+        self._effective: dict[str, AppProject] = {}
+        self.relearn()
+
+    # --- settings --------------------------------------------------------------------------------
+
+    def _settings(self) -> Settings:
+        maps = self.config_maps
+        return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))
+
+    def relearn(self) -> None:
+        """After a change of settings: the caches of clusters are made anew."""
+        settings = self._settings()
+        if settings != self.settings:
+            self.settings = settings
+            for cache in self.caches.values():
+                cache.learn(settings)
+        told = dig(self.config_maps.get("argocd-cm", {}), "data", "timeout.reconciliation")
+        seconds = timedelta(seconds=settings.reconciliation_seconds)
+        self.repo_server.revisions_kept = seconds if isinstance(told, str) and told else REVISIONS_KEPT
+        self._effective = {}
+
+    def set_config_map(self, config_map: Object) -> None:
+        self.config_maps[text(dig(config_map, "metadata", "name"))] = config_map
+        self.relearn()
+
+    def data(self, name: str) -> dict[str, str]:
+        data = fields(self.config_maps.get(name, {}).get("data"))
+        return {key: value for key, value in data.items() if isinstance(value, str)}
+
+    @property
+    def soft(self) -> timedelta:
+        return timedelta(seconds=self.settings.reconciliation_seconds)
+
+    @property
+    def hard(self) -> timedelta:
+        return timedelta(seconds=self.settings.hard_reconciliation_seconds)
+
+    # --- projects --------------------------------------------------------------------------------
+
+    def set_project(self, project: Object) -> None:
+        self.projects[text(dig(project, "metadata", "name"))] = project
+        self._typed = None
+        self._effective = {}
+
+    def drop_project(self, name: str) -> None:
+        self.projects.pop(name, None)
+        self._typed = None
+        self._effective = {}
+
+    def typed_projects(self) -> dict[str, AppProject]:
+        """Each with what it inherits from global projects."""
+        if self._typed is None:
+            found = {name: decode(body, AppProject)[0] for name, body in self.projects.items()}
+            self._typed = {name: one for name, one in found.items() if one is not None}
+        if not self._effective:
+            globals = self.settings.global_projects
+            self._effective = {
+                name: effective_project(one, globals, self._typed) for name, one in self._typed.items()
+            }
+        return self._effective
+
+    # --- clusters --------------------------------------------------------------------------------
+
+    @property
+    def clusters(self) -> list[Cluster]:
+        return [one.cluster for one in self.destinations.values()]
+
+    def clusters_of(self, project: str) -> list[Cluster]:
+        return [one for one in self.clusters if one.project == project]
+
+    def cluster_of(self, app: Application) -> Cluster:
+        """Raises `NoCluster`."""
+        return destination_cluster(app.spec.destination, self.clusters)
+
+    def cache_of(self, app: Application) -> LiveCache | None:
+        try:
+            return self.caches.get(self.cluster_of(app).server)
+        except NoCluster:
+            return None
+
+    def ground(self, server: str, user: str) -> Ground:
+        destination = self.destinations[server]
+        if self._ground is not None:
+            return self._ground(destination, user)
+        return ClusterGround(
+            destination.model, user=user, health=self.health, wave_delay=self.pace.wave_delay
+        )
+
+    def health(self, obj: Object) -> Assessment | None:
+        return assess(obj, self.settings.overrides, now=self.clock.now.timestamp())

@@ -1,0 +1,154 @@
+"""One look at an operation: its next step, and what is written of it.
+
+Mirrors `processAppOperationQueueItem` and `setOperationState`, Argo CD 3.6. A step that changed something is
+followed by the next at once; one that did not is repeated after 30 seconds, or 5 seconds after an object of
+the app has changed.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.project import AppProject
+from whysync.contracts.tree import Object, dig, fields, text
+from whysync.engine.argocd.comparing import Aim
+from whysync.engine.argocd.office import Office
+from whysync.engine.argocd.refresh import Refresher
+from whysync.engine.argocd.registry import Registry
+from whysync.engine.comparison import Comparison
+from whysync.engine.operation.ground import Ground
+from whysync.engine.operation.process import Processed, process
+from whysync.engine.operation.sync_app import sync_app
+from whysync.engine.operation.turn import AppSync, NotCompared, Turn, Wanted
+from whysync.semantics.policies.autosync import COMPLETED
+from whysync.semantics.project import NoCluster, app_namespace_permitted
+
+
+class Operator:
+    def __init__(self, office: Office, registry: Registry, refresher: Refresher) -> None:
+        self._office = office
+        self._registry = registry
+        self._refresher = refresher
+
+    def step(self, name: str) -> bool:
+        """True where the Application or its cluster may have changed."""
+        app, record = self._registry.applications[name], self._registry.records[name]
+        record.operate_at = record.not_before = None
+        operation = app.get("operation")
+        if not isinstance(operation, dict):
+            return False
+        office, now = self._office, self._office.clock.now
+        state = dig(app, "status", "operationState")
+        before = state if isinstance(state, dict) else None
+        turn = _Turn(self, name, app)
+        timeout = office.pace.sync_timeout
+        done = process(operation, before, turn.take, now=now, timeout=timeout)
+        record.operate(self._next(done, now, timeout))
+        record.not_before = turn.not_before
+        changed = self._write(name, app, done)
+        if done.refresh is not None:
+            record.ask(done.refresh)
+        return changed or turn.acted
+
+    def _next(self, done: Processed, now: datetime, timeout: timedelta) -> datetime:
+        if done.retry_at is not None:
+            return done.retry_at
+        following = now + self._office.pace.step
+        started = text(done.operation_state.get("startedAt"))
+        if timeout and started and done.operation_state.get("phase") != "Terminating":
+            following = min(following, max(now, datetime.fromisoformat(started) + timeout))
+        return following
+
+    def _write(self, name: str, app: Object, done: Processed) -> bool:
+        """The state replaces the one before; with the end of an operation, `operation` goes away."""
+        status: Object = {**fields(app.get("status")), "operationState": done.operation_state}
+        if done.turn is not None and done.turn.history is not None:
+            status["history"] = done.turn.history
+        after: Object = {**app, "status": status}
+        if done.operation_state.get("phase") in COMPLETED:
+            after.pop("operation", None)
+        return self._registry.save(name, after)
+
+    # --- what a turn needs -----------------------------------------------------------------------
+
+    def project(self, app: Application) -> AppProject | str:
+        """The project, or why it cannot be had."""
+        project = self._office.typed_projects().get(app.project)
+        if project is None:
+            return (
+                f'error getting app project "{app.project}": appproject.argoproj.io "{app.project}" not found'
+            )
+        if not app_namespace_permitted(project, app.namespace, self._office.namespace):
+            return (
+                f"application '{app.name}' in namespace '{app.namespace}' is not permitted to use "
+                f"project '{project.metadata.name}'"
+            )
+        return project
+
+    def compare(self, name: str, app: Object, wanted: Wanted) -> Comparison:
+        aim = Aim(
+            sources=wanted.sources,
+            revisions=wanted.revisions,
+            several=len(wanted.sources) > 1,
+            fresh=True,
+            local=_local(wanted.manifests),
+        )
+        try:
+            return self._refresher.compare(name, app, aim, forced=True).comparison
+        except NoCluster as problem:
+            raise NotCompared(str(problem)) from problem
+
+    @property
+    def office(self) -> Office:
+        return self._office
+
+
+class _Turn:
+    """The sync's own part of a look; remembers until when it pauses."""
+
+    def __init__(self, operator: Operator, name: str, app: Object) -> None:
+        self._operator = operator
+        self._name = name
+        self._app = app
+        self._grounds: list[Ground] = []
+
+    @property
+    def acted(self) -> bool:
+        return bool(self._grounds)
+
+    @property
+    def not_before(self) -> datetime | None:
+        told = (getattr(ground, "not_before", None) for ground in self._grounds)
+        return max((one for one in told if isinstance(one, datetime)), default=None)
+
+    def take(self, state: Object) -> Turn:
+        operator, office = self._operator, self._operator.office
+        typed = decode(self._app, Application)[0] or Application()
+        project = operator.project(typed)
+        if isinstance(project, str):
+            told = f"Failed to load application project: {project}"
+            return Turn(operation_state={**state, "phase": "Error", "message": told})
+        sync = AppSync(
+            application=self._app,
+            project=project,
+            settings=office.settings,
+            clusters=office.clusters,
+            compare=lambda wanted: operator.compare(self._name, self._app, wanted),
+            ground=lambda user: self._ground(typed, user),
+            now=office.clock.now,
+            project_clusters=office.clusters_of(typed.project),
+        )
+        return sync_app(sync, state)
+
+    def _ground(self, app: Application, user: str) -> Ground:
+        ground = self._operator.office.ground(self._operator.office.cluster_of(app).server, user)
+        self._grounds.append(ground)
+        return ground
+
+
+def _local(manifests: tuple[str, ...]) -> tuple[Object, ...]:
+    import msgspec
+
+    return tuple(fields(msgspec.json.decode(one)) for one in manifests)

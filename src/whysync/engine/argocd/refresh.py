@@ -1,0 +1,300 @@
+"""One look at one Application: is a refresh due, how deep, and what comes of it.
+
+Mirrors `processAppRefreshQueueItem`, Argo CD 3.6: project and spec are checked, then the app is compared,
+then auto-sync decides, then the status is written.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from whysync.contracts.application import Application, Condition
+from whysync.contracts.decode import decode
+from whysync.contracts.tree import Json, Object, dig, fields, items
+from whysync.engine.argocd.comparing import Aim, Compared, Setting, aim_at_spec, compared
+from whysync.engine.argocd.live_cache import LiveCache
+from whysync.engine.argocd.office import Office
+from whysync.engine.argocd.record import Record
+from whysync.engine.argocd.registry import Registry
+from whysync.engine.argocd.summary import summary_of
+from whysync.engine.argocd.trace import What
+from whysync.engine.compare import NotComparedYet
+from whysync.engine.memory import Memory
+from whysync.engine.status import conditions_json, go_time
+from whysync.semantics.comparison.conditions import set_conditions
+from whysync.semantics.policies.autosync import AutoSync, AutoSyncReason, auto_sync
+from whysync.semantics.policies.operation import CompareWith
+from whysync.semantics.policies.refresh import (
+    REFRESH,
+    Processing,
+    Refresh,
+    RefreshReason,
+    need_refresh,
+    processing,
+    spec_conditions,
+)
+from whysync.semantics.policies.windows import can_sync, matching
+from whysync.semantics.project import NoCluster
+from whysync.semantics.tracking import instance_name
+
+_A_MOMENT: Final = timedelta(microseconds=1)
+"""Upstream asks whether more time than the timeout has passed; here it is looked at right then."""
+_SYNC_ERROR: Final = "SyncError"
+_FINALIZERS: Final = {
+    "pre": ("pre-delete-finalizer.argocd.argoproj.io", "pre-delete-finalizer.argocd.argoproj.io/cleanup"),
+    "post": ("post-delete-finalizer.argocd.argoproj.io", "post-delete-finalizer.argocd.argoproj.io/cleanup"),
+}
+
+
+class Refresher:
+    def __init__(self, office: Office, registry: Registry) -> None:
+        self._office = office
+        self._registry = registry
+
+    def look(self, name: str) -> bool:
+        """True where the Application was changed by it."""
+        app, record = self._registry.applications[name], self._registry.records[name]
+        record.queued = False
+        office, now = self._office, self._office.clock.now
+        namespaces = office.settings.application_namespaces
+        if processing(app, office.namespace, namespaces) is not Processing.PROCESSED:
+            return False
+        need = need_refresh(
+            app,
+            now,
+            soft=_shortened(office.soft),
+            hard=_shortened(office.hard),
+            requested=() if record.level is None else (record.level,),
+        )
+        if need.reason is RefreshReason.CONTROLLER:
+            record.level = None
+        changed = need.reason is not None and self._refresh(name, app, record, need)
+        self._look_again(name, record)
+        return changed
+
+    def _look_again(self, name: str, record: Record) -> None:
+        office, now = self._office, self._office.clock.now
+        reconciled = _time(dig(self._registry.applications[name], "status", "reconciledAt"))
+        dues: list[datetime] = []
+        for timeout in (office.soft, office.hard):
+            if timeout > timedelta():
+                due = reconciled + timeout if reconciled is not None else now
+                dues.append(due if due > now else now + timeout)
+        record.look_at = min(dues, default=None)
+
+    def _refresh(self, name: str, app: Object, record: Record, need: Refresh) -> bool:
+        typed = decode(app, Application)[0] or Application()
+        cache = self._office.cache_of(typed)
+        if need.level is CompareWith.ComparisonWithNothing and cache is not None and record.targets:
+            return self._persist(name, app, {**fields(app.get("status")), **self._summary(typed, cache)})
+        now = self._office.clock.now
+        self._registry.say(name, What.REFRESHED, _told(need))
+        checked = spec_conditions(
+            typed,
+            self._office.typed_projects(),
+            self._office.clusters,
+            now,
+            controller_namespace=self._office.namespace,
+        )
+        status = {**fields(app.get("status")), **conditions_json(checked.conditions)}
+        if not checked.conditions:
+            status.pop("conditions", None)
+        if checked.has_errors:
+            return self._persist(name, app, _unknown(status, now))
+        recent = need.level is CompareWith.CompareWithRecent
+        forced = need.level is CompareWith.CompareWithLatestForceResolve
+        with_conditions: Object = {**app, "status": status}
+        aim = aim_at_spec(with_conditions, recent=recent, hard=need.hard, fresh=forced)
+        try:
+            found = self.compare(name, with_conditions, aim, forced=forced)
+        except (NotComparedYet, NoCluster):
+            return False
+        return self._conclude(name, app, typed, found, need)
+
+    # --- comparing -------------------------------------------------------------------------------
+
+    def compare(self, name: str, app: Object, aim: Aim, *, forced: bool) -> Compared:
+        """Raises `NotComparedYet` while an error of the repository is kept back, and `NoCluster`."""
+        office, record = self._office, self._registry.records[name]
+        typed = decode(app, Application)[0] or Application()
+        project = office.typed_projects()[typed.project]
+        cluster = office.cluster_of(typed)
+        cache = office.caches[cluster.server]
+        setting = Setting(
+            settings=office.settings,
+            project=project,
+            cluster=cluster,
+            project_clusters=office.clusters_of(typed.project),
+            live=cache,
+            repo_server=office.repo_server,
+            namespace=office.namespace,
+            now=office.clock.now,
+            memory=_memory(record, app, office.settings, project, cache.schemas, cache.scopes, cluster),
+        )
+        try:
+            found = compared(app, aim, setting, error_since=record.repo_error_since, forced=forced)
+        except NotComparedYet:
+            record.repo_error_since = record.repo_error_since or office.clock.now
+            raise
+        if found.comparison.inputs.target_error is None:
+            record.repo_error_since = None
+            record.targets = tuple(found.comparison.inputs.targets)
+        return found
+
+    # --- what comes of it ------------------------------------------------------------------------
+
+    def _conclude(self, name: str, app: Object, typed: Application, found: Compared, need: Refresh) -> bool:
+        office, record, now = self._office, self._registry.records[name], self._office.clock.now
+        comparison = found.comparison
+        status = dict(comparison.status)
+        before = fields(app.get("status"))
+        if need.level < CompareWith.CompareWithLatest and before.get("reconciledAt"):
+            status["reconciledAt"] = before["reconciledAt"]
+        cache = office.cache_of(typed)
+        if cache is not None:
+            status |= self._summary(typed, cache)
+        status |= _source_types(comparison.inputs.spec, found.source_types)
+        status["controllerNamespace"] = office.namespace
+        decided = self._decide(name, app, typed, status, found)
+        if decided.reason is not AutoSyncReason.WINDOW:
+            told = [Condition(type=_SYNC_ERROR, message=decided.condition)] if decided.condition else []
+            known = [decode(fields(one), Condition)[0] for one in items(status.get("conditions"))]
+            kept = [one for one in known if one is not None]
+            conditions = set_conditions(kept, told, (_SYNC_ERROR,), now)
+            status.pop("conditions", None)
+            status |= conditions_json(conditions)
+        after: Object = {**app, "status": status}
+        if decided.operation is not None:
+            # A new operation wipes what was known of the last one.
+            after["operation"] = decided.operation
+            status.pop("operationState", None)
+        if decided.retry_in is not None:
+            record.ask_later(CompareWith.CompareWithLatest, now + decided.retry_in)
+        after = _with_finalizers(
+            after, pre=comparison.has_pre_delete_hooks, post=comparison.has_post_delete_hooks
+        )
+        return self._registry.save(name, _without_refresh(after))
+
+    def _decide(
+        self, name: str, app: Object, typed: Application, status: Object, found: Compared
+    ) -> AutoSync:
+        office, record = self._office, self._registry.records[name]
+        project = office.typed_projects()[typed.project]
+        windows = can_sync(matching(project.spec.sync_windows, typed), office.clock.now, manual=False)
+        rows = [fields(row) for row in items(status.get("resources"))]
+        decided = auto_sync(
+            app,
+            office.clock.now,
+            sync_status=fields(status.get("sync")),
+            resources=rows,
+            revisions_have_changes=found.has_changes,
+            pace=office.pace.self_heal,
+            windows=windows,
+        )
+        said = str(decided.reason)
+        if said != record.decided or decided.starts:
+            if decided.reason not in (AutoSyncReason.NOT_AUTOMATED, AutoSyncReason.DISABLED):
+                self._registry.say(name, What.AUTO_SYNC, _why(decided), status=said)
+            record.decided = said
+        return decided
+
+    def _summary(self, typed: Application, cache: LiveCache) -> Object:
+        instance = instance_name(typed.name, typed.namespace, self._office.namespace)
+        return {"summary": summary_of(cache.tree(instance))}
+
+    def _persist(self, name: str, app: Object, status: Object) -> bool:
+        return self._registry.save(name, _without_refresh({**app, "status": status}))
+
+
+def _memory(record: Record, app: Object, *rules: object) -> Memory:
+    """What was remembered, as long as all that it rests on is the same."""
+    spec, meta = fields(app.get("spec")), fields(app.get("metadata"))
+    policy = fields(spec.get("syncPolicy"))
+    own = (
+        spec.get("ignoreDifferences"),
+        spec.get("destination"),
+        policy.get("syncOptions"),
+        policy.get("managedNamespaceMetadata"),
+        fields(meta.get("annotations")).get("argocd.argoproj.io/compare-options"),
+    )
+    now = (*rules, own)
+    same = len(record.rules) == len(now) and all(
+        one is other for one, other in zip(record.rules[:-1], rules, strict=True)
+    )
+    if not same or record.rules[-1] != own:
+        record.memory = Memory()
+        record.rules = now
+    record.memory.turn()
+    return record.memory
+
+
+def _told(need: Refresh) -> str:
+    how = "hard " if need.hard else ""
+    return f"{how}{need.reason} (level {int(need.level)})"
+
+
+def _why(decided: AutoSync) -> str:
+    if decided.condition:
+        return f"{decided.reason}: {decided.condition}"
+    if decided.retry_in is not None:
+        return f"{decided.reason}: again in {decided.retry_in.total_seconds():g}s"
+    return str(decided.reason)
+
+
+def _unknown(status: Object, now: datetime) -> Object:
+    """What is written where project or spec are not as they must be; nothing was compared."""
+    sync: Object = {**fields(status.get("sync")), "status": "Unknown"}
+    health = fields(status.get("health"))
+    after: Object = {"status": "Unknown"}
+    if health.get("status") != "Unknown":
+        after["lastTransitionTime"] = go_time(now)
+    elif health.get("lastTransitionTime") is not None:
+        after["lastTransitionTime"] = health["lastTransitionTime"]
+    return {**status, "sync": sync, "health": after}
+
+
+def _source_types(spec: Object, types: tuple[str, ...]) -> Object:
+    if not types:
+        return {}
+    several: list[Json] = [*types]
+    return {"sourceTypes": several} if items(spec.get("sources")) else {"sourceType": types[0]}
+
+
+def _without_refresh(app: Object) -> Object:
+    """The refresh that was asked for is done."""
+    meta = fields(app.get("metadata"))
+    annotations = fields(meta.get("annotations"))
+    if REFRESH not in annotations:
+        return app
+    gone = (REFRESH, f"{REFRESH}-timestamp")
+    kept: Object = {key: value for key, value in annotations.items() if key not in gone}
+    left: Object = {key: value for key, value in meta.items() if key != "annotations"}
+    return {**app, "metadata": {**left, "annotations": kept} if kept else left}
+
+
+def _with_finalizers(app: Object, *, pre: bool, post: bool) -> Object:
+    """Hooks that run at the deletion of the app hold it with finalizers, as long as Git has them."""
+    meta = fields(app.get("metadata"))
+    if meta.get("deletionTimestamp"):
+        return app
+    before = items(meta.get("finalizers"))
+    after = list(before)
+    for wanted, names in ((pre, _FINALIZERS["pre"]), (post, _FINALIZERS["post"])):
+        after = [one for one in after if one not in names] + (list[Json](names) if wanted else [])
+    if sorted(map(str, after)) == sorted(map(str, before)):
+        return app
+    left: Object = {key: value for key, value in meta.items() if key != "finalizers"}
+    return {**app, "metadata": {**left, "finalizers": after} if after else left}
+
+
+def _shortened(timeout: timedelta) -> timedelta:
+    return timeout - _A_MOMENT if timeout > timedelta() else timeout
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None
