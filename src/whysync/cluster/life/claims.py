@@ -52,6 +52,16 @@ class Claims:
         return sorted([*others, *fresh], key=_rank)
 
 
+def whole_claims(old: Object, new: Object, manager: str, now: str, served: Served) -> list[Json]:
+    """The same where more than the status changed: the slow way."""
+    version = served.resource.api_version
+    managed = read_managed(old)
+    if not managed.claims:
+        return []
+    writing = Writing(manager=manager, subresource="status", api_version=version, now=now, excluded=_NOTHING)
+    return written_managed(after_update(old, new, managed, writing, served.atom))
+
+
 def _reckoned(entries: list[Json], old: Object, new: Object, manager: str, served: Served) -> list[Json]:
     version = served.resource.api_version
     managed = read_managed({"metadata": {"managedFields": entries}})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from whysync.cluster.life.claims import Claims
+from whysync.cluster.life.claims import Claims, whole_claims
 from whysync.cluster.life.index import Index, Kind
 from whysync.cluster.life.recorder import Recorder
 from whysync.cluster.model import Model
@@ -104,18 +104,31 @@ class Desk:
         request = Request(verb="delete", path=self._path(obj), body=body, manager=self.manager, grace=grace)
         self._sent(request)
 
-    def update_status(self, obj: Object, status: Object) -> Object:
-        """Gives back the object as it is then; nothing is written where nothing is new."""
+    def update_status(self, obj: Object, status: Object, annotations: Object | None = None) -> Object:
+        """Gives back the object as it is then; nothing is written where nothing is new.
+
+        The status is taken as it is: fields that Go always writes must be there. Annotations may come along:
+        the door for a status lets them through.
+        """
         live = self.again(obj)
-        if live is None or same(fields(live.get("status")), status):
-            return obj if live is None else live
+        if live is None:
+            return obj
+        meta = dict(fields(live.get("metadata")))
+        if annotations is not None and annotations == fields(meta.get("annotations")):
+            annotations = None
+        if annotations is None and same(fields(live.get("status")), status):
+            return live
         resource = self._resource(live)
         served = self.model.discovery.served(Address(resource.api_version, resource.plural))
-        managed = self._claims.after(live, status, self.manager, self.stamp(), served)
-        meta = dict(fields(live.get("metadata")))
+        if annotations is not None:
+            meta["annotations"] = annotations
+        new: Object = {**live, "metadata": meta, "status": status}
+        if annotations is None:
+            managed = self._claims.after(live, status, self.manager, self.stamp(), served)
+        else:
+            managed = whole_claims(live, new, self.manager, self.stamp(), served)
         if managed:
             meta["managedFields"] = managed
-        new: Object = {**live, "metadata": meta, "status": status}
         return self.model.store.put(self.place(live), new)
 
     def event(

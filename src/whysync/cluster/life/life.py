@@ -46,11 +46,18 @@ class Life:
     def act(self) -> bool:
         start = len(self.model.store.journal)
         for _ in range(_MOST_ROUNDS):
-            self._tell()
-            busy = [one.act() for one in self._acting]
-            if not any(busy) and self._heard == len(self.model.store.journal):
+            if not self.step():
                 return len(self.model.store.journal) > start
         raise Restless(f"no rest among the controllers at {self.model.clock.stamp()}")
+
+    def step(self) -> bool:
+        """One turn of the first controller that has something to do; false when all rest.
+
+        Those that make pods come first in the cast, so that whoever counts ReplicaSets sees them settled:
+        as in a real cluster, where the Deployment controller waits after each of its own conflicts.
+        """
+        self._tell()
+        return any(one.act() for one in self._acting)
 
     def due(self) -> datetime | None:
         dates = [when for one in self._acting if (when := one.due()) is not None]

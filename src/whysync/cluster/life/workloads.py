@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from whysync.cluster.life.collector import Collector
 from whysync.cluster.life.controller import Controller
+from whysync.cluster.life.deployment import Deployments
 from whysync.cluster.life.desk import Desk
+from whysync.cluster.life.replicaset import ReplicaSets
 
 
 def workload_controllers(desk: Desk) -> list[Controller]:
-    return [Collector(desk)]
+    """Those that make pods first: whoever counts what they made sees them settled."""
+    return [ReplicaSets(desk), Deployments(desk), Collector(desk)]

@@ -1,0 +1,57 @@
+"""Conditions in a status, and times as objects carry them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from whysync.contracts.tree import Json, Object, fields, items, text
+
+
+@lru_cache(maxsize=4096)
+def instant(stamp: str) -> datetime | None:
+    """A time such as `2026-01-01T00:00:00Z`; `None` where it is none."""
+    try:
+        found = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def stamped(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def conditions_of(obj: Object) -> list[Json]:
+    return items(fields(obj.get("status")).get("conditions"))
+
+
+def condition(found: list[Json], kind: str) -> Object:
+    """The condition of that type; empty where there is none."""
+    for raw in found:
+        one = fields(raw)
+        if one.get("type") == kind:
+            return one
+    return {}
+
+
+def is_true(found: list[Json], kind: str) -> bool:
+    return condition(found, kind).get("status") == "True"
+
+
+def without(found: list[Json], kind: str) -> list[Json]:
+    return [one for one in found if fields(one).get("type") != kind]
+
+
+def set_condition(found: list[Json], new: Object) -> list[Json]:
+    """Nothing changes where status and reason are as before; the time of the last turn stays with the status.
+
+    Mirrors `SetDeploymentCondition`, Kubernetes 1.36. The new one goes to the end.
+    """
+    kind = text(new.get("type"))
+    before = condition(found, kind)
+    if before and before.get("status") == new.get("status") and before.get("reason") == new.get("reason"):
+        return found
+    if before.get("status") == new.get("status") and "lastTransitionTime" in before:
+        new = {**new, "lastTransitionTime": before["lastTransitionTime"]}
+    return [*without(found, kind), new]

@@ -1,0 +1,226 @@
+"""Pods of a controller: which count, which are ready, which go first; how they are made and claimed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from whysync.cluster.life.conditions import condition, conditions_of, instant
+from whysync.cluster.life.desk import (
+    PODS,
+    Denied,
+    Desk,
+    annotations_of,
+    is_leaving,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.cluster.life.index import Kind
+from whysync.cluster.model.selectors import selects
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+
+_PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+
+
+# -- what a pod is -----------------------------------------------------------------------------------
+
+
+def phase_of(pod: Object) -> str:
+    return text(fields(pod.get("status")).get("phase"))
+
+
+def is_finished(pod: Object) -> bool:
+    return phase_of(pod) in ("Succeeded", "Failed")
+
+
+def is_active(pod: Object) -> bool:
+    return not is_finished(pod) and not is_leaving(pod)
+
+
+def is_ready(pod: Object) -> bool:
+    return condition(conditions_of(pod), "Ready").get("status") == "True"
+
+
+def ready_since(pod: Object) -> datetime | None:
+    found = condition(conditions_of(pod), "Ready")
+    return instant(text(found.get("lastTransitionTime"))) if found.get("status") == "True" else None
+
+
+def is_available(pod: Object, seconds: int, now: datetime) -> bool:
+    """Ready, and for long enough."""
+    if not is_ready(pod):
+        return False
+    since = ready_since(pod)
+    return not seconds or (since is not None and since + timedelta(seconds=seconds) <= now)
+
+
+def restarts_of(pod: Object) -> int:
+    found = items(fields(pod.get("status")).get("containerStatuses"))
+    return max((integer(fields(one).get("restartCount")) for one in found), default=0)
+
+
+def next_available(pods: list[Object], seconds: int, now: datetime) -> datetime | None:
+    """When the next of those that are ready has been so for long enough."""
+    dates = [
+        since + timedelta(seconds=seconds)
+        for pod in pods
+        if is_ready(pod) and (since := ready_since(pod)) is not None
+    ]
+    return min((when for when in dates if when > now), default=None)
+
+
+def worst_first(pods: list[Object], related: list[Object]) -> list[Object]:
+    """The order in which pods are given up. Mirrors `ActivePodsWithRanks`, Kubernetes 1.36.
+
+    Differs: ages are compared as they are, not by their order of magnitude.
+    """
+    crowd: dict[str, int] = {}
+    for pod in related:
+        if is_active(pod):
+            node = text(dig(pod, "spec", "nodeName"))
+            crowd[node] = crowd.get(node, 0) + 1
+
+    def rank(pod: Object) -> tuple[int, int, int, int, int, float, int, float, str]:
+        node = text(dig(pod, "spec", "nodeName"))
+        since, born = ready_since(pod), instant(text(dig(pod, "metadata", "creationTimestamp")))
+        cost = text(annotations_of(pod).get(_COST))
+        return (
+            1 if node else 0,
+            _PHASES.get(phase_of(pod), 0),
+            1 if is_ready(pod) else 0,
+            int(cost) if cost.lstrip("-").isdecimal() else 0,
+            -crowd.get(node, 0),
+            -since.timestamp() if since else 0,
+            -restarts_of(pod),
+            -born.timestamp() if born else 0,
+            uid_of(pod),
+        )
+
+    return sorted(pods, key=rank)
+
+
+# -- making and claiming -----------------------------------------------------------------------------
+
+
+def pod_from(template: Object, owner: Object) -> Object:
+    """A pod as a controller makes it of a template; without a name, which the server gives."""
+    told = fields(template.get("metadata"))
+    meta: Object = {"generateName": f"{name_of(owner)}-", "namespace": namespace_of(owner)}
+    for key in ("labels", "annotations", "finalizers"):
+        if told.get(key):
+            meta[key] = told[key]
+    meta["ownerReferences"] = [owner_reference(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template.get("spec")}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A pod that could not be made or taken away, in the words of the API server."""
+
+    message: str
+
+
+def create_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Object | Failure | None:
+    """The new pod, with its Event; `None` where the namespace is on its way out, which nobody tells."""
+    missing = _missing_account(desk, pod)
+    if missing is None:
+        try:
+            new = desk.create(pod)
+        except Denied as denied:
+            if "because it is being terminated" in denied.message:
+                return None
+            missing = denied.message
+        else:
+            desk.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(new)}", component)
+            return new
+    desk.event(owner, "Warning", "FailedCreate", f"Error creating: {missing}", component)
+    return Failure(missing)
+
+
+def _missing_account(desk: Desk, pod: Object) -> str | None:
+    """The admission of service accounts, for those that the template names."""
+    name, space = text(dig(pod, "spec", "serviceAccountName")), namespace_of(pod)
+    if not name or name == "default" or desk.get(("", "serviceaccounts"), space, name) is not None:
+        return None
+    called = name_of(pod) or text(dig(pod, "metadata", "generateName"))
+    return (
+        f'pods "{called}" is forbidden: error looking up service account {space}/{name}: '
+        f'serviceaccount "{name}" not found'
+    )
+
+
+def create_pods(desk: Desk, owner: Object, pod: Object, count: int, component: str) -> Failure | None:
+    """One, then two, then four at a time; a failure ends it. Mirrors `slowStartBatch`."""
+    batch = 1
+    while count > 0:
+        failures = [
+            found
+            for _ in range(min(batch, count))
+            if isinstance(found := create_pod(desk, owner, pod, component), Failure)
+        ]
+        if failures:
+            return failures[0]
+        count -= batch
+        batch *= 2
+    return None
+
+
+def delete_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Failure | None:
+    try:
+        desk.delete(pod)
+    except Denied as denied:
+        if denied.code == 404:
+            return None
+        desk.event(owner, "Warning", "FailedDelete", f"Error deleting: {denied.message}", component)
+        return Failure(f"unable to delete pods: {denied.message}")
+    desk.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}", component)
+    return None
+
+
+def claimed(desk: Desk, kind: Kind, owner: Object, selector: Json) -> list[Object]:
+    """What the owner controls: those that fit are taken in, those that no longer fit are let go."""
+    found: list[Object] = []
+    for one in desk.owned(kind, owner):
+        if selects(selector, labels_of(one)):
+            found.append(one)
+        elif not is_leaving(owner) and not is_leaving(one):
+            _released(desk, one, uid_of(owner))
+    if is_leaving(owner):
+        return found
+    for one in desk.orphans(kind, namespace_of(owner)):
+        if selects(selector, labels_of(one)) and not is_leaving(one):
+            if kind == PODS and is_finished(one):
+                continue
+            adopted = _adopted(desk, one, owner)
+            if adopted is not None:
+                found.append(adopted)
+    return found
+
+
+def _adopted(desk: Desk, obj: Object, owner: Object) -> Object | None:
+    meta = fields(obj.get("metadata"))
+    references: list[Json] = [*items(meta.get("ownerReferences")), owner_reference(owner)]
+    owned: Object = {**meta, "ownerReferences": references}
+    return _tried(desk, {**obj, "metadata": owned})
+
+
+def _released(desk: Desk, obj: Object, owner: str) -> None:
+    meta = dict(fields(obj.get("metadata")))
+    left = [one for one in items(meta.get("ownerReferences")) if fields(one).get("uid") != owner]
+    if left:
+        meta["ownerReferences"] = left
+    else:
+        meta.pop("ownerReferences", None)
+    _tried(desk, {**obj, "metadata": meta})
+
+
+def _tried(desk: Desk, obj: Object) -> Object | None:
+    try:
+        return desk.update(obj)
+    except Denied:
+        return None

@@ -1,0 +1,136 @@
+"""ReplicaSets keep as many pods as they are asked for.
+
+Mirrors `pkg/controller/replicaset`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.cluster.life.backoff import Backoff
+from whysync.cluster.life.conditions import condition, without
+from whysync.cluster.life.controller import Key, Worker
+from whysync.cluster.life.desk import PODS, REPLICA_SETS, Desk, is_leaving, labels_of, name_of, namespace_of
+from whysync.cluster.life.podset import (
+    Failure,
+    claimed,
+    create_pods,
+    delete_pod,
+    is_active,
+    is_available,
+    is_ready,
+    next_available,
+    pod_from,
+    worst_first,
+)
+from whysync.cluster.model.selectors import selects
+from whysync.cluster.model.store import Change
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items
+
+_COMPONENT: Final = "replicaset-controller"
+_FAILURE: Final = "ReplicaFailure"
+_MOST_AT_ONCE: Final = 500
+
+
+class ReplicaSets(Worker):
+    name = "replicaset"
+    main = REPLICA_SETS
+    owner_kind = "ReplicaSet"
+    dependents = frozenset({PODS})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._backoff = Backoff()
+
+    def keys_of_orphan(self, change: Change) -> Iterable[Key]:
+        labels = labels_of(change.obj)
+        if not labels or change.type == "DELETED":
+            return ()
+        return [
+            (namespace_of(one), name_of(one))
+            for one in self.desk.list(REPLICA_SETS, change.place[1])
+            if selects(fields(one.get("spec")).get("selector"), labels)
+        ]
+
+    def gone(self, key: Key) -> None:
+        self._backoff.forget(key)
+
+    def sync(self, obj: Object) -> None:
+        spec = fields(obj.get("spec"))
+        pods = claimed(self.desk, PODS, obj, spec.get("selector"))
+        active = [pod for pod in pods if is_active(pod)]
+        failure = None if is_leaving(obj) else self._managed(obj, active)
+        leaving = sum(1 for pod in pods if is_leaving(pod))
+        status = self._status(obj, active, leaving, failure)
+        obj = self.desk.update_status(obj, status)
+        key = (namespace_of(obj), name_of(obj))
+        if failure is not None:
+            self.later(obj, self._backoff.next(key))
+            return
+        self._backoff.forget(key)
+        seconds = integer(spec.get("minReadySeconds"))
+        if seconds and status.get("readyReplicas") != status.get("availableReplicas"):
+            when = next_available(active, seconds, self.desk.now)
+            if when is not None:
+                self.later_at(obj, when)
+
+    def _managed(self, obj: Object, active: list[Object]) -> Failure | None:
+        wanted = integer(dig(obj, "spec", "replicas"), 1)
+        if len(active) < wanted:
+            pod = pod_from(fields(dig(obj, "spec", "template")), obj)
+            count = min(wanted - len(active), _MOST_AT_ONCE)
+            return create_pods(self.desk, obj, pod, count, _COMPONENT)
+        surplus = min(len(active) - wanted, _MOST_AT_ONCE)
+        if surplus <= 0:
+            return None
+        chosen = worst_first(active, self._related(obj))[:surplus]
+        failures = [delete_pod(self.desk, obj, pod, _COMPONENT) for pod in chosen]
+        return next((one for one in failures if one is not None), None)
+
+    def _related(self, obj: Object) -> list[Object]:
+        """The pods of all ReplicaSets of the same owner."""
+        for raw in items(dig(obj, "metadata", "ownerReferences")):
+            owner = fields(raw)
+            if owner.get("controller") is True:
+                wanted: Object = {"metadata": {"uid": owner.get("uid")}}
+                siblings = self.desk.owned(REPLICA_SETS, wanted)
+                return [pod for one in siblings for pod in self.desk.owned(PODS, one)]
+        return self.desk.owned(PODS, obj)
+
+    def _status(self, obj: Object, active: list[Object], leaving: int, failure: Failure | None) -> Object:
+        spec, before = fields(obj.get("spec")), fields(obj.get("status"))
+        labels = fields(dig(spec, "template", "metadata", "labels"))
+        seconds, now = integer(spec.get("minReadySeconds")), self.desk.now
+        full = sum(1 for pod in active if labels.items() <= labels_of(pod).items())
+        ready = sum(1 for pod in active if is_ready(pod))
+        available = sum(1 for pod in active if is_available(pod, seconds, now))
+        conditions = self._conditions(items(before.get("conditions")), obj, len(active), failure)
+        status: Object = {"replicas": len(active)}
+        for key, count in (
+            ("fullyLabeledReplicas", full),
+            ("readyReplicas", ready),
+            ("availableReplicas", available),
+        ):
+            if count:
+                status[key] = count
+        status["terminatingReplicas"] = leaving
+        status["observedGeneration"] = integer(dig(obj, "metadata", "generation"))
+        if conditions:
+            status["conditions"] = conditions
+        return status
+
+    def _conditions(self, found: list[Json], obj: Object, active: int, failure: Failure | None) -> list[Json]:
+        if failure is None:
+            return without(found, _FAILURE)
+        if condition(found, _FAILURE):
+            return found
+        wanted = integer(dig(obj, "spec", "replicas"), 1)
+        new: Object = {
+            "type": _FAILURE,
+            "status": "True",
+            "lastTransitionTime": self.desk.stamp(),
+            "reason": "FailedCreate" if active < wanted else "FailedDelete",
+            "message": failure.message,
+        }
+        return [*found, new]
