@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 import msgspec
@@ -18,7 +18,8 @@ from whysync.diagnosis.runner import diagnose as diagnose_case
 from whysync.diagnosis.runner import groups_of
 from whysync.diagnosis.world import World
 from whysync.errors import NoSource, NotFound
-from whysync.fixes.text import is_usable
+from whysync.fixes.running import not_into_a_running_sync
+from whysync.fixes.text import in_safe_order, is_usable
 from whysync.sources.bundle.limits import Limits
 
 Progress = Callable[[str, int], None]
@@ -96,13 +97,15 @@ def diagnose(chosen: Iterable[Case]) -> Report:
 def _with_usable_fixes(report: AppReport) -> AppReport:
     """A masked value cannot be committed, and an edit that changes nothing mends nothing."""
     findings = tuple(
-        replace(
-            finding,
-            fixes=tuple(_owned(fix, report) for fix in finding.fixes if is_usable(fix, report.case)),
-        )
-        for finding in report.findings
+        replace(finding, fixes=in_safe_order(_usable(finding.fixes, report))) for finding in report.findings
     )
     return replace(report, findings=findings)
+
+
+def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:
+    for fix in fixes:
+        if is_usable(fix, report.case):
+            yield not_into_a_running_sync(_owned(fix, report), report.case)
 
 
 def _owned(fix: Fix, report: AppReport) -> Fix:

@@ -9,6 +9,7 @@ from typing import cast
 from whysync.errors import UsageError
 
 OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")
+FIX_OUTPUTS = ("text", "patch", "yaml", "commands", "json")
 DIFF_OUTPUTS = ("text", "json", "yaml", "markdown")
 SEVERITIES = ("info", "warning", "critical")
 SORTS = (
@@ -127,7 +128,7 @@ def _size(written: str) -> int:
 
 def _count(written: str) -> int:
     if not written.isdecimal() or int(written) == 0:
-        raise argparse.ArgumentTypeError(f"{written!r} is no number of files")
+        raise argparse.ArgumentTypeError(f"{written!r} is no such number")
     return int(written)
 
 
@@ -208,6 +209,40 @@ def _diff(verb: argparse.ArgumentParser) -> None:
     verb.epilog = "exit codes: 0 nothing differs, 1 something does, 2 an error, or an app cannot be compared"
 
 
+def _fix(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    verb.add_argument(
+        "-o",
+        "--output",
+        choices=FIX_OUTPUTS,
+        default="text",
+        help="a diff or patch, whole objects, commands, data; text explains itself in # lines",
+    )
+    verb.add_argument(
+        "--finding", metavar="ID", help="of this finding (id, rule, cause or number), not of the first"
+    )
+    verb.add_argument("--pick", metavar="N", type=_count, default=1, help="the N-th fix of the finding (1)")
+    verb.add_argument(
+        "--checkout",
+        "--local",
+        metavar="DIR",
+        help="a checkout of the repository: the diff is against its files",
+    )
+    verb.add_argument(
+        "--file", metavar="PATH", default="", help="the file of the checkout, if there is a choice"
+    )
+    verb.add_argument("--write", action="store_true", help="edit the files of the checkout")
+    verb.add_argument("--dry-run", action="store_true", help="say what --write would do, and do nothing")
+    verb.add_argument("--apply", action="store_true", help="to a cluster: not in this version")
+    _choosing(verb)
+    _facts(verb)
+    verb.epilog = (
+        "whysync fix APP --checkout . | git apply\n\n"
+        "exit codes: 0 a fix was shown or written, or nothing is wrong;\n"
+        "1 something is wrong, and no fix is offered; 2 an error, or it was refused"
+    )
+
+
 def _health(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "files",
@@ -250,6 +285,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("list", "list apps as argocd does, with the cause of each", _list),
     ("get", "show one app as argocd app get does", _get),
     ("diff", "show where Git and the cluster differ, who wrote it, and what is ignored", _diff),
+    ("fix", "show one fix as a patch, YAML or commands, or write it into a checkout", _fix),
     ("health", "say how healthy Argo CD would call each object of some files", _health),
     ("explain", "the page of a rule or a cause", _explain),
     ("completion", "print a completion script for a shell", _completion),
@@ -260,8 +296,8 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
     """`WHYSYNC_FAIL_ON=critical` is `--fail-on critical`: a default, which a flag on the line overrides."""
     for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
         name = next((flag for flag in action.option_strings if flag.startswith("--")), None)
-        if name is None or name == "--help":
-            continue
+        if name is None or name in ("--help", "--write", "--apply"):
+            continue  # what writes is asked for on the line, each time
         if name == "--fail-on" and verb.prog.endswith(" health"):
             continue  # the variable speaks of findings
         value = env.get("WHYSYNC_" + name[2:].replace("-", "_").upper())

@@ -93,7 +93,9 @@ def _let_speak(form: str) -> None:
     """A terminal that knows fewer letters gets `?` for the others; data is UTF-8 wherever it goes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         out = cast("io.TextIOWrapper", sys.stdout)
-        out.reconfigure(encoding="utf-8" if form in ("json", "yaml") else None, errors="replace")
+        out.reconfigure(
+            encoding="utf-8" if form in ("json", "yaml", "patch", "commands") else None, errors="replace"
+        )
 
 
 def _wants_color() -> bool:
@@ -174,6 +176,12 @@ def _diff(options: argparse.Namespace, screen: Screen) -> int:
     return diff(options, screen)
 
 
+def _fix(options: argparse.Namespace, _: Screen) -> int:
+    from whysync.cli.fix import fix
+
+    return fix(options)
+
+
 def _health(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.cli.health import health
 
@@ -203,6 +211,7 @@ _VERBS = {
     "list": _list,
     "get": _get,
     "diff": _diff,
+    "fix": _fix,
     "health": _health,
     "explain": _explain,
     "completion": _completion,

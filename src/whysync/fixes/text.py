@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
@@ -13,7 +15,7 @@ from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
 from whysync.sources.masking.marks import is_mark
 
-_RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
+RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
 
 
 def patch_text(fix: Fix, case: Case) -> str:
@@ -39,6 +41,11 @@ def is_usable(fix: Fix, case: Case) -> bool:
         return False
     target = object_of(fix, case) if fix.edits else None
     return target is None or edited(target.body, fix.edits) != target.body
+
+
+def in_safe_order(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """As the rule gave them, but what destroys something is never before what does not."""
+    return tuple(sorted(fixes, key=lambda fix: bool(fix.destroys)))
 
 
 def holds_a_mask(value: Json) -> bool:
@@ -93,7 +100,7 @@ def merge_patch(before: Json, after: Json) -> Json:
 
 
 def _merge_patch_text(ref: Ref, before: Object, after: Object) -> str:
-    resource = _RESOURCES.get(ref.kind, ref.kind.lower())
+    resource = RESOURCES.get(ref.kind, ref.kind.lower())
     place = f"-n {ref.namespace} " if ref.namespace else ""
     patch = merge_patch(before, after)
     head = f"# kubectl {place}patch {resource} {ref.name} --type merge --patch-file THIS_FILE\n"

@@ -217,12 +217,12 @@ def _finding(finding: Finding, case: Case) -> FindingV1:
             )
             for evidence in finding.evidence
         ),
-        fixes=tuple(_fix(fix, case) for fix in finding.fixes),
+        fixes=tuple(fix_v1(fix, case) for fix in finding.fixes),
         rejected_fixes=(),
     )
 
 
-def _fix(fix: Fix, case: Case) -> FixV1:
+def fix_v1(fix: Fix, case: Case) -> FixV1:
     return FixV1(
         title=fix.title,
         kind=fix.kind.value,

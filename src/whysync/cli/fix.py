@@ -1,0 +1,130 @@
+"""`whysync fix`: one fix as text, or written into a checkout. Nothing else is ever written."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from msgspec.structs import replace
+
+from whysync import app
+from whysync.cli.choose import chosen as chosen_cases
+from whysync.cli.choose import chosen_by_column, facts
+from whysync.cli.exits import Exit
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import FixKind
+from whysync.diagnosis.report import AppReport, Report
+from whysync.errors import NotFound, Refused, UsageError
+from whysync.fixes.checkout import Checkout
+from whysync.fixes.files import file_change
+from whysync.reports.fix_view import Chosen, render, written_text
+from whysync.reports.screen import one_line
+
+
+def fix(options: argparse.Namespace) -> int:
+    _check(options)
+    report = app.diagnose(chosen_cases(app.cases(facts(options), options.apps), options))
+    report = chosen_by_column(report, options)
+    checkout = Checkout(options.checkout) if options.checkout else None
+    every = _chosen(report, options)
+    if not every:
+        return _nothing(report)
+    if options.write or options.dry_run:
+        if checkout is None or len(every) > 1:
+            raise UsageError(
+                what=f"--write takes one app at a time, and {len(every)} need a fix",
+                why="each change should be read, and committed, for itself",
+                next=f"name the app: {', '.join(one.case.app.qualified_name for one in every[:5])}",
+            )
+        return _write(every[0], checkout, options)
+    if checkout is not None:
+        every = [_seen_in(one, checkout, options.file) for one in every]
+    sys.stdout.write(render(every, form=options.output))
+    return Exit.OK
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.apply:
+        raise UsageError(
+            what="--apply is not there yet: this version writes to no cluster",
+            why="a change of a cluster wants to be proven and confirmed first; that comes later",
+            next="-o commands prints what you can run yourself, --write edits the files of a checkout",
+        )
+    if (options.write or options.dry_run) and not options.checkout:
+        raise UsageError(
+            what=f"{'--write' if options.write else '--dry-run'} needs a checkout to write into",
+            next="--checkout DIR names the folder into which the repository was cloned",
+        )
+    if options.file and not options.checkout:
+        raise UsageError(what="--file names a file of a checkout", next="add --checkout DIR")
+
+
+def _chosen(report: Report, options: argparse.Namespace) -> list[Chosen]:
+    found: list[Chosen] = []
+    for one in report.apps:
+        finding = _finding(one, options.finding)
+        if finding is None or not finding.fixes:
+            continue
+        if not 1 <= options.pick <= len(finding.fixes):
+            raise NotFound(
+                what=f"--pick {options.pick}: there is no such fix",
+                why=f"{one.name} has {len(finding.fixes)} for this finding: "
+                + "; ".join(f"{n} {one_line(f.title)}" for n, f in enumerate(finding.fixes, start=1)),
+                next="choose one of these",
+            )
+        picked: int = options.pick
+        found.append(Chosen(case=one.case, finding=finding, number=picked, fix=finding.fixes[picked - 1]))
+    if options.finding and not found and not any(_finding(one, options.finding) for one in report.apps):
+        known = [finding.id for one in report.apps for finding in one.findings]
+        raise NotFound(
+            what=f"there is no finding {options.finding!r}",
+            why=f"found: {', '.join(known[:8])}" if known else "nothing was found",
+            next="whysync diagnose -o json shows the ids; a rule, a cause or a number will do too",
+        )
+    return found
+
+
+def _finding(report: AppReport, wanted: str | None) -> Finding | None:
+    """By id, rule, cause or number; without a wish, the first that offers a fix."""
+    if not wanted:
+        return next((finding for finding in report.findings if finding.fixes), None)
+    if wanted.isdecimal():
+        return next(iter(report.findings[int(wanted[:9]) - 1 :]), None) if int(wanted[:9]) else None
+    names = wanted.removeprefix("C-")
+    exact = [finding for finding in report.findings if finding.id == wanted]
+    return next(iter(exact or [f for f in report.findings if names in (f.rule, f.cause)]), None)
+
+
+def _nothing(report: Report) -> int:
+    wrong = [one for one in report.apps if one.findings or one.unexplained]
+    if not wrong:
+        sys.stderr.write("nothing to fix: nothing is wrong, as far as the facts reach\n")
+        return Exit.OK
+    first = wrong[0]
+    said = one_line(first.first.verdict) if first.first else "nothing that whysync knows explains it"
+    sys.stderr.write(f"no fix is offered for {one_line(first.name)}: {said}\n")
+    return Exit.FOUND
+
+
+def _seen_in(one: Chosen, checkout: Checkout, only: str) -> Chosen:
+    """Commands, and objects that the checkout does not hold, are shown as they are without it."""
+    if one.fix.commands:
+        return one
+    try:
+        return replace(one, change=file_change(one.fix, one.case, checkout, only=only))
+    except Refused as problem:
+        if one.fix.kind is FixKind.MANIFEST:
+            raise
+        return replace(one, note=f"{problem.what}: change the object itself")
+
+
+def _write(one: Chosen, checkout: Checkout, options: argparse.Namespace) -> int:
+    change = file_change(one.fix, one.case, checkout, only=options.file)
+    if change.changes and not options.dry_run:
+        checkout.write(change.path, change.before, change.after)
+    one = replace(one, change=change, written=change.changes and not options.dry_run)
+    if options.output == "text":
+        sys.stdout.write(written_text(one, dry_run=options.dry_run))
+    else:
+        sys.stdout.write(render([one], form=options.output))
+    return Exit.OK

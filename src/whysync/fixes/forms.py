@@ -1,0 +1,147 @@
+"""A fix as whole objects in YAML, and as commands to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+import msgspec
+
+from whysync.contracts.ref import ref_of
+from whysync.contracts.tree import Object, copy_object, fields
+from whysync.contracts.yaml import dump
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.commands import kubectl, refresh, remark, sync
+from whysync.diagnosis.fix import Edit, Fix, FixKind, Remove
+from whysync.errors import Refused
+from whysync.fixes.edit import edited
+from whysync.fixes.files import policy_edit
+from whysync.fixes.running import is_running, waiting
+from whysync.fixes.text import RESOURCES, file_name, holds_a_mask, merge_patch, object_of, patch_text
+
+_SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+_NOT_IN_GIT = ("argocd.argoproj.io/tracking-id", "kubectl.kubernetes.io/last-applied-configuration")
+
+
+def as_patch(fix: Fix, case: Case) -> str:
+    """What `kubectl patch` or `git apply` takes."""
+    if fix.commands:
+        raise Refused(
+            what=f"this fix is no patch: {fix.title}",
+            why="it is a matter of commands",
+            next="-o commands shows them; --pick N chooses another fix",
+        )
+    text = patch_text(_as_edit(fix, case), case)
+    if not text:
+        raise _not_at_hand(fix)
+    return text
+
+
+def as_yaml(fix: Fix, case: Case) -> str:
+    """The whole object as it is to be, without what only the server writes."""
+    if fix.commands:
+        raise Refused(
+            what=f"this fix is no object: {fix.title}",
+            why="it is a matter of commands",
+            next="-o commands shows them; --pick N chooses another fix",
+        )
+    if fix.create is not None:
+        return dump(fix.create)
+    fix = _as_edit(fix, case)
+    target = object_of(fix, case)
+    if target is None:
+        raise _not_at_hand(fix)
+    body = for_git(edited(target.body, fix.edits))
+    if holds_a_mask(body):
+        raise Refused(
+            what=f"{target.ref} holds values that are masked",
+            why="written out whole, the masks would take the place of the real values",
+            next="-o patch shows only what changes; --write --checkout DIR edits the file itself",
+        )
+    return dump(body)
+
+
+def for_git(body: Object) -> Object:
+    clean = copy_object(body)
+    for name in ("status", "operation"):
+        clean.pop(name, None)
+    meta = fields(clean.get("metadata"))
+    for name in _SERVERS:
+        meta.pop(name, None)
+    notes = fields(meta.get("annotations"))
+    for name in _NOT_IN_GIT:
+        notes.pop(name, None)
+    if "annotations" in meta and not notes:
+        del meta["annotations"]
+    return clean
+
+
+def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
+    """In order, for a person to paste."""
+    if fix.commands:
+        return fix.commands
+    fix = _as_edit(fix, case)
+    if fix.kind is FixKind.MANIFEST:
+        return tuple(_in_git(fix, case))
+    return (_kubectl_patch(fix, case), refresh(case))
+
+
+def _kubectl_patch(fix: Fix, case: Case) -> str:
+    target = object_of(fix, case)
+    if target is None:
+        raise _not_at_hand(fix)
+    patch = merge_patch(target.body, edited(target.body, fix.edits))
+    if holds_a_mask(patch):
+        raise Refused(
+            what=f"the patch of {target.ref} would hold a value that is masked",
+            why="a list is patched as a whole, with the masked values in it",
+            next="kubectl edit it, or change its file: --write --checkout DIR",
+        )
+    words = msgspec.json.encode(patch).decode()
+    resource = RESOURCES.get(target.ref.kind, target.ref.kind.lower())
+    return kubectl(
+        "patch", resource, target.ref.name, "--type", "merge", "-p", words, namespace=target.ref.namespace
+    )
+
+
+def _in_git(fix: Fix, case: Case) -> Iterator[str]:
+    """A manifest is changed in Git, or the next sync takes the change back."""
+    sources = [source.path for source in case.app.sources if source.path]
+    path = sources[0] if len(sources) == 1 else ""
+    if fix.create is not None:
+        name = file_name(ref_of(fix.create))
+        yield remark(f"save it as {name}{f' in {path}' if path else ''} (-o yaml shows it)")
+        yield f"git add {quote(f'{path}/{name}'.lstrip('/'))}"
+    else:
+        for edit in fix.edits:
+            yield remark(f"in Git: {_in_words(edit)} of {fix.target}")
+    yield f"git commit -am {quote(fix.title)} && git push"
+    yield refresh(case)
+    if not case.is_automated:
+        yield from (waiting(case),) if is_running(case) else ()
+        yield sync(case)
+
+
+def _in_words(edit: Edit) -> str:
+    if isinstance(edit, Remove):
+        return f"remove {edit.pointer}"
+    value = msgspec.json.encode(edit.value).decode()
+    brief = value if len(value) <= 200 else f"{value[:199]}…"
+    verb = "add to" if type(edit).__name__ == "Add" else "set"
+    return f"{verb} {edit.pointer}: {brief}"
+
+
+def _as_edit(fix: Fix, case: Case) -> Fix:
+    """A line of policy, where the ConfigMap is at hand: then it is an edit like others."""
+    if not fix.line or case.settings("argocd-rbac-cm") is None:
+        return fix
+    made = policy_edit(fix.line, case)
+    return msgspec.structs.replace(made, title=fix.title, risk=fix.risk)
+
+
+def _not_at_hand(fix: Fix) -> Refused:
+    what = fix.target or "argocd-rbac-cm"
+    return Refused(
+        what=f"{what} is not among the facts, so what it would become cannot be said",
+        next="add it to the bundle (kubectl get … -o yaml); without -o, whysync fix shows what to change",
+    )

@@ -1,0 +1,162 @@
+"""`fix`: one fix, as a text that can be piped into `git apply` or a shell, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Fix, FixKind
+from whysync.errors import Refused
+from whysync.fixes.diffs import smallest_context, unified
+from whysync.fixes.files import FileChange
+from whysync.fixes.forms import as_commands, as_patch, as_yaml
+from whysync.fixes.text import patch_text
+from whysync.reports.json_v1 import FixV1, fix_v1, indented
+from whysync.reports.screen import one_line
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """One fix of one finding of one app; `number` counts from 1. `change` is what it does to a checkout."""
+
+    case: Case
+    finding: Finding
+    number: int
+    fix: Fix
+    change: FileChange | None = None
+    written: bool = False
+    # why the checkout does not help, where the fix can be shown without it
+    note: str = ""
+
+
+class FileV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`diff` is empty where the file says it already, and where it would show secrets."""
+
+    path: str
+    diff: str
+    is_new: bool
+    changes: bool
+    written: bool
+
+
+class ChosenV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    app: str
+    finding: str
+    cause: str
+    verdict: str
+    number: int
+    of: int
+    fix: FixV1
+    commands: tuple[str, ...]
+    file: FileV1 | None
+
+
+def render(every: Sequence[Chosen], *, form: str) -> str:
+    match form:
+        case "json":
+            return indented({"version": 1, "fixes": [_as_data(one) for one in every]})
+        case "yaml":
+            return "---\n".join(as_yaml(one.fix, one.case) for one in every)
+        case "commands":
+            return "".join(f"{command}\n" for one in every for command in as_commands(one.fix, one.case))
+        case "patch":
+            return "".join(_patch(one) for one in every)
+        case _:
+            return "\n".join(_text(one) for one in every)
+
+
+def _text(chosen: Chosen) -> str:
+    """Lines that begin with `#` are for the reader: `git apply`, `kubectl` and a shell pass over them."""
+    body = patch_text(chosen.fix, chosen.case)
+    if chosen.change is not None:
+        body = "" if not chosen.change.changes else shown_diff(chosen.change)
+    return "".join(f"{line}\n" for line in _head(chosen)) + body
+
+
+def _head(chosen: Chosen) -> Iterator[str]:
+    fixes = chosen.finding.fixes
+    yield f"# {one_line(chosen.case.app.qualified_name)}: {one_line(chosen.finding.verdict)}"
+    yield f"# fix {chosen.number} of {len(fixes)}: {one_line(chosen.fix.title)}"
+    if chosen.fix.risk:
+        yield f"# risk: {one_line(chosen.fix.risk)}"
+    if chosen.fix.destroys:
+        yield f"# destroys: {one_line(', '.join(chosen.fix.destroys))}"
+    for number, other in enumerate(fixes, start=1):
+        if number != chosen.number:
+            yield f"# --pick {number} is another: {one_line(other.title)}"
+    if chosen.note:
+        yield f"# {one_line(chosen.note)}"
+    change = chosen.change
+    if change is not None and not change.changes:
+        yield f"# {one_line(change.path)} says it already: nothing to change"
+    elif change is None and chosen.fix.kind is FixKind.MANIFEST and chosen.fix.edits:
+        yield "# against the manifest as rendered: with --checkout DIR, against the file itself"
+
+
+def _patch(chosen: Chosen) -> str:
+    if chosen.change is not None:
+        return shown_diff(chosen.change) if chosen.change.changes else ""
+    return as_patch(chosen.fix, chosen.case)
+
+
+def shown_diff(change: FileChange) -> str:
+    """With as little around it as keeps secrets out of sight."""
+    context = smallest_context(change.before or "", change.after, change.secret_lines())
+    if context is None:
+        raise Refused(
+            what=f"the change of {change.path} cannot be shown",
+            why="the lines beside it hold secrets",
+            next="--write changes the file without showing it",
+        )
+    return unified(change.path, change.before, change.after, context=context)
+
+
+def written_text(chosen: Chosen, *, dry_run: bool) -> str:
+    """What was done, and what comes next."""
+    change = chosen.change
+    assert change is not None
+    lines = list(_head(chosen))
+    if change.changes:
+        verb = "would write" if dry_run else "wrote"
+        lines.append(f"# {verb} {'new file ' if change.before is None else ''}{one_line(change.path)}")
+        try:
+            lines += shown_diff(change).rstrip("\n").split("\n")
+        except Refused as problem:
+            lines.append(f"# not shown: {problem.why}")
+        if not dry_run:
+            lines.append("# next: read it (git diff), commit, push, and let Argo CD look again")
+    return "\n".join(lines) + "\n"
+
+
+def _as_data(chosen: Chosen) -> ChosenV1:
+    change, made = chosen.change, fix_v1(chosen.fix, chosen.case)
+    file: FileV1 | None = None
+    if change is not None:
+        try:
+            diff = shown_diff(change) if change.changes else ""
+        except Refused:
+            diff = ""
+        file = FileV1(
+            path=change.path,
+            diff=diff,
+            is_new=change.before is None,
+            changes=change.changes,
+            written=chosen.written,
+        )
+    try:
+        commands = as_commands(chosen.fix, chosen.case)
+    except Refused:
+        commands = ()
+    return ChosenV1(
+        app=chosen.case.app.qualified_name,
+        finding=chosen.finding.id,
+        cause=chosen.finding.cause,
+        verdict=chosen.finding.verdict,
+        number=chosen.number,
+        of=len(chosen.finding.fixes),
+        fix=made,
+        commands=commands,
+        file=file,
+    )
