@@ -4,9 +4,9 @@
         staging/src/k8s.io/apimachinery/pkg/apis/meta/v1 | tar x -C DIR
     python tools/template_types.py DIR
 
-A Deployment names its ReplicaSets by a hash of how Go prints the template: the names of the Go fields and types
-and their order decide, none of which the published schemas tell. A field is one line, `GoName|json|type`; the
-JSON name is empty where a struct is embedded.
+A Deployment names its ReplicaSets by a hash of how Go prints the template: the names of the Go fields, their
+types and their order decide, none of which the published schemas tell. A field is one line,
+`GoName|json|type`; the JSON name is empty where a struct is embedded.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def check(record: Object) -> list[str]:
 
 
 def _controllers(model: Model) -> Life:
-    """Those of the recorded cluster: a controller manager with a few controllers, no scheduler, no kubelet."""
+    """Those of the recorded cluster: a few of the controller manager, no scheduler, no kubelet."""
     known = {one.name for one in cast(Model(), Script()).controllers}
     return Life(model, Script(stopped=frozenset(known - _RUNNING)), nodes=0)
 

@@ -41,8 +41,12 @@ def safe(text: str) -> str:
     return "".join(_LETTERS[ord(letter) % len(_LETTERS)] for letter in text)
 
 
-def fnv32a(data: bytes) -> int:
-    return _fnv(data)
+def fnv32(data: bytes) -> int:
+    """FNV-1, which ControllerRevisions use: multiplied first, then mixed."""
+    number = _OFFSET
+    for byte in data:
+        number = ((number * _PRIME) & _WORD) ^ byte
+    return number
 
 
 def _fnv(data: bytes, start: int = _OFFSET) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -127,7 +128,7 @@ class Failure:
 
 def create_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Object | Failure | None:
     """The new pod, with its Event; `None` where the namespace is on its way out, which nobody tells."""
-    missing = _missing_account(desk, pod)
+    missing = missing_account(desk, pod)
     if missing is None:
         try:
             new = desk.create(pod)
@@ -142,7 +143,7 @@ def create_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Object
     return Failure(missing)
 
 
-def _missing_account(desk: Desk, pod: Object) -> str | None:
+def missing_account(desk: Desk, pod: Object) -> str | None:
     """The admission of service accounts, for those that the template names."""
     name, space = text(dig(pod, "spec", "serviceAccountName")), namespace_of(pod)
     if not name or name == "default" or desk.get(("", "serviceaccounts"), space, name) is not None:
@@ -182,7 +183,9 @@ def delete_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Failur
     return None
 
 
-def claimed(desk: Desk, kind: Kind, owner: Object, selector: Json) -> list[Object]:
+def claimed(
+    desk: Desk, kind: Kind, owner: Object, selector: Json, *, adopts: Callable[[Object], bool] | None = None
+) -> list[Object]:
     """What the owner controls: those that fit are taken in, those that no longer fit are let go."""
     found: list[Object] = []
     for one in desk.owned(kind, owner):
@@ -194,7 +197,7 @@ def claimed(desk: Desk, kind: Kind, owner: Object, selector: Json) -> list[Objec
         return found
     for one in desk.orphans(kind, namespace_of(owner)):
         if selects(selector, labels_of(one)) and not is_leaving(one):
-            if kind == PODS and is_finished(one):
+            if (kind == PODS and is_finished(one)) or (adopts is not None and not adopts(one)):
                 continue
             adopted = _adopted(desk, one, owner)
             if adopted is not None:

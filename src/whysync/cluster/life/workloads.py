@@ -7,8 +7,9 @@ from whysync.cluster.life.controller import Controller
 from whysync.cluster.life.deployment import Deployments
 from whysync.cluster.life.desk import Desk
 from whysync.cluster.life.replicaset import ReplicaSets
+from whysync.cluster.life.statefulset import StatefulSets
 
 
 def workload_controllers(desk: Desk) -> list[Controller]:
     """Those that make pods first: whoever counts what they made sees them settled."""
-    return [ReplicaSets(desk), Deployments(desk), Collector(desk)]
+    return [ReplicaSets(desk), StatefulSets(desk), Deployments(desk), Collector(desk)]
