@@ -7,24 +7,27 @@ a condition says what failed: an app whose Git cannot be read is still judged fo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from whysync.contracts.application import Condition, SyncCode
 from whysync.contracts.ref import Key, Ref, ref_of
 from whysync.contracts.tree import Object, dig, fields
-from whysync.engine.comparison import Comparison, Inputs
-from whysync.engine.diffs import app_strategy, diffs_of
+from whysync.engine.comparison import ComparedResource, Comparison, Inputs
+from whysync.engine.diffs import Diffs, app_strategy, diffs_of
 from whysync.engine.live import LiveStateProblem
 from whysync.engine.own_namespace import own_namespace_changed, own_namespaces
 from whysync.engine.row_status import is_plain
 from whysync.engine.rows import rows_of
 from whysync.engine.status import status_after, status_without_settings
 from whysync.semantics.comparison.pairing import Pair, Pairing, pair
-from whysync.semantics.comparison.targets import prepared_targets
+from whysync.semantics.comparison.targets import Targets, prepared_targets
 from whysync.semantics.health.application import AppHealth, ManagedPair, app_health
+from whysync.semantics.health.assess import Assessment, assess
 from whysync.semantics.hooks import partition_for_sync
 from whysync.semantics.project import ProjectClustersUnknown, live_verdict
-from whysync.semantics.settings import resource_excluded
+from whysync.semantics.settings import health_override, resource_excluded
 from whysync.semantics.tracking import (
     LabelTooLong,
     MalformedMetadata,
@@ -73,6 +76,23 @@ def _without_settings(inputs: Inputs) -> Comparison:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    diffs: Diffs
+    health: AppHealth
+    resources: tuple[ComparedResource, ...]
+    sync: SyncCode
+    hooks: tuple[Object, ...]
+    conditions: tuple[Condition, ...]
+    failed: bool
+    has_pre_delete_hooks: bool
+    has_post_delete_hooks: bool
+
+
+class _Judged(NamedTuple):
+    assessment: Assessment | None
+
+
 class _Run:
     """One comparison under way: what was said so far, and whether something could not be loaded."""
 
@@ -96,8 +116,45 @@ class _Run:
         prepared = self.targets()
         targets = self.included(prepared)
         live = self.live(targets)
+        scripted = any(override.health_lua for override in self.settings.overrides.values())
+        if inputs.memory is None or self.failed or scripted:
+            found = self.found(prepared, targets, live)
+        else:
+            # Whatever was found for the very same objects would be found again.
+            found = inputs.memory.memo(_Found).recall(
+                lambda: self.found(prepared, targets, live), inputs.targets, *live.values()
+            )
+        self.conditions += found.conditions
+        self.failed = self.failed or found.failed
+        sync = self.sync(found.sync)
+        for problem in inputs.integrity_problems:
+            self.say("ComparisonError", problem)
+        return Comparison(
+            sync=sync,
+            health=found.health,
+            resources=found.resources,
+            hooks=found.hooks,
+            conditions=tuple(self.conditions),
+            status=status_after(
+                inputs,
+                sync=sync,
+                health=found.health,
+                resources=found.resources,
+                conditions=self.conditions,
+            ),
+            strategy=found.diffs.strategy,
+            inputs=inputs,
+            rules=found.diffs.rules,
+            notes=found.diffs.notes,
+            has_pre_delete_hooks=found.has_pre_delete_hooks,
+            has_post_delete_hooks=found.has_post_delete_hooks,
+        )
+
+    def found(self, prepared: Sequence[Object], targets: Sequence[Object], live: dict[Key, Object]) -> _Found:
+        """What hangs on the objects alone, and on the rules: not on what the status said before."""
+        inputs, before = self.inputs, len(self.conditions)
         self.tell_shared(live)
-        targets += own_namespaces(self.app, prepared, live.values())
+        targets = [*targets, *own_namespaces(self.app, prepared, live.values())]
         # Few objects are hooks, and only these can be taken out.
         parts = partition_for_sync(target for target in targets if not is_plain(target))
         kept = {id(target) for target in parts.sync}
@@ -111,22 +168,16 @@ class _Run:
         self.conditions += rows.conditions
         if health.error is not None:
             self.say("ComparisonError", f"error setting app health: {health.error}")
-        for problem in inputs.integrity_problems:
-            self.say("ComparisonError", problem)
-        sync = self.sync(rows.sync)
-        return Comparison(
-            sync=sync,
+        said = tuple(self.conditions[before:])
+        del self.conditions[before:]
+        return _Found(
+            diffs=diffs,
             health=health,
             resources=rows.resources,
+            sync=rows.sync,
             hooks=pairing.hooks,
-            conditions=tuple(self.conditions),
-            status=status_after(
-                inputs, sync=sync, health=health, resources=rows.resources, conditions=self.conditions
-            ),
-            strategy=diffs.strategy,
-            inputs=inputs,
-            rules=diffs.rules,
-            notes=diffs.notes,
+            conditions=said,
+            failed=self.failed,
             has_pre_delete_hooks=parts.has_pre_delete,
             has_post_delete_hooks=parts.has_post_delete,
         )
@@ -136,12 +187,12 @@ class _Run:
         if self.inputs.target_error is not None:
             self.fail(f"Failed to load target state: {self.inputs.target_error}")
             return ()
+        memory = self.inputs.memory
         try:
-            prepared = prepared_targets(
-                self.inputs.targets,
-                namespace=self.app.spec.destination.namespace,
-                is_namespaced=self.is_namespaced,
-                track=self.marked,
+            prepared = (
+                self.prepared()
+                if memory is None
+                else memory.memo(Targets).recall(self.prepared, self.inputs.targets)
             )
         except (MalformedMetadata, LabelTooLong) as problem:
             self.say("ComparisonError", f"Failed to normalize target state: {problem}")
@@ -149,6 +200,14 @@ class _Run:
         for warning in prepared.warnings:
             self.say("RepeatedResourceWarning", warning)
         return prepared.objects
+
+    def prepared(self) -> Targets:
+        return prepared_targets(
+            self.inputs.targets,
+            namespace=self.app.spec.destination.namespace,
+            is_namespaced=self.is_namespaced,
+            track=self.marked,
+        )
 
     def marked(self, target: Object) -> Object:
         """The tracking id names the namespace: where that changed, the mark is written anew."""
@@ -189,7 +248,15 @@ class _Run:
         except LiveStateProblem as problem:
             self.fail(f"Failed to load live state: {problem}")
             return {}
-        return {key: body for key, body in found.items() if self.is_visible(key, body)}
+        memory = self.inputs.memory
+        if memory is None:
+            return {key: body for key, body in found.items() if self.is_visible(key, body)}
+        seen = memory.memo(bool)
+        return {
+            key: body
+            for key, body in found.items()
+            if seen.recall(lambda key=key, body=body: self.is_visible(key, body), body)
+        }
 
     def is_visible(self, key: Key, body: Object) -> bool:
         project = self.inputs.project
@@ -247,7 +314,16 @@ class _Run:
             app=self.inputs.application,
             lua=self.inputs.lua,
             now=self.inputs.now.timestamp(),
+            judge=None if self.inputs.memory is None else self.judged,
         )
+
+    def judged(self, live: Object) -> Assessment | None:
+        """Remembered, as long as no script of the settings has a say: such a one may ask for the time."""
+        ref, memory = ref_of(live), self.inputs.memory
+        overrides = self.settings.overrides
+        if memory is None or health_override(overrides, ref.group, ref.kind) is not None:
+            return assess(live, overrides, lua=self.inputs.lua, now=self.inputs.now.timestamp())
+        return memory.memo(_Judged).recall(lambda: _Judged(assess(live, overrides)), live).assessment
 
     def sync(self, by_rows: SyncCode) -> SyncCode:
         if self.failed:

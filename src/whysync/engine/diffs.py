@@ -52,19 +52,30 @@ class Diffs:
 
 def diffs_of(pairs: Sequence[Pair], inputs: Inputs) -> Diffs:
     strategy = app_strategy(inputs)
+    memory = inputs.memory
     try:
-        normalization = normalization_of(inputs)
+        differ = (
+            Differ.of(inputs)
+            if memory is None
+            else memory.memo(Differ).recall(lambda: Differ.of(inputs), Differ)
+        )
     except BadRule as problem:
         results = tuple(Diffed(diff=None, strategy=strategy) for _ in pairs)
         error = f"failed to create diff normalizer: {problem}"
         return Diffs(results=results, strategy=strategy, rules=None, error=error)
-    differ = Differ(inputs, normalization)
-    results = tuple(differ.diffed(pair.target, pair.live) for pair in pairs)
+    if memory is None:
+        results = tuple(differ.diffed(pair.target, pair.live) for pair in pairs)
+    else:
+        known = memory.memo(Diffed)
+        results = tuple(
+            known.recall(lambda pair=pair: differ.diffed(pair.target, pair.live), pair.target, pair.live)
+            for pair in pairs
+        )
     failed = next((result.error for result in results if result.error), "")
     return Diffs(
         results=results,
         strategy=strategy,
-        rules=normalization.rules,
+        rules=differ.rules,
         error=f"failed to calculate diff: {failed}" if failed else "",
         notes=(_NO_DRY_RUN,) if strategy is Strategy.SERVER_SIDE and inputs.dry_run is None else (),
     )
@@ -107,6 +118,15 @@ class Differ:
             ignore_mutation_webhook=ignores_mutation_webhooks(annotations),
         )
         self._merging = replace(self._options, strategy=Strategy.STRUCTURED_MERGE)
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> Differ:
+        """Raises `BadRule`."""
+        return cls(inputs, normalization_of(inputs))
+
+    @property
+    def rules(self) -> Normalizer:
+        return self._normalization.rules
 
     def diffed(self, target: Object | None, live: Object | None) -> Diffed:
         options = self._options

@@ -9,7 +9,7 @@ rules, the project).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -38,19 +38,17 @@ class Memo(Generic[T]):
 
 
 class Memory:
-    """`differ` is made once; `diffs`, `health` and `rows` are by the objects of one row."""
-
-    __slots__ = ("_memos", "differ")
+    __slots__ = ("_memos",)
 
     def __init__(self) -> None:
-        self.differ: object = None
-        self._memos: dict[str, Memo[object]] = {}
+        self._memos: dict[type, Memo[object]] = {}
 
-    def memo(self, name: str) -> Memo[object]:
-        found = self._memos.get(name)
+    def memo(self, of: type[T]) -> Memo[T]:
+        """The results of this type."""
+        found = self._memos.get(of)
         if found is None:
-            found = self._memos[name] = Memo()
-        return found
+            found = self._memos[of] = Memo()
+        return cast("Memo[T]", found)
 
     def turn(self) -> None:
         """Another comparison begins."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from whysync.contracts.application import Condition, SyncCode
 from whysync.contracts.ref import Ref, ref_of
@@ -29,6 +30,12 @@ class Rows:
     conditions: tuple[Condition, ...]
 
 
+class Row(NamedTuple):
+    resource: ComparedResource
+    drifts_app: bool
+    problem: Condition | None
+
+
 class RowMaker:
     """`failed`: something could not be loaded or compared, so that nothing can be said of any resource."""
 
@@ -40,10 +47,8 @@ class RowMaker:
         self._options = inputs.app.spec.sync_policy.sync_options
         self._app_asks_first = requires_confirmation({}, self._options)
         self._permissions: dict[tuple[str, str, str, bool], bool] = {}
-        self.drifts_app = False
-        self.conditions: list[Condition] = []
 
-    def row(self, pair: Pair, diffed: Diffed, health: Verdict | None) -> ComparedResource:
+    def row(self, pair: Pair, diffed: Diffed, health: Verdict | None) -> Row:
         inputs, settings = self._inputs, self._inputs.settings
         target, live, ref = pair.target, pair.live, ref_of(pair.obj)
         own = is_self_referenced(
@@ -56,9 +61,10 @@ class RowMaker:
         namespaced = inputs.scopes.is_namespaced(ref.group, ref.kind)
         # A kind that the cluster does not know counts as cluster-scoped here.
         permitted = self._is_permitted(ref, namespaced=namespaced is True)
+        problem = None
         if namespaced and not ref.namespace:
             message = f"Namespace for {ref.name} {ref.group}/{ref.version}, Kind={ref.kind} is missing."
-            self.conditions.append(Condition(type="InvalidSpecError", message=message))
+            problem = Condition(type="InvalidSpecError", message=message)
         plain = is_plain(target) and is_plain(live)
         status = row_status(
             pair,
@@ -67,11 +73,10 @@ class RowMaker:
             is_own=own,
             may_be_absent=live is None and is_own_namespace(pair.obj, inputs.app),
         )
-        self.drifts_app = self.drifts_app or status.drifts_app
         # What it did to the app stays done.
         sync = SyncCode.UNKNOWN if self._failed or not permitted else status.sync
         hook = not plain and is_any_hook(pair.obj)
-        return ComparedResource(
+        resource = ComparedResource(
             ref=ref,
             target=target,
             live=live,
@@ -87,6 +92,7 @@ class RowMaker:
             is_permitted=permitted,
             error=diffed.error,
         )
+        return Row(resource, drifts_app=status.drifts_app, problem=problem)
 
     def _asks_first(self, pair: Pair, *, plain: bool) -> bool:
         if plain:
@@ -123,6 +129,16 @@ def rows_of(
     pairing: Pairing, diffs: Diffs, health: Sequence[Verdict | None], inputs: Inputs, *, failed: bool
 ) -> Rows:
     maker = RowMaker(inputs, pairing.hooks, compared=not diffs.error, failed=failed)
-    resources = tuple(map(maker.row, pairing.pairs, diffs.results, health))
-    sync = SyncCode.OUT_OF_SYNC if maker.drifts_app else SyncCode.SYNCED
-    return Rows(resources=resources, sync=sync, conditions=tuple(maker.conditions))
+    if inputs.memory is None or failed or diffs.error:
+        rows = list(map(maker.row, pairing.pairs, diffs.results, health))
+    else:
+        known = inputs.memory.memo(Row)
+        rows = [
+            known.recall(lambda given=given: maker.row(*given), given[0].target, given[0].live, *given[1:])
+            for given in zip(pairing.pairs, diffs.results, health, strict=True)
+        ]
+    return Rows(
+        resources=tuple(row.resource for row in rows),
+        sync=SyncCode.OUT_OF_SYNC if any(row.drifts_app for row in rows) else SyncCode.SYNCED,
+        conditions=tuple(row.problem for row in rows if row.problem is not None),
+    )

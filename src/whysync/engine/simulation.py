@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
+import msgspec
+
 from whysync.cluster.model import Clock, Model
 from whysync.cluster.timeline import Participant, Timeline
 from whysync.contracts.application import Application
@@ -42,6 +44,10 @@ _BY_DEFAULT: Final = (
 )
 
 
+class LogBook(Protocol):
+    def all(self) -> Iterable[Log]: ...
+
+
 @runtime_checkable
 class Logged(Protocol):
     """A participant that keeps the logs of containers, as the kubelet does."""
@@ -50,10 +56,23 @@ class Logged(Protocol):
     def logs(self) -> LogBook: ...
 
 
-class LogBook(Protocol):
-    def all(self) -> Iterable[tuple[str, str, str, Sequence[str], bool]]:
-        """Namespace, pod, container, lines, and whether it is of the run before."""
-        ...
+class Housekeeper:
+    """What cleans up after deletions, where nothing else lives in a cluster."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._seen = -1
+
+    def act(self) -> bool:
+        before = len(self._model.store.journal)
+        if before == self._seen:
+            return False
+        self._model.settle()
+        self._seen = len(self._model.store.journal)
+        return self._seen != before
+
+    def due(self) -> datetime | None:
+        return None
 
 
 class Simulation:
@@ -97,7 +116,7 @@ class Simulation:
             ground=ground,
             pace=pace,
         )
-        self.lives = [life(one.model) for one in self.destinations] if life is not None else []
+        self.lives = [(life or Housekeeper)(one.model) for one in self.destinations]
         self.participants: list[Participant] = [*self.lives, *others, self.argocd]
         self.timeline = Timeline(self.clock, self.participants)
 
@@ -194,14 +213,9 @@ class Simulation:
     def _logs(self) -> Iterator[Log]:
         for life in self.lives:
             if isinstance(life, Logged):
-                for namespace, pod, container, lines, previous in life.logs.all():
-                    yield Log(
-                        namespace=namespace,
-                        pod=pod,
-                        container=container,
-                        lines=tuple(lines),
-                        previous=previous,
-                        origin=f"logs/{namespace}/{pod}/{container}",
+                for log in life.logs.all():
+                    yield msgspec.structs.replace(
+                        log, origin=f"logs/{log.namespace}/{log.pod}/{log.container}"
                     )
         told = [refusal.log_line for refusal in self.argocd.server.refusals]
         if told:

@@ -42,22 +42,43 @@ class Operator:
         office, now = self._office, self._office.clock.now
         state = dig(app, "status", "operationState")
         before = state if isinstance(state, dict) else None
-        turn = _Turn(self, name, app)
         timeout = office.pace.sync_timeout
+        if record.idle is not None and record.idle == self._sight(app):
+            # Nothing that a step looks at has changed since one that changed nothing.
+            record.operate(self._next(before or {}, now, timeout))
+            return False
+        turn = _Turn(self, name, app)
         done = process(operation, before, turn.take, now=now, timeout=timeout)
-        record.operate(self._next(done, now, timeout))
+        record.operate(done.retry_at or self._next(done.operation_state, now, timeout))
         record.not_before = turn.not_before
         changed = self._write(name, app, done)
+        record.idle = None if changed or done.turn is None else self._sight(app)
         if done.refresh is not None:
             record.ask(done.refresh)
         return changed or turn.acted
 
-    def _next(self, done: Processed, now: datetime, timeout: timedelta) -> datetime:
-        if done.retry_at is not None:
-            return done.retry_at
+    def _sight(self, app: Object) -> tuple[object, ...] | None:
+        """All that a step goes by; `None` where time itself has a say."""
+        typed = decode(app, Application)[0] or Application()
+        project = self.project(typed)
+        if self._office.pace.sync_timeout or isinstance(project, str) or project.spec.sync_windows:
+            return None
+        meta = fields(app.get("metadata"))
+        return (
+            *(len(one.model.store.journal) for one in self._office.destinations.values()),
+            *(one.unreachable for one in self._office.destinations.values()),
+            app.get("spec"),
+            app.get("operation"),
+            dig(app, "status", "operationState"),
+            meta.get("annotations"),
+            project,
+            self._office.settings,
+        )
+
+    def _next(self, state: Object, now: datetime, timeout: timedelta) -> datetime:
         following = now + self._office.pace.step
-        started = text(done.operation_state.get("startedAt"))
-        if timeout and started and done.operation_state.get("phase") != "Terminating":
+        started = text(state.get("startedAt"))
+        if timeout and started and state.get("phase") != "Terminating":
             following = min(following, max(now, datetime.fromisoformat(started) + timeout))
         return following
 

@@ -24,6 +24,8 @@ class Record:
     operate_at: datetime | None = None
     not_before: datetime | None = None
     """A sync that pauses between two waves goes on no earlier than this."""
+    idle: tuple[object, ...] | None = None
+    """What the last step of a sync went by, where it changed nothing."""
     repo_error_since: datetime | None = None
     decided: str = ""
     """What auto-sync said last."""

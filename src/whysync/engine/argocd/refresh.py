@@ -130,7 +130,7 @@ class Refresher:
             repo_server=office.repo_server,
             namespace=office.namespace,
             now=office.clock.now,
-            memory=_memory(record, app, office.settings, project, cache.schemas, cache.scopes, cluster),
+            memory=_memory(record, app, office.settings, project, cache, cache.schemas, cache.scopes),
         )
         try:
             found = compared(app, aim, setting, error_since=record.repo_error_since, forced=forced)

@@ -5,7 +5,7 @@ Mirrors `setApplicationHealth`, `formatHealthCauses` and the health part of `per
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Key, group_of
 from whysync.contracts.tree import Object, dig, fields, text
-from whysync.semantics.health.assess import assess
+from whysync.semantics.health.assess import Assessment, assess
 from whysync.semantics.health.verdict import Verdict
 from whysync.semantics.hooks import is_hook, is_skipped
 from whysync.semantics.lua import LuaRunner
@@ -22,6 +22,7 @@ from whysync.semantics.settings.overrides import Overrides
 _IGNORE: Final = "argocd.argoproj.io/ignore-healthcheck"
 _GROUP, _KIND = "argoproj.io", "Application"
 _MOST_CAUSES: Final = 3
+_MISSING: Final = Verdict(HealthCode.MISSING)
 _RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
 
 
@@ -51,8 +52,12 @@ def app_health(
     app: Object | None = None,
     lua: LuaRunner | None = None,
     now: float | None = None,
+    judge: Callable[[Object], Assessment | None] | None = None,
 ) -> AppHealth:
-    """`app` is the Application itself: where it manages itself, it does not count."""
+    """`app` is the Application itself: where it manages itself, it does not count.
+
+    `judge` judges one object in place of `assess`, for callers that remember what was judged before.
+    """
     worst = HealthCode.HEALTHY
     causes: list[Key] = []
     rows: list[Verdict | None] = [None] * len(pairs)
@@ -66,12 +71,12 @@ def app_health(
         any_resource = True
         if pair.live is None:
             # Shown as Missing, but it does not count: that it is absent makes the app OutOfSync already.
-            rows[index] = Verdict(HealthCode.MISSING)
+            rows[index] = _MISSING
             continue
         any_live = True
         if _is_ignored(pair.live) or (app is not None and _is_same_app(app, pair.live)):
             continue
-        found = assess(pair.live, overrides, lua=lua, now=now)
+        found = judge(pair.live) if judge is not None else assess(pair.live, overrides, lua=lua, now=now)
         if found is None:
             continue
         rows[index] = found.verdict
