@@ -1,0 +1,96 @@
+"""`happens:` of a scenario: what somebody does, and when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from whysync.lab.commands import check_command
+from whysync.lab.commits import COMMIT_KEYS, commit_of
+from whysync.lab.nodes import Node
+from whysync.lab.scenario import (
+    DEFAULT_REPO,
+    Act,
+    ChangeRendering,
+    ChangeRepo,
+    ChangeSettings,
+    ChangeWebhook,
+    Push,
+    Run,
+    Step,
+)
+
+_KINDS: Final = ("push", "run", "settings", "repo", "rendering", "webhook")
+_OF_RUN: Final = ("as", "groups", "input")
+
+
+def step_of(node: Node, folder: Path | None) -> Step:
+    node.mapping("at", "note", *_KINDS, *_OF_RUN)
+    told = [kind for kind in _KINDS if node.has(kind)]
+    if len(told) != 1:
+        node.wrong(
+            f"{node.name} must say one thing that happens, not {len(told)}",
+            why=f"one of {', '.join(_KINDS)}",
+            next="write one entry for each thing; several may have the same at:",
+        )
+    for key in _OF_RUN:
+        if node.has(key) and told != ["run"]:
+            node.at(key).wrong(f"{key} belongs to run", next="write it beside run:")
+    return Step(
+        at=node.at("at").duration(0.0), note=node.at("note").text(""), act=_act(node, told[0], folder)
+    )
+
+
+def _act(node: Node, kind: str, folder: Path | None) -> Act:
+    given = node.at(kind)
+    match kind:
+        case "push":
+            return _push(given, folder)
+        case "run":
+            return _run(node)
+        case "settings":
+            given.mapping("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
+            changed = {
+                name: {key: value.maybe() for key, value in one.entries()} for name, one in given.entries()
+            }
+            return ChangeSettings(settings=changed)
+        case "repo":
+            given.mapping("url", "error")
+            return ChangeRepo(url=given.at("url").text(DEFAULT_REPO), error=given.at("error").text(""))
+        case "rendering":
+            given.mapping("path", "error")
+            return ChangeRendering(
+                path=given.at("path").text().strip("/"), error=given.at("error").text("")
+            )
+        case _:
+            given.mapping("name", "unreachable")
+            return ChangeWebhook(
+                name=given.at("name").text(), unreachable=given.at("unreachable").text("")
+            )
+
+
+def _push(node: Node, folder: Path | None) -> Push:
+    node.mapping("repo", "branch", "webhook", *COMMIT_KEYS)
+    return Push(
+        commit=commit_of(node, folder),
+        repo=node.at("repo").text(DEFAULT_REPO),
+        branch=node.at("branch").text(""),
+        webhook=node.at("webhook").flag(),
+    )
+
+
+def _run(node: Node) -> Run:
+    command = node.at("run")
+    problem = check_command(command.text())
+    if problem:
+        command.wrong(
+            f"{command.name} cannot be run: {problem}",
+            next="the lab knows kubectl apply, create, replace, patch, scale, delete, annotate, label, set image"
+            " and argocd app sync, get, terminate-op, set",
+        )
+    return Run(
+        command=command.text().strip(),
+        user=node.at("as").text(""),
+        groups=node.at("groups").texts(),
+        input=node.at("input").objects(),
+    )

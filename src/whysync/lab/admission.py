@@ -1,0 +1,156 @@
+"""Admission webhooks of a scenario: their configuration in the cluster, and what they do when they are called."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.cluster.model import Model
+from whysync.cluster.model.cel import evaluate
+from whysync.cluster.model.cel_values import CelError, NotKnown
+from whysync.cluster.model.failures import Refused
+from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields, items, text
+from whysync.lab.merging import merged
+from whysync.lab.scenario import Webhook
+
+_GROUPS: Final = {
+    "pods": ("", "v1"), "services": ("", "v1"), "configmaps": ("", "v1"), "secrets": ("", "v1"),
+    "namespaces": ("", "v1"), "serviceaccounts": ("", "v1"), "persistentvolumeclaims": ("", "v1"),
+    "deployments": ("apps", "v1"), "statefulsets": ("apps", "v1"), "daemonsets": ("apps", "v1"),
+    "replicasets": ("apps", "v1"), "jobs": ("batch", "v1"), "cronjobs": ("batch", "v1"),
+    "ingresses": ("networking.k8s.io", "v1"),
+}  # fmt: skip
+
+
+class Admission:
+    """What the webhooks of a model answer; who is out of reach can change while time passes."""
+
+    def __init__(self, model: Model, webhooks: tuple[Webhook, ...]) -> None:
+        self._model = model
+        self._down = {one.name: one.unreachable for one in webhooks}
+        self._told = {one.name: one for one in webhooks}
+        for webhook in webhooks:
+            model.webhooks[webhook.name] = self._answer_of(webhook)
+
+    def knows(self, name: str) -> bool:
+        return name in self._told
+
+    def cut_off(self, name: str, why: str) -> None:
+        self._down[name] = why
+
+    def _answer_of(self, webhook: Webhook):  # noqa: ANN202
+        def answer(obj: Object) -> Object:
+            problem = self._down[webhook.name] or self._nobody_behind(webhook)
+            if problem:
+                if webhook.ignored_when_down:
+                    return obj
+                raise _unreachable(webhook, problem)
+            if webhook.denies and not _holds(webhook.unless, obj):
+                raise _denied(webhook, obj)
+            return _changed(webhook, obj)
+
+        return answer
+
+    def _nobody_behind(self, webhook: Webhook) -> str:
+        """A Service without ready pods behind it cannot answer."""
+        space, _, name = webhook.service.partition("/")
+        if not name:
+            return ""
+        post = f'Post "https://{name}.{space}.svc:443/{_path(webhook)}?timeout=10s"'
+        if self._model.store.get((("", "services"), space, name)) is None:
+            return f'{post}: service "{name}" not found'
+        for _, slice in self._model.store.within(("discovery.k8s.io", "endpointslices"), space):
+            if text(dig(slice, "metadata", "labels", "kubernetes.io/service-name")) == name and any(
+                dig(one, "conditions", "ready") is not False for one in items(slice.get("endpoints"))
+            ):
+                return ""
+        return f'{post}: no endpoints available for service "{name}"'
+
+
+def _path(webhook: Webhook) -> str:
+    return "mutate" if webhook.mutates else "validate"
+
+
+def configurations_of(webhooks: tuple[Webhook, ...]) -> list[Object]:
+    """As `kubectl get` shows them; webhooks of one configuration stand in one object."""
+    found: dict[tuple[str, str], Object] = {}
+    for webhook in webhooks:
+        kind = "MutatingWebhookConfiguration" if webhook.mutates else "ValidatingWebhookConfiguration"
+        one = found.setdefault(
+            (kind, webhook.configuration),
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": kind,
+                "metadata": {"name": webhook.configuration},
+                "webhooks": [],
+            },
+        )
+        items(one["webhooks"]).append(_entry(webhook))
+    return list(found.values())
+
+
+def _entry(webhook: Webhook) -> Object:
+    space, _, name = webhook.service.partition("/")
+    if not name:
+        space, name = "webhooks", webhook.name.partition(".")[0]
+    rules: list[Json] = []
+    for resource in webhook.resources:
+        group, version = _GROUPS.get(resource, ("*", "*"))
+        rules.append(
+            {
+                "apiGroups": [group],
+                "apiVersions": [version],
+                "operations": list(webhook.operations),
+                "resources": [resource],
+            }
+        )
+    entry: Object = {
+        "name": webhook.name,
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"service": {"namespace": space, "name": name, "path": f"/{_path(webhook)}"}},
+        "failurePolicy": "Ignore" if webhook.ignored_when_down else "Fail",
+        "rules": rules,
+        "sideEffects": "None",
+    }
+    if webhook.labels:
+        entry["objectSelector"] = {"matchLabels": dict(webhook.labels)}
+    if webhook.namespaces:
+        names: Json = [
+            {"key": "kubernetes.io/metadata.name", "operator": "In", "values": list(webhook.namespaces)}
+        ]
+        entry["namespaceSelector"] = {"matchExpressions": names}
+    return entry
+
+
+def _holds(expression: str, obj: Object) -> bool:
+    if not expression:
+        return False
+    try:
+        return evaluate(expression, {"object": obj}) is True
+    except (CelError, NotKnown):
+        return False
+
+
+def _denied(webhook: Webhook, obj: Object) -> Refused:
+    name = f"{text(obj.get('kind'))}/{text(dig(obj, 'metadata', 'name'))}"
+    why = webhook.denies.replace("OBJECT", name)
+    return Refused(400, "", f'admission webhook "{webhook.name}" denied the request: {why}')
+
+
+def _unreachable(webhook: Webhook, problem: str) -> Refused:
+    why = f'failed calling webhook "{webhook.name}": failed to call webhook: {problem}'
+    return Refused(500, "InternalError", f"Internal error occurred: {why}", {"causes": [{"message": why}]})
+
+
+def _changed(webhook: Webhook, obj: Object) -> Object:
+    if webhook.changes is not None:
+        obj = fields(merged(copy(obj), webhook.changes))
+    if not webhook.containers:
+        return obj
+    obj = copy_object(obj)
+    pod = fields(dig(obj, "spec", "template", "spec")) or fields(obj.get("spec"))
+    there = items(pod.get("containers"))
+    names = {text(fields(one).get("name")) for one in there}
+    added = [copy(one) for one in webhook.containers if text(one.get("name")) not in names]
+    if pod:
+        pod["containers"] = [*there, *added]
+    return obj

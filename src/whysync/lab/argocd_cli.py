@@ -1,0 +1,105 @@
+"""`argocd app …` in the hands of people: requests to Argo CD's API server, which may refuse them."""
+
+from __future__ import annotations
+
+from whysync.contracts.tree import Json, Object, fields, items
+from whysync.engine.argocd import ArgoCD, Denied
+from whysync.lab.commands import Command
+from whysync.lab.merging import merged
+from whysync.lab.scenario import Run
+
+
+def run_argocd(command: Command, by: Run, argocd: ArgoCD) -> tuple[str, bool]:
+    """What the command prints, and whether it failed."""
+    name = command.words[0]
+    app = name if "/" in name else f"argocd/{name}"
+    if app not in argocd.applications:
+        return f"rpc error: code = PermissionDenied desc = permission denied: {name}", True
+    user = by.user or "admin"
+    try:
+        match command.verb:
+            case "sync":
+                argocd.request_sync(app, _operation(command), user=user, groups=by.groups)
+                return "", False
+            case "terminate-op":
+                argocd.terminate(app, user=user)
+                return f"Application '{name}' operation terminating", False
+            case "get":
+                hard = command.has("--hard-refresh")
+                if hard or command.has("--refresh"):
+                    argocd.refresh(app, hard=hard)
+                return "", False
+            case "delete":
+                argocd.delete(app)
+                return f"application '{name}' deleted", False
+            case _:
+                return _set(command, app, argocd)
+    except Denied as refusal:
+        return str(refusal), True
+
+
+def _operation(command: Command) -> Object:
+    """What the CLI asks for; all else is the API server's to fill in."""
+    sync: Object = {}
+    if command.has("--revision"):
+        sync["revision"] = command.flag("--revision")
+    for flag, key in (("--prune", "prune"), ("--dry-run", "dryRun")):
+        if command.has(flag):
+            sync[key] = True
+    options: list[Json] = list(command.flags.get("--sync-option", ()))
+    if command.has("--replace"):
+        options.append("Replace=true")
+    if command.has("--server-side"):
+        options.append("ServerSideApply=true")
+    if command.has("--apply-out-of-sync-only"):
+        options.append("ApplyOutOfSyncOnly=true")
+    if options:
+        sync["syncOptions"] = options
+    strategy = "apply" if command.flag("--strategy") == "apply" else "hook"
+    if command.has("--force") or command.has("--strategy"):
+        sync["syncStrategy"] = {strategy: {"force": command.has("--force")}}
+    resources = [_resource(one) for one in command.flags.get("--resource", ())]
+    if resources:
+        sync["resources"] = resources
+    operation: Object = {"sync": sync}
+    if command.has("--retry-limit"):
+        operation["retry"] = {"limit": int(command.flag("--retry-limit", "0"))}
+    return operation
+
+
+def _resource(written: str) -> Json:
+    """`apps:Deployment:web` or `apps:Deployment:shop/web`."""
+    group, _, rest = written.partition(":")
+    kind, _, place = rest.partition(":")
+    space, _, name = place.rpartition("/")
+    found: Object = {"kind": kind, "name": name}
+    if group:
+        found["group"] = group
+    if space:
+        found["namespace"] = space
+    return found
+
+
+def _set(command: Command, app: str, argocd: ArgoCD) -> tuple[str, bool]:
+    policy: Object = {}
+    match command.flag("--sync-policy"):
+        case "none":
+            policy["automated"] = None
+        case "automated" | "auto":
+            policy["automated"] = {
+                "prune": command.has("--auto-prune"),
+                "selfHeal": command.has("--self-heal"),
+            }
+        case _:
+            pass
+
+    def change(body: Object) -> Object:
+        spec = fields(body.get("spec"))
+        before = fields(spec.get("syncPolicy"))
+        options = [*items(before.get("syncOptions")), *command.flags.get("--sync-option", ())]
+        changed: Object = {**policy, **({"syncOptions": options} if options else {})}
+        patch: Json = {"spec": {"syncPolicy": changed}}
+        return fields(merged(body, patch))
+
+    argocd.edit(app, change)
+    return "", False

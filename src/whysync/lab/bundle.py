@@ -1,0 +1,81 @@
+"""The end of a scenario as a bundle: what `whysync diagnose --bundle` reads, with the same answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from whysync.contracts import yaml
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Json
+from whysync.errors import UsageError
+
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def write_bundle(snapshot: Snapshot, folder: Path) -> int:
+    """Into a folder that is new or empty; gives back how many files were written."""
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UsageError(
+                what=f"{folder} is there already",
+                why="a bundle is written into a folder of its own, and nothing is overwritten",
+                next="name a new folder, or delete that one",
+            )
+        count = 0
+        for name, text in _files(snapshot):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            count += 1
+    except OSError as problem:
+        raise UsageError(
+            what=f"the bundle cannot be written to {folder}", why=problem.strerror or str(problem)
+        ) from problem
+    return count
+
+
+def _files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    header: dict[str, Json] = {"apiVersion": "whysync.dev/v1", "kind": "Bundle"}
+    if snapshot.collected_at is not None:
+        header["collectedAt"] = snapshot.collected_at.isoformat().replace("+00:00", "Z")
+    if snapshot.argocd_version:
+        header["argocdVersion"] = snapshot.argocd_version
+    if snapshot.gaps:
+        header["gaps"] = [
+            {"what": one.what, "why": one.why, "howToGet": one.how_to_get} for one in snapshot.gaps
+        ]
+    yield "bundle.yaml", yaml.dump(header)
+    yield from _objects("applications", snapshot.applications)
+    yield from _objects("projects", snapshot.projects)
+    yield from _objects("settings", snapshot.settings)
+    for app, manifests in snapshot.desired.items():
+        yield from _objects(f"desired/{_plain(app.replace('/', '_', 1))}", manifests)
+    yield from _objects("live", snapshot.live)
+    yield from _objects("events", snapshot.events)
+    for log in snapshot.logs:
+        name = f"{log.container}{'.previous' if log.previous else ''}.log"
+        lines = "".join(f"{line}\n" for line in log.lines)
+        yield f"logs/{_plain(log.namespace)}/{_plain(log.pod)}/{_plain(name)}", lines
+    if snapshot.heads:
+        heads: list[Json] = [
+            {"repo": one.repo, "revision": one.revision, "commit": one.commit} for one in snapshot.heads
+        ]
+        yield "git/heads.yaml", yaml.dump(heads)
+    for extra in snapshot.facts:
+        yield f"facts/{_plain(extra.name)}.yaml", yaml.dump(extra.body)
+
+
+def _objects(folder: str, manifests: Sequence[Manifest]) -> Iterator[tuple[str, str]]:
+    """One file each; the number keeps their order, which readers of the folder see."""
+    for number, one in enumerate(manifests):
+        ref = one.ref
+        name = "_".join(_plain(part) for part in (ref.kind.lower(), ref.namespace, ref.name) if part)
+        yield f"{folder}/{number:04d}_{name[:120]}.yaml", yaml.dump(one.body)
+
+
+def _plain(name: str) -> str:
+    """A name of an object as a name of a file: nothing that leads elsewhere."""
+    return _ODD.sub("-", name).lstrip(".") or "unnamed"

@@ -1,0 +1,60 @@
+"""Did it come out as the scenario expects? Differences in words; none means yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.contracts.application import Application
+from whysync.diagnosis.report import AppReport, Report
+from whysync.lab.scenario import Expected, Scenario
+
+
+def differences(scenario: Scenario, report: Report) -> list[str]:
+    if not scenario.expects:
+        return ["the scenario expects nothing: add expect: to it"]
+    by_name = {app.name: app for app in report.apps}
+    found: list[str] = []
+    for expected in scenario.expects:
+        app = by_name.get(expected.app)
+        if app is None:
+            found.append(f"{expected.app}: there is no such Application at the end")
+        else:
+            found += [f"{expected.app}: {one}" for one in _of_app(expected, app)]
+    return found
+
+
+def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
+    app = report.case.app
+    operation = app.status.operation_state
+    first = report.first
+    pairs = (
+        ("operation phase", expected.phase, operation.phase if operation else "None"),
+        ("operation message", expected.message, operation.message if operation else ""),
+        ("sync", expected.sync, app.status.sync.status),
+        ("health", expected.health, app.status.health.status),
+        ("cause", expected.cause, first.cause if first else "none"),
+        ("rule", expected.rule, first.rule if first else "none"),
+        ("about", expected.about, str(first.about) if first else ""),
+        ("field", expected.field, (first.field or "") if first else ""),
+        ("writer", expected.writer, first.writer.manager if first and first.writer else ""),
+        ("root", expected.root, (first.root or "") if first else ""),
+    )
+    for what, wanted, found in pairs:
+        if wanted is not None and wanted != found:
+            yield f"{what} is {found!r}, expected {wanted!r}"
+    if expected.conditions is not None:
+        yield from _conditions(expected, app)
+    for crashed in report.crashed:
+        yield f"rule {crashed.rule} crashed: {crashed.error}"
+
+
+def _conditions(expected: Expected, app: Application) -> Iterator[str]:
+    wanted = expected.conditions or {}
+    found = {one.type: one.message for one in app.status.conditions}
+    for type in sorted(wanted.keys() | found.keys()):
+        if type not in found:
+            yield f"condition {type} is missing"
+        elif type not in wanted:
+            yield f"condition {type} is there and not expected: {found[type]!r}"
+        elif wanted[type] and wanted[type] != found[type]:
+            yield f"condition {type} is {found[type]!r}, expected {wanted[type]!r}"

@@ -1,0 +1,95 @@
+"""The command lines that people run in a scenario: as much of `kubectl` and `argocd` as the stories need."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+import msgspec
+
+_KUBECTL: Final = ("apply", "create", "replace", "patch", "edit", "scale", "delete", "annotate", "label", "set")
+_ARGOCD: Final = ("sync", "get", "terminate-op", "set", "delete")
+# Flags that stand alone; all others take a value.
+_SWITCHES: Final = frozenset((
+    "--server-side", "--force-conflicts", "--overwrite", "--refresh", "--hard-refresh", "--prune", "--force",
+    "--replace", "--dry-run", "--apply-out-of-sync-only", "--async", "--force=true", "--auto-prune", "--self-heal",
+))  # fmt: skip
+_SHORT: Final = {"-n": "--namespace", "-f": "--filename", "-p": "--patch"}
+_KNOWN_FLAGS: Final = frozenset((
+    *_SWITCHES, "--namespace", "--filename", "--patch", "--type", "--replicas", "--field-manager", "--resource",
+    "--revision", "--subresource", "--retry-limit", "--cascade", "--sync-policy", "--sync-option", "--strategy",
+))  # fmt: skip
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """`kubectl -n shop scale deployment/web --replicas 5`, taken apart."""
+
+    tool: str
+    verb: str
+    words: tuple[str, ...] = ()
+    flags: dict[str, tuple[str, ...]] = {}
+
+    def flag(self, name: str, default: str = "") -> str:
+        return self.flags.get(name, (default,))[-1]
+
+    def has(self, name: str) -> bool:
+        return name in self.flags
+
+
+class BadCommand(ValueError):
+    pass
+
+
+def command_of(line: str) -> Command:
+    """Raises `BadCommand` with what is wrong."""
+    try:
+        words = shlex.split(line, comments=False)
+    except ValueError as problem:
+        raise BadCommand(f"it cannot be split into words: {problem}") from problem
+    plain, flags = _sorted(words)
+    match plain:
+        case ["kubectl", verb, *rest] if verb in _KUBECTL:
+            return Command(tool="kubectl", verb=verb, words=tuple(rest), flags=flags)
+        case ["argocd", "app", verb, app, *rest] if verb in _ARGOCD:
+            return Command(tool="argocd", verb=verb, words=(app, *rest), flags=flags)
+        case ["kubectl" | "argocd", *_]:
+            raise BadCommand(f"the lab does not know {' '.join(plain[:3])!r}")
+        case _:
+            raise BadCommand("it must begin with kubectl or argocd app")
+
+
+def _sorted(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    plain: list[str] = []
+    flags: dict[str, tuple[str, ...]] = {}
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "-":
+            plain.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        name = _SHORT.get(name, name)
+        if name not in _KNOWN_FLAGS:
+            raise BadCommand(f"the lab does not know the flag {name}")
+        if not equals:
+            value = "true" if name in _SWITCHES else next(rest, "")
+            if not value:
+                raise BadCommand(f"{name} lacks its value")
+        flags[name] = (*flags.get(name, ()), value)
+    return plain, flags
+
+
+def check_command(line: str) -> str:
+    """What is wrong with a command line; empty where nothing is."""
+    try:
+        command = command_of(line)
+    except BadCommand as problem:
+        return str(problem)
+    if command.tool == "argocd" or command.has("--filename"):
+        return ""
+    if not command.words:
+        return f"kubectl {command.verb} needs an object, such as deployment/web"
+    if command.verb == "scale" and not command.flag("--replicas").isdecimal():
+        return "--replicas must be a number"
+    if command.verb == "patch" and not command.has("--patch"):
+        return "kubectl patch needs -p"
+    return ""

@@ -1,0 +1,116 @@
+"""The Git side of a scenario: repositories, their commits, and files inline or from a folder beside it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from whysync.contracts import yaml
+from whysync.errors import TooLarge
+from whysync.lab.nodes import Node
+from whysync.lab.scenario import DEFAULT_REPO, Commit, Rendering, Repo
+
+COMMIT_KEYS: Final = ("message", "id", "files", "folder", "removes", "renders")
+_HEXADECIMAL: Final = re.compile(r"[0-9a-f]{4,40}")
+_MOST_FILES: Final = 2_000
+_MOST_BYTES: Final = 16 << 20
+_READ: Final = (".yaml", ".yml", ".json", ".tpl", ".txt")
+
+
+def repos_of(node: Node, folder: Path | None) -> tuple[Repo, ...]:
+    return tuple(_repo(one, folder) for one in node.each())
+
+
+def _repo(node: Node, folder: Path | None) -> Repo:
+    """Without `commits`, its own files are the only one."""
+    node.mapping("url", "branch", "commits", *COMMIT_KEYS)
+    commits = node.at("commits")
+    if commits.value is None:
+        first = (commit_of(node, folder),)
+    else:
+        for key in COMMIT_KEYS:
+            if node.has(key):
+                node.at(key).wrong(f"{node.name} has both commits and {key}", next="move it into a commit")
+        first = tuple(_commit(one, folder) for one in commits.each())
+    return Repo(
+        url=node.at("url").text(DEFAULT_REPO), branch=node.at("branch").text("main"), commits=first
+    )
+
+
+def _commit(node: Node, folder: Path | None) -> Commit:
+    node.mapping(*COMMIT_KEYS)
+    return commit_of(node, folder)
+
+
+def commit_of(node: Node, folder: Path | None) -> Commit:
+    """The fields of a commit, whatever else stands beside them."""
+    id = node.at("id").text("")
+    if id and not _HEXADECIMAL.fullmatch(id):
+        node.at("id").wrong(f"{id!r} is no commit id", why="it has 4 to 40 hexadecimal digits")
+    files: dict[str, str] = {}
+    if node.has("folder"):
+        files |= _from_folder(node.at("folder"), folder)
+    for path, one in node.at("files").entries():
+        files[_path(one, path)] = one.text()
+        _check(one, path)
+    return Commit(
+        message=node.at("message").text("").strip(),
+        id=id,
+        files=files,
+        removes=node.at("removes").texts(),
+        renders={path.strip("/"): _rendering(one) for path, one in node.at("renders").entries()},
+    )
+
+
+def _path(node: Node, path: str) -> str:
+    if path.startswith("/") or ".." in path.split("/") or not path.strip():
+        node.wrong(f"{path!r} is no path in a repository", next="write it from the root of the repository")
+    return path
+
+
+def _check(node: Node, path: str) -> None:
+    """What is no YAML is the scenario's subject only where it says so, with `renders: error:`."""
+    if not path.endswith((".yaml", ".yml", ".json")) or "/templates/" in path:
+        return
+    for found in yaml.documents(node.text()):
+        if isinstance(found, yaml.Broken):
+            node.wrong(
+                f"file {path} is no YAML: {found}",
+                why="the line counts from the file's own beginning",
+                next="mend it; to play a repository that cannot be rendered, use renders: error:",
+            )
+
+
+def _rendering(node: Node) -> Rendering:
+    if isinstance(node.value, dict):
+        node.mapping("error", "manifests")
+        return Rendering(error=node.at("error").text(""), manifests=node.at("manifests").text(""))
+    _check(node, "rendered.yaml")
+    return Rendering(manifests=node.text())
+
+
+def _from_folder(node: Node, folder: Path | None) -> dict[str, str]:
+    """All files below it, by their path from there; links are not followed."""
+    named = node.text()
+    if folder is None:
+        node.wrong("a built-in scenario has no folder beside it")
+    root = folder / named
+    if not root.is_dir():
+        node.wrong(f"there is no folder {named}", why=f"it is looked for in {folder}", next="check the path")
+    found: dict[str, str] = {}
+    total = 0
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() or not path.is_file() or path.suffix not in _READ:
+            continue
+        total += path.stat().st_size
+        if len(found) >= _MOST_FILES or total > _MOST_BYTES:
+            raise TooLarge(
+                what=f"{named} has more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB",
+                next="name a smaller folder: the one of the app",
+            )
+        try:
+            found[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            node.wrong(f"{path} cannot be read", why=str(problem), next="leave it out of the folder")
+    return found

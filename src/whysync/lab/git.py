@@ -1,0 +1,129 @@
+"""The repositories of a scenario: files become folders of manifests, as Argo CD's repo-server would read them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import replace
+
+from whysync.cluster.model.clock import Clock
+from whysync.contracts import yaml
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.engine.argocd import Folder, GitRepositories, GitRepository, Outage
+from whysync.lab.scenario import Commit, Rendering, Repo, Scenario
+
+_MANIFESTS = (".yaml", ".yml", ".json")
+
+
+class Git:
+    """All repositories, with what is in them and who can reach them."""
+
+    def __init__(self, scenario: Scenario, clock: Clock) -> None:
+        deep = _recursive(scenario.applications)
+        self._checkouts = {repo.url: _Checkout(repo, clock, deep) for repo in scenario.repos}
+        self.repositories = GitRepositories([one.repository for one in self._checkouts.values()])
+        for repo in scenario.repos:
+            for commit in repo.commits:
+                self.push(repo.url, commit)
+
+    def push(self, url: str, commit: Commit, *, branch: str = "") -> str:
+        return self._checkouts[url].push(commit, branch)
+
+    def knows(self, url: str) -> bool:
+        return url in self._checkouts
+
+    def cut_off(self, url: str, error: str) -> None:
+        """From now on the host answers with that error; without one it answers again."""
+        repository = self._checkouts[url].repository
+        repository.outages[:] = [Outage(text=error)] if error else []
+
+    def fail(self, path: str, error: str) -> None:
+        """The tool that renders a path fails, whatever the commit; without an error it works again."""
+        for checkout in self._checkouts.values():
+            checkout.fail(path, error)
+
+
+def _recursive(applications: Iterable[Object]) -> frozenset[str]:
+    found: set[str] = set()
+    for app in applications:
+        for raw in [dig(app, "spec", "source"), *items(fields(app.get("spec")).get("sources"))]:
+            if dig(raw, "directory", "recurse") is True:
+                found.add(text(dig(raw, "path")).strip("/") or ".")
+    return frozenset(found)
+
+
+class _Checkout:
+    def __init__(self, repo: Repo, clock: Clock, deep: frozenset[str]) -> None:
+        self.repository = GitRepository(url=repo.url, clock=clock, default_branch=repo.branch)
+        self._deep = deep
+        self._files: dict[str, dict[str, str]] = {}
+        self._renders: dict[str, dict[str, Rendering]] = {}
+        self._failing: dict[str, str] = {}
+
+    def push(self, commit: Commit, branch: str) -> str:
+        repository = self.repository
+        branch = branch or repository.default_branch
+        parent = repository.branches.get(branch) or repository.branches.get(repository.default_branch, "")
+        files = {**self._files.get(parent, {}), **commit.files}
+        for gone in commit.removes:
+            files = {path: one for path, one in files.items() if not _is_below(path, gone)}
+        renders = {**self._renders.get(parent, {}), **commit.renders}
+        name = _name(commit, parent, files)
+        self._files[name], self._renders[name] = files, renders
+        repository.commits[name] = {
+            path: self._outcome(path, folder) for path, folder in _folders(files, renders, self._deep).items()
+        }
+        repository.branches[branch] = name
+        return name
+
+    def fail(self, path: str, error: str) -> None:
+        self._failing[path] = error
+        for folders in self.repository.commits.values():
+            if path in folders:
+                folders[path] = replace(folders[path], error=error)
+
+    def _outcome(self, path: str, folder: Folder) -> Folder:
+        error = self._failing.get(path, "")
+        return replace(folder, error=error) if error else folder
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _name(commit: Commit, parent: str, files: dict[str, str]) -> str:
+    """As long as Git's, the same every time, and beginning as the scenario says."""
+    told = "\0".join([parent, commit.message, *(f"{path}\0{files[path]}" for path in sorted(files))])
+    return (commit.id + hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest())[:40]
+
+
+def _folders(
+    files: dict[str, str], renders: dict[str, Rendering], deep: frozenset[str]
+) -> dict[str, Folder]:
+    inside: dict[str, list[str]] = {path: [] for path in deep}
+    for path in sorted(files):
+        folder, _, name = path.rpartition("/")
+        inside.setdefault(folder or ".", [])
+        if name.endswith(_MANIFESTS):
+            inside[folder or "."].append(path)
+            for above in deep:
+                if above == "." or path.startswith(f"{above}/"):
+                    if path not in inside[above]:
+                        inside[above].append(path)
+    found = {
+        folder: Folder(manifests=tuple(one for path in paths for one in manifests_in(files[path])))
+        for folder, paths in inside.items()
+        if folder not in renders
+    }
+    for path, rendering in renders.items():
+        kind = "Kustomize" if f"{path}/kustomization.yaml" in files else "Helm"
+        found[path] = Folder(
+            manifests=tuple(manifests_in(rendering.manifests)), error=rendering.error, source_type=kind
+        )
+    return found
+
+
+def manifests_in(text: str) -> list[Object]:
+    """The objects of a file; what has no kind (a values file) is none."""
+    found = (one.body for one in yaml.documents(text) if isinstance(one, yaml.Document))
+    return [body for body in found if isinstance(body, dict) and body.get("kind") and body.get("apiVersion")]

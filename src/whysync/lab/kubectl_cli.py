@@ -1,0 +1,218 @@
+"""`kubectl` in the hands of people: each verb writes with the manager that the real one has."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from whysync.cluster.client_side import client_side_apply
+from whysync.cluster.model import Model
+from whysync.cluster.protocol import Answer, Request, ServedKind
+from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.engine.argocd import ArgoCD
+from whysync.lab.commands import Command
+from whysync.lab.kinds import is_application, patch_verb, served_kind
+from whysync.lab.merging import merged
+from whysync.lab.scenario import Run
+
+Outcome = tuple[str, bool]
+"""What the command prints, and whether it failed."""
+
+
+class Terminal:
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def now(self) -> datetime:
+        return self._model.clock.now
+
+    def run(self, command: Command, by: Run, argocd: ArgoCD) -> Outcome:
+        if command.has("--filename"):
+            outcomes = [self._file(command, one) for one in by.input]
+            return "; ".join(said for said, _ in outcomes), any(failed for _, failed in outcomes)
+        words = command.words[1:] if command.verb == "set" else command.words
+        kind, name, rest = _target(words)
+        if is_application(kind):
+            return _application(command, name, rest, by, argocd)
+        served = served_kind(self._model, kind)
+        if served is None:
+            return f'error: the server doesn\'t have a resource type "{kind}"', True
+        space = command.flag("--namespace", "default") if served.namespaced else ""
+        answer = self._one(command, by, served, served.path(space, name), rest)
+        label = f"{served.plural}/{name}"
+        if not answer.ok:
+            return _refusal(answer), True
+        return f"{label} {_DONE[command.verb]}", False
+
+    def create(self, obj: Object, *, manager: str = "kubectl-create") -> Outcome:
+        """One object, as it stood before anything happens."""
+        served = _served(self._model, obj)
+        if served is None:
+            return f'no matches for kind "{text(obj.get("kind"))}"', True
+        space = text(dig(obj, "metadata", "namespace"))
+        answer = self._model.send(
+            Request(verb="create", path=served.collection(space), body=obj, manager=manager)
+        )
+        return ("", False) if answer.ok else (_refusal(answer), True)
+
+    def _file(self, command: Command, obj: Object) -> Outcome:
+        obj = copy_object(obj)
+        served = _served(self._model, obj)
+        name = text(dig(obj, "metadata", "name"))
+        if served is None:
+            api = text(obj.get("apiVersion"))
+            kind = text(obj.get("kind"))
+            return f'error: resource mapping not found for name: "{name}": no matches for kind "{kind}" in version "{api}"', True
+        space = ""
+        if served.namespaced:
+            meta = fields(obj.get("metadata"))
+            space = text(meta.get("namespace")) or command.flag("--namespace", "default")
+            obj["metadata"] = {**meta, "namespace": space}
+        path, collection = served.path(space, name), served.collection(space)
+        manager = command.flag("--field-manager")
+        match command.verb:
+            case "apply" if command.has("--server-side"):
+                answer = self._model.send(
+                    Request(
+                        verb="ssa",
+                        path=path,
+                        body=obj,
+                        manager=manager or "kubectl",
+                        force=command.has("--force-conflicts"),
+                    )
+                )
+                outcome = "serverside-applied"
+            case "apply":
+                applied = client_side_apply(
+                    self._model, obj, collection=collection, manager=manager or "kubectl-client-side-apply"
+                )
+                answer, outcome = applied.answer, applied.outcome
+            case "create":
+                answer = self._model.send(
+                    Request(verb="create", path=collection, body=obj, manager=manager or "kubectl-create")
+                )
+                outcome = "created"
+            case "replace":
+                answer = self._model.send(
+                    Request(verb="update", path=path, body=obj, manager=manager or "kubectl-replace")
+                )
+                outcome = "replaced"
+            case _:
+                answer = self._model.send(Request(verb="delete", path=path))
+                outcome = "deleted"
+        if not answer.ok:
+            return _refusal(answer), True
+        return f"{served.plural}/{name} {outcome}", False
+
+    def _one(
+        self, command: Command, by: Run, served: ServedKind, path: str, rest: tuple[str, ...]
+    ) -> Answer:
+        manager = command.flag("--field-manager")
+        match command.verb:
+            case "delete":
+                return self._model.send(
+                    Request(verb="delete", path=path, body={"propagationPolicy": "Background"})
+                )
+            case "scale":
+                wanted: Json = {"spec": {"replicas": int(command.flag("--replicas", "1"))}}
+                return self._merge(f"{path}/scale", wanted, manager or "kubectl")
+            case "annotate" | "label":
+                place = "annotations" if command.verb == "annotate" else "labels"
+                changed: Json = {"metadata": {place: _pairs(rest)}}
+                return self._merge(path, changed, manager or f"kubectl-{command.verb}")
+            case "set":
+                return self._set_image(path, rest, manager or "kubectl-set")
+            case "edit":
+                change: Json = dict(by.input[0]) if by.input else {}
+                return self._strategic(served, path, change, manager or "kubectl-edit")
+            case _:
+                patch: Json = json.loads(command.flag("--patch"))
+                return self._patch(command, served, path, patch, manager or "kubectl-patch")
+
+    def _patch(
+        self, command: Command, served: ServedKind, path: str, patch: Json, manager: str
+    ) -> Answer:
+        if command.has("--subresource"):
+            path = f"{path}/{command.flag('--subresource')}"
+        match command.flag("--type"):
+            case "json":
+                return self._model.send(Request(verb="json-patch", path=path, body=patch, manager=manager))
+            case "merge":
+                return self._merge(path, patch, manager)
+            case _:
+                return self._strategic(served, path, patch, manager)
+
+    def _strategic(self, served: ServedKind, path: str, patch: Json, manager: str) -> Answer:
+        return self._model.send(
+            Request(verb=patch_verb(served), path=path, body=patch, manager=manager)
+        )
+
+    def _merge(self, path: str, patch: Json, manager: str) -> Answer:
+        return self._model.send(Request(verb="merge-patch", path=path, body=patch, manager=manager))
+
+    def _set_image(self, path: str, pairs: tuple[str, ...], manager: str) -> Answer:
+        containers: list[Json] = [
+            {"name": name, "image": image} for name, _, image in (one.partition("=") for one in pairs)
+        ]
+        patch: Json = {"spec": {"template": {"spec": {"containers": containers}}}}
+        return self._model.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))
+
+
+_DONE = {
+    "delete": "deleted", "scale": "scaled", "annotate": "annotated", "label": "labeled", "set": "image updated",
+    "edit": "edited", "patch": "patched",
+}  # fmt: skip
+
+
+def _target(words: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
+    """`deployment/web …` and `deployment web …` are the same."""
+    kind, slash, name = words[0].partition("/")
+    if slash:
+        return kind, name, words[1:]
+    return kind, words[1] if len(words) > 1 else "", words[2:]
+
+
+def _pairs(words: tuple[str, ...]) -> Object:
+    found: Object = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        found[key if equals else key.removesuffix("-")] = value if equals else None
+    return found
+
+
+def _served(model: Model, obj: Object) -> ServedKind | None:
+    version, kind = text(obj.get("apiVersion")), text(obj.get("kind"))
+    return next((one for one in model.kinds() if (one.api_version, one.kind) == (version, kind)), None)
+
+
+def _refusal(answer: Answer) -> str:
+    reason = text(dig(answer.body, "reason")) if answer.body else ""
+    said = text(dig(answer.body, "message")) if answer.body else answer.text.strip()
+    return f"Error from server ({reason}): {said}" if reason else f"Error from server: {said}"
+
+
+def _application(
+    command: Command, name: str, rest: tuple[str, ...], by: Run, argocd: ArgoCD
+) -> Outcome:
+    """Applications are Argo CD's: what is done to them goes through it."""
+    app = f"{command.flag('--namespace', 'argocd')}/{name}"
+    if app not in argocd.applications:
+        return f'Error from server (NotFound): applications.argoproj.io "{name}" not found', True
+    match command.verb:
+        case "delete":
+            argocd.delete(app)
+        case "annotate" | "label":
+            place = "annotations" if command.verb == "annotate" else "labels"
+            changed: Json = {"metadata": {place: _pairs(rest)}}
+            argocd.edit(app, lambda body: fields(merged(body, changed)))
+        case "patch" | "edit":
+            patch: Json = json.loads(command.flag("--patch", "{}")) if not by.input else by.input[0]
+            if isinstance(patch, list):
+                return "the lab patches Applications with --type merge only", True
+            argocd.edit(app, lambda body: fields(merged(body, patch)))
+        case _:
+            return f"the lab cannot {command.verb} an Application", True
+    return f"application/{name} {_DONE[command.verb]}", False
+
+

@@ -1,0 +1,80 @@
+"""Where scenarios come from: those that whysync brings along, a file of the user's, or a folder of them."""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from whysync.errors import NotFound, TooLarge, Unreadable
+from whysync.lab.reading import LARGEST, scenario_from
+from whysync.lab.scenario import Scenario
+
+_MOST: Final = 1_000
+
+
+def names() -> tuple[str, ...]:
+    """The built-in scenarios, by name."""
+    folder = files("whysync.lab") / "scenarios"
+    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if _is_scenario(one.name)))
+
+
+def _is_scenario(name: str) -> bool:
+    return name.endswith(".yaml")
+
+
+@lru_cache(maxsize=128)
+def built_in(name: str) -> Scenario:
+    text = (files("whysync.lab") / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+    return scenario_from(text, name=name, origin=f"{name}.yaml")
+
+
+def find(given: str) -> tuple[Scenario, ...]:
+    """One by its name, one of a file, or all of a folder."""
+    known = names()
+    if given in known:
+        return (built_in(given),)
+    path = Path(given)
+    try:
+        if path.is_dir():
+            return _folder(path)
+        if path.is_file():
+            return (_file(path),)
+    except (OSError, ValueError) as problem:
+        raise Unreadable(what=f"{given!r} cannot be read", why=str(problem)) from problem
+    near = difflib.get_close_matches(given, known, n=3, cutoff=0.4)
+    raise NotFound(
+        what=f"there is no scenario {given!r}, nor a file of that name",
+        why=f"did you mean {', '.join(near)}?" if near else "",
+        next="whysync lab list shows all of them",
+    )
+
+
+def _folder(path: Path) -> tuple[Scenario, ...]:
+    found = sorted(one for one in path.iterdir() if one.suffix in (".yaml", ".yml") and one.is_file())
+    if not found:
+        raise NotFound(
+            what=f"there is no scenario in {path}",
+            why="it has no .yaml file",
+            next="give a file, or the folder that holds them",
+        )
+    if len(found) > _MOST:
+        raise TooLarge(what=f"{path} has more than {_MOST} files", next="give a smaller folder")
+    return tuple(_file(one) for one in found)
+
+
+def _file(path: Path) -> Scenario:
+    with path.open("rb") as stream:
+        data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise TooLarge(
+            what=f"{path} is larger than {LARGEST >> 10} KiB",
+            next="keep the manifests in a folder beside it, and name that with git: folder:",
+        )
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise Unreadable(what=f"{path} is not UTF-8 text", next="save it as UTF-8") from problem
+    return scenario_from(text, name=path.stem, origin=str(path), folder=path.parent)

@@ -1,0 +1,177 @@
+"""What a scenario says, once it has been read: a cluster at the start, Git, settings, and what happens when.
+
+All durations are of simulated time, and so are all instants: they count from the scenario's own start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from whysync.cluster.life.script import Script
+from whysync.contracts.tree import Json, Object
+
+DEFAULT_REPO = "https://git.example.com/platform/deploy.git"
+
+
+class Rendering(msgspec.Struct, frozen=True, kw_only=True):
+    """What a chart or an overlay renders to: manifests as text, or the tool's error."""
+
+    manifests: str = ""
+    error: str = ""
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """Files that are new or changed, paths that go, and what tools make of a path from now on."""
+
+    message: str = ""
+    id: str = ""
+    files: Mapping[str, str] = {}
+    removes: tuple[str, ...] = ()
+    renders: Mapping[str, Rendering] = {}
+
+
+class Repo(msgspec.Struct, frozen=True, kw_only=True):
+    url: str
+    branch: str = "main"
+    commits: tuple[Commit, ...] = ()
+
+
+class Webhook(msgspec.Struct, frozen=True, kw_only=True):
+    """An admission webhook: it changes what it is shown, denies it, or cannot be reached."""
+
+    name: str
+    configuration: str
+    resources: tuple[str, ...]
+    service: str = ""
+    operations: tuple[str, ...] = ("CREATE", "UPDATE")
+    namespaces: tuple[str, ...] = ()
+    labels: Mapping[str, str] = {}
+    changes: Json = None
+    containers: tuple[Object, ...] = ()
+    denies: str = ""
+    unless: str = ""
+    unreachable: str = ""
+    ignored_when_down: bool = False
+
+    @property
+    def mutates(self) -> bool:
+        return self.changes is not None or bool(self.containers)
+
+
+class Writer(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that holds fields of an object at its own values, and writes them back when they change."""
+
+    name: str
+    object: str
+    namespace: str
+    holds: Json
+    after: float = 10.0
+    starts: float = 0.0
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster at the start."""
+
+    objects: tuple[Object, ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    writers: tuple[Writer, ...] = ()
+    script: Script = Script()
+    nodes: int = 3
+
+
+class ArgoCDSettings(msgspec.Struct, frozen=True, kw_only=True):
+    version: str = "v3.6.0"
+    settings: Mapping[str, Mapping[str, str]] = {}
+    objects: tuple[Object, ...] = ()
+    """Repository and cluster Secrets, as Argo CD keeps them."""
+
+
+class Push(msgspec.Struct, frozen=True, kw_only=True):
+    commit: Commit
+    repo: str = ""
+    branch: str = ""
+    webhook: bool = False
+    """The Git host tells Argo CD at once."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A command line, as somebody types it."""
+
+    command: str
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    input: tuple[Object, ...] = ()
+
+
+class ChangeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    settings: Mapping[str, Mapping[str, str | None]]
+
+
+class ChangeRepo(msgspec.Struct, frozen=True, kw_only=True):
+    """A Git host that cannot be reached (with the error that Argo CD is given), or can be again."""
+
+    url: str
+    error: str = ""
+
+
+class ChangeRendering(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that fails for reasons outside Git, such as a chart registry that is away."""
+
+    path: str
+    error: str = ""
+
+
+class ChangeWebhook(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    unreachable: str = ""
+
+
+Act = Push | Run | ChangeSettings | ChangeRepo | ChangeRendering | ChangeWebhook
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    at: float
+    act: Act
+    note: str = ""
+
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What must come out; what is `None` is not looked at."""
+
+    app: str
+    phase: str | None = None
+    message: str | None = None
+    sync: str | None = None
+    health: str | None = None
+    conditions: Mapping[str, str] | None = None
+    cause: str | None = None
+    rule: str | None = None
+    about: str | None = None
+    field: str | None = None
+    writer: str | None = None
+    root: str | None = None
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    story: str
+    source: str = ""
+    starts: datetime
+    argocd: ArgoCDSettings
+    projects: tuple[Object, ...] = ()
+    applications: tuple[Object, ...] = ()
+    cluster: Ground
+    repos: tuple[Repo, ...] = ()
+    happens: tuple[Step, ...] = ()
+    ends: float
+    expects: tuple[Expected, ...] = ()
+    text: str = ""
+    origin: str = ""
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.cause for one in self.expects if one.cause))

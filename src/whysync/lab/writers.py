@@ -1,0 +1,82 @@
+"""Other programs that write: each holds some fields of one object at its own values."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from whysync.cluster.model import Model
+from whysync.cluster.protocol import Answer, Request
+from whysync.contracts.tree import Object, fields, same
+from whysync.lab.kinds import patch_verb, served_kind
+from whysync.lab.scenario import Writer
+
+
+class WriterAtWork:
+    """Sees that its fields differ, and some seconds later has written them back: one side of a loop."""
+
+    def __init__(self, model: Model, writer: Writer, began: datetime) -> None:
+        self._model = model
+        self._writer = writer
+        self._awake = began + timedelta(seconds=writer.starts)
+        self._due: datetime | None = None
+        self._seen = -1
+
+    def act(self) -> bool:
+        now = self._model.clock.now
+        if now < self._awake:
+            return False
+        if self._due is None and len(self._model.store.journal) == self._seen:
+            return False
+        self._seen = len(self._model.store.journal)
+        if not self._differs():
+            self._due = None
+            return False
+        if self._due is None:
+            self._due = now + timedelta(seconds=self._writer.after)
+        if now < self._due:
+            return False
+        self._due = None
+        self._write(dry_run=False)
+        return True
+
+    def due(self) -> datetime | None:
+        if self._model.clock.now < self._awake:
+            return self._awake
+        return self._due
+
+    def _differs(self) -> bool:
+        """Would the write change anything? The server knows best."""
+        path = self._path()
+        found = self._model.send(Request(verb="get", path=path)) if path else None
+        if found is None or not found.ok or found.body is None:
+            return False
+        after = self._write(dry_run=True)
+        return after.ok and after.body is not None and not same(_bare(found.body), _bare(after.body))
+
+    def _write(self, *, dry_run: bool) -> Answer:
+        kind = served_kind(self._model, self._writer.object.partition("/")[0])
+        return self._model.send(
+            Request(
+                verb=patch_verb(kind),
+                path=self._path(),
+                body=self._writer.holds,
+                manager=self._writer.name,
+                agent=self._writer.name,
+                dry_run=dry_run,
+            )
+        )
+
+    def _path(self) -> str:
+        kind, _, name = self._writer.object.partition("/")
+        served = served_kind(self._model, kind)
+        return served.path(self._writer.namespace, name) if served is not None else ""
+
+
+def _bare(obj: Object) -> Object:
+    """Without what every write changes."""
+    meta = {
+        key: value
+        for key, value in fields(obj.get("metadata")).items()
+        if key not in ("managedFields", "resourceVersion", "generation")
+    }
+    return {**obj, "metadata": meta}
