@@ -37,6 +37,24 @@ def source_pointer(case: Case, source: Source) -> str:
     return f"/spec/sources/{case.app.spec.sources.index(source)}"
 
 
+def source_flag(case: Case, source: Source | None) -> str:
+    """What `argocd app set` asks for where there are several sources; it counts from 1."""
+    if not case.app.spec.sources:
+        return ""
+    known = source is not None and source in case.app.spec.sources
+    position = str(case.app.spec.sources.index(source) + 1) if known and source is not None else "N"
+    return f" --source-position {position}"
+
+
+def is_oci(url: str) -> bool:
+    """A registry: no `helm repo add` knows it. Argo CD writes the address of OCI charts without a scheme."""
+    return url.startswith("oci://") or (bool(url) and "://" not in url and not url.startswith("git@"))
+
+
+def oci_chart(url: str, chart: str) -> str:
+    return f"oci://{url.removeprefix('oci://').rstrip('/')}/{chart}"
+
+
 def repository_secret(case: Case, url: str) -> Manifest | None:
     """The secret whose address is this repository's, else the credential template with the longest prefix.
 

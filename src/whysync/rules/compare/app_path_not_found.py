@@ -22,7 +22,7 @@ from shlex import quote
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import app_argument, hard_refresh
-from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.failing_source import failing_source, source_flag, source_pointer
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import PathNotFound
@@ -71,6 +71,6 @@ def _fixes(case: Case, path: str, source: Source | None, *, corrected: bool) -> 
     revision = quote(source.target_revision if source and source.target_revision else "HEAD")
     yield Fix.run(
         f"git ls-tree -r -d --name-only {revision} | grep -i {last}   # where it is now",
-        f"argocd app set {app_argument(case)} --path NEW_PATH",
+        f"argocd app set {app_argument(case)}{source_flag(case, source)} --path NEW_PATH",
         title="Point the Application to where the manifests are now",
     )

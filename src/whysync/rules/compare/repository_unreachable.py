@@ -22,8 +22,8 @@ from shlex import quote
 
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, hard_refresh
-from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.commands import app_argument, argocd_namespace, beside, hard_refresh
+from whysync.diagnosis.failing_source import failing_source, is_oci, oci_chart, source_flag, source_pointer
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.unreachable import why_unreachable
 from whysync.diagnosis.words import one_line
@@ -64,7 +64,7 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            fixes=tuple(_fixes(case, url, chart=bool(source and source.chart), hidden=hidden)),
+            fixes=tuple(_fixes(case, url, source, hidden=hidden)),
         )
 
 
@@ -75,10 +75,14 @@ def _address(url: str, source: Source | None) -> str:
     return source.repo_url
 
 
-def _fixes(case: Case, url: str, *, chart: bool, hidden: bool) -> Iterator[Fix]:
+def _fixes(case: Case, url: str, source: Source | None, *, hidden: bool) -> Iterator[Fix]:
     inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
     address = quote(url) if url else "URL"
-    probe = f"helm show chart --repo {address} CHART" if chart else f"git ls-remote {address} HEAD"
+    probe = f"git ls-remote {address} HEAD"
+    if source is not None and source.chart:
+        oci = is_oci(source.repo_url)
+        probe = f"helm show chart --repo {address} {quote(source.chart)}"
+        probe = f"helm show chart {quote(oci_chart(source.repo_url, source.chart))}" if oci else probe
     yield Fix.run(
         f"{inside} {probe}   # the same try, from where it fails",
         hard_refresh(case),
@@ -87,6 +91,9 @@ def _fixes(case: Case, url: str, *, chart: bool, hidden: bool) -> Iterator[Fix]:
     if hidden:
         yield Fix.run(
             f"argocd repo get {address}",
-            f"argocd app set {quote(case.app.name)} --repo NEW_URL   # if it was renamed or moved",
+            beside(
+                f"argocd app set {app_argument(case)}{source_flag(case, source)} --repo NEW_URL",
+                "if it was renamed or moved",
+            ),
             title="Correct the address, or renew the credential if the repository exists",
         )

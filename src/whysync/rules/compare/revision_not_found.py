@@ -22,8 +22,8 @@ from shlex import quote
 
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, hard_refresh
-from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.commands import app_argument, beside, hard_refresh
+from whysync.diagnosis.failing_source import failing_source, is_oci, oci_chart, source_flag, source_pointer
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import RevisionNotFound
 
@@ -61,15 +61,22 @@ def _verdict(failure: RevisionNotFound, source: Source | None) -> str:
 
 
 def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
-    repo = quote(failure.repo or (source.repo_url if source else "") or "URL")
+    url = failure.repo or (source.repo_url if source else "")
+    repo = quote(url or "URL")
     chart = failure.chart or (source.chart if source else "")
-    if chart:
+    if chart and is_oci(url):
+        registry = url.removeprefix("oci://").rstrip("/")
+        look = beside(
+            f"helm show chart {quote(oci_chart(url, chart))}",
+            f"the newest; oras repo tags {registry}/{chart} lists all",
+        )
+    elif chart:
         look = f"helm search repo {quote(chart)} --versions   # after: helm repo add NAME {repo}"
     else:
         look = f"git ls-remote --heads --tags {repo}"
     return Fix.run(
         look,
-        f"argocd app set {app_argument(case)} --revision REVISION",
+        f"argocd app set {app_argument(case)}{source_flag(case, source)} --revision REVISION",
         hard_refresh(case),
         title="Track a revision that exists (or push the missing one)",
     )
