@@ -7,23 +7,16 @@ not judged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from whysync.cluster.model.cel_tokens import meant, tokens_of, unquoted
 from whysync.cluster.model.cel_values import FUNCTIONS, CelError, NotKnown, number, reckoned, truth
 from whysync.contracts.tree import Json, Object
 
 Env: TypeAlias = Object
 Run: TypeAlias = Callable[[Env], Json]
-
-_TOKEN: Final = re.compile(
-    r"\s*(?:(?P<number>\d+\.\d+|\d+u?)|(?P<text>r?'(?:[^'\\]|\\.)*'|r?\"(?:[^\"\\]|\\.)*\")"
-    r"|(?P<name>[A-Za-z_]\w*)|(?P<op>\|\||&&|[<>=!]=|[-+*/%!<>?:.,()\[\]{}]))"
-)
-_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
-_MOST_TOKENS: Final = 5000
 
 
 def evaluate(expression: str, env: Env) -> Json:
@@ -35,24 +28,11 @@ def evaluate(expression: str, env: Env) -> Json:
 
 @lru_cache(maxsize=512)
 def _compiled(expression: str) -> Run:
-    parser = _Parser(_tokens(expression))
+    parser = _Parser([(token.form, token.word) for token in tokens_of(expression)])
     run = parser.expression()
     if parser.peek():
         raise NotKnown(expression)
     return run
-
-
-def _tokens(expression: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    at, end = 0, len(expression.rstrip())
-    while at < end:
-        token = _TOKEN.match(expression, at)
-        if token is None or len(found) > _MOST_TOKENS:
-            raise NotKnown(expression)
-        kind = str(token.lastgroup)
-        found.append((kind, token[kind]))
-        at = token.end()
-    return found
 
 
 class _Parser:
@@ -169,7 +149,7 @@ class _Parser:
             value: Json = float(word) if "." in word else int(word.rstrip("u"))
             return lambda _: value
         if kind == "text":
-            plain = _unquoted(word)
+            plain = unquoted(word)
             return lambda _: plain
         if word == "(":
             inner = self.expression()
@@ -223,12 +203,6 @@ def _called(name: str, arguments: list[Run]) -> Run:
     return lambda env: function([argument(env) for argument in arguments])
 
 
-def _unquoted(word: str) -> str:
-    if word.startswith("r"):
-        return word[2:-1]
-    return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), word[1:-1])
-
-
 def _variable(env: Env, name: str) -> Json:
     if name not in env:
         raise NotKnown(name)
@@ -236,6 +210,9 @@ def _variable(env: Env, name: str) -> Json:
 
 
 def _field(target: Run, name: str) -> Run:
+    if "__" in name:
+        name = meant(name)
+
     def run(env: Env) -> Json:
         holder = target(env)
         if not isinstance(holder, dict) or name not in holder:

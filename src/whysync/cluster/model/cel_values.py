@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from whysync.contracts.tree import Json
+from whysync.semantics.regexes import regex_match
 
 
 class CelError(Exception):
@@ -91,9 +92,10 @@ def _texts(values: list[Json]) -> list[str]:
 
 def _matches(value: str, pattern: str) -> bool:
     try:
-        return re.search(pattern, value) is not None
-    except re.error:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
         raise NotKnown(pattern) from None
+    return regex_match(pattern, value)
 
 
 def _whole(value: Json) -> Json:

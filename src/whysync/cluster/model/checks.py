@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whysync.cluster.model.customs import Custom
+from whysync.cluster.model.definition_rules import definition_problems
 from whysync.cluster.model.failures import Cause, forbidden, invalid
 from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.requests import Call
@@ -24,6 +25,8 @@ def check_create(obj: Object, call: Call) -> None:
     causes = list(_causes(problems_on_create(obj)))
     if isinstance(call.served, Custom):
         causes.extend(call.served.problems(obj, None))
+    elif call.resource.kind == "CustomResourceDefinition" and not causes:
+        causes.extend(definition_problems(obj))
     if causes:
         raise call.invalid(text(fields(obj.get("metadata")).get("name")), causes)
 
@@ -51,8 +54,14 @@ def check_update(obj: Object, live: Object, call: Call) -> None:
     causes = list(_causes(problems_on_update(live, obj)))
     if isinstance(call.served, Custom):
         causes.extend(call.served.problems(obj, live))
+    elif call.resource.kind == "CustomResourceDefinition" and not causes and _other_versions(obj, live):
+        causes.extend(definition_problems(obj))
     if causes:
         raise call.invalid(call.address.name, causes)
+
+
+def _other_versions(definition: Object, live: Object) -> bool:
+    return dig(definition, "spec", "versions") != dig(live, "spec", "versions")
 
 
 def _causes(problems: Iterable[FieldProblem]) -> Iterable[Cause]:

@@ -53,7 +53,7 @@ class Writing:
     excluded: FieldSet
 
 
-_MOST_REMEMBERED: Final = 8192
+_MOST_REMEMBERED: Final = 16384
 _SETS: Final[dict[int, tuple[Json, FieldSet]]] = {}
 _TREES: Final[dict[int, tuple[FieldSet, Object]]] = {}
 """`fieldsV1` and the set behind it, by identity: most writes leave most claims alone."""

@@ -13,6 +13,7 @@ from typing import Final
 
 from whysync.cluster.model.failures import Cause
 from whysync.contracts.tree import MISSING, Json, Missing, Object, fields, integer, items, text
+from whysync.semantics.regexes import regex_match
 
 _TYPES: Final = {"object": dict, "array": list, "string": str, "boolean": bool}
 
@@ -84,10 +85,12 @@ def _text(value: str, schema: Object, path: str) -> Iterator[Cause]:
 
 
 def _matches(pattern: str, value: str) -> bool:
+    """A pattern that Python does not read is passed over; one that takes too long does not match."""
     try:
-        return re.search(pattern, value) is not None
-    except re.error:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
         return True
+    return regex_match(pattern, value)
 
 
 def _number(value: float, schema: Object, path: str) -> Iterator[Cause]:

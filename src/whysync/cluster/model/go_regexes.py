@@ -1,0 +1,184 @@
+"""Is a pattern one that Go reads? In the words of its `regexp/syntax`, Go 1.24.
+
+Only mistakes are looked for; what a pattern matches is another question.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_MOST_REPEATS: Final = 1000
+_REPEAT: Final = re.compile(r"\{(\d+)(,(\d*))?\}")
+_GROUP_FLAGS: Final = re.compile(r"\?(?:[imsU]+(?:-[imsU]+)?|-[imsU]+)?[:)]")
+_NAMED: Final = re.compile(r"\?P?<(\w+)>")
+_LETTERS: Final = "aftnrvAbBCdDsSwWzQEpPx"
+_CLASS_LETTERS: Final = "aftnrvdDsSwWpPx"
+_NAMED_CLASS: Final = re.compile(r"\[:\^?(\w+):\]")
+_CLASSES: Final = frozenset(
+    {
+        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+        "upper", "word", "xdigit",
+    }
+)  # fmt: skip
+
+
+class _Mistake(Exception):
+    pass
+
+
+def regex_problem(pattern: str) -> str:
+    """What Go says against the pattern; empty where it takes it."""
+    try:
+        _Reading(pattern).whole()
+    except _Mistake as mistake:
+        return str(mistake)
+    return ""
+
+
+class _Reading:
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self._at = 0
+        self._open = 0
+        self._last = -1
+        """Where the last thing that can be repeated starts; none for -1."""
+        self._repeated = -1
+        """Where the operator just before this place starts."""
+        self._names: set[str] = set()
+
+    def whole(self) -> None:
+        pattern = self._pattern
+        while self._at < len(pattern):
+            letter = pattern[self._at]
+            match letter:
+                case "(":
+                    self._group()
+                case ")":
+                    if not self._open:
+                        raise _Mistake(f"unexpected ): `{pattern}`")
+                    self._open -= 1
+                    self._thing(1)
+                case "|":
+                    self._at += 1
+                    self._last = self._repeated = -1
+                case "*" | "+" | "?":
+                    self._operator(1)
+                case "{" if (found := _REPEAT.match(pattern, self._at)) is not None:
+                    self._count(found)
+                case "[":
+                    self._class()
+                case "\\":
+                    self._escape(_LETTERS)
+                case _:
+                    self._thing(1)
+        if self._open:
+            raise _Mistake(f"missing closing ): `{pattern}`")
+
+    def _thing(self, length: int) -> None:
+        self._last = self._at
+        self._repeated = -1
+        self._at += length
+
+    def _group(self) -> None:
+        pattern, at = self._pattern, self._at
+        self._open += 1
+        self._last = self._repeated = -1
+        if not pattern.startswith("(?", at):
+            self._at += 1
+            return
+        named = _NAMED.match(pattern, at + 1)
+        if named is not None:
+            if named[1] in self._names:
+                raise _Mistake(f"duplicate capture group name: `{named[1]}`")
+            self._names.add(named[1])
+            self._at = named.end()
+            return
+        flags = _GROUP_FLAGS.match(pattern, at + 1)
+        if flags is None:
+            if pattern.startswith(("(?P<", "(?<"), at) and not pattern.startswith(("(?<=", "(?<!"), at):
+                end = pattern.find(">", at)
+                raise _Mistake(
+                    f"invalid named capture: `{pattern[at : end + 1] if end >= 0 else pattern[at:]}`"
+                )
+            end = at + (4 if pattern.startswith("(?<", at) else 3)
+            raise _Mistake(f"invalid or unsupported Perl syntax: `{pattern[at:end]}`")
+        if flags[0].endswith(")"):
+            self._open -= 1
+        self._at = flags.end()
+
+    def _operator(self, length: int) -> None:
+        end = self._at + length
+        if self._pattern.startswith("?", end):
+            end += 1
+        if self._repeated >= 0:
+            raise _Mistake(f"invalid nested repetition operator: `{self._pattern[self._repeated : end]}`")
+        if self._last < 0:
+            raise _Mistake(f"missing argument to repetition operator: `{self._pattern[self._at : end]}`")
+        self._repeated, self._at = self._at, end
+
+    def _count(self, found: re.Match[str]) -> None:
+        least = int(found[1])
+        most = int(found[3]) if found[3] else least
+        if max(least, most) > _MOST_REPEATS or most < least:
+            raise _Mistake(f"invalid repeat count: `{found[0]}`")
+        self._operator(len(found[0]))
+
+    def _escape(self, letters: str) -> None:
+        pattern, at = self._pattern, self._at
+        if at + 1 >= len(pattern):
+            raise _Mistake("trailing backslash at end of expression: ``")
+        letter = pattern[at + 1]
+        if letter.isascii() and letter.isalnum() and letter not in letters and not letter.isdigit():
+            raise _Mistake(f"invalid escape sequence: `{pattern[at : at + 2]}`")
+        if letter in "123456789":
+            octal = letter in "1234567" and pattern[at + 2 : at + 3] in tuple("01234567")
+            if not octal:
+                raise _Mistake(f"invalid escape sequence: `{pattern[at : at + 2]}`")
+        if letter == "Q":
+            end = pattern.find("\\E", at)
+            self._thing((len(pattern) if end < 0 else end + 2) - at)
+            return
+        if letter in "pP" and pattern.startswith("{", at + 2):
+            end = pattern.find("}", at)
+            if end < 0:
+                raise _Mistake(f"invalid character class range: `{pattern[at:]}`")
+            self._thing(end + 1 - at)
+            return
+        self._thing(2)
+
+    def _class(self) -> None:
+        pattern, start = self._pattern, self._at
+        self._at += 2 if pattern.startswith("[^", start) else 1
+        first = True
+        while first or not pattern.startswith("]", self._at):
+            first = False
+            if self._at >= len(pattern):
+                raise _Mistake(f"missing closing ]: `{pattern[start:]}`")
+            named = _NAMED_CLASS.match(pattern, self._at)
+            if named is not None:
+                if named[1] not in _CLASSES:
+                    raise _Mistake(f"invalid character class range: `{named[0]}`")
+                self._at = named.end()
+                continue
+            begin = self._at
+            low = self._member()
+            if pattern.startswith("-", self._at) and not pattern.startswith("-]", self._at):
+                self._at += 1
+                if self._at >= len(pattern):
+                    raise _Mistake(f"missing closing ]: `{pattern[start:]}`")
+                high = self._member()
+                if low and high and high < low:
+                    raise _Mistake(f"invalid character class range: `{pattern[begin : self._at]}`")
+        self._at += 1
+        self._last, self._repeated = start, -1
+
+    def _member(self) -> str:
+        """One letter of a class; empty for an escape."""
+        if not self._pattern.startswith("\\", self._at):
+            self._at += 1
+            return self._pattern[self._at - 1]
+        at = self._at
+        self._escape(_CLASS_LETTERS)
+        plain = self._pattern[at + 1 : self._at]
+        return plain if len(plain) == 1 and not plain.isalnum() else ""
