@@ -1,0 +1,1 @@
+"""What kubectl and Argo CD do to a cluster, in their words."""
