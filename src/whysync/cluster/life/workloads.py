@@ -6,10 +6,19 @@ from whysync.cluster.life.collector import Collector
 from whysync.cluster.life.controller import Controller
 from whysync.cluster.life.deployment import Deployments
 from whysync.cluster.life.desk import Desk
+from whysync.cluster.life.job import Jobs
 from whysync.cluster.life.replicaset import ReplicaSets
 from whysync.cluster.life.statefulset import StatefulSets
+from whysync.cluster.life.ttl import FinishedJobs
 
 
 def workload_controllers(desk: Desk) -> list[Controller]:
     """Those that make pods first: whoever counts what they made sees them settled."""
-    return [ReplicaSets(desk), StatefulSets(desk), Deployments(desk), Collector(desk)]
+    return [
+        ReplicaSets(desk),
+        StatefulSets(desk),
+        Jobs(desk),
+        FinishedJobs(desk),
+        Deployments(desk),
+        Collector(desk),
+    ]
