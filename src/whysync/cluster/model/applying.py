@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.failures import bad_request, internal
 from whysync.cluster.model.fields import (
     BEFORE_FIRST_APPLY,
@@ -24,7 +25,8 @@ from whysync.semantics.diff.last_applied import (
     last_applied_text,
     without_last_applied,
 )
-from whysync.semantics.diff.typed import Atom, FieldSet, TypeErrors, field_set, validate
+from whysync.semantics.diff.typed import Atom, FieldSet, Manager, TypeErrors, field_set, validate
+from whysync.semantics.diff.typed.merge import merge
 
 _KUBECTL: Final = "kubectl"
 
@@ -52,6 +54,7 @@ def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> 
         )
         managed = after_update(call.served.zero(), bare, managed, first, atom)
     config = _without_managed(config)
+    _check_other_version(bare, config, managed, call, writing)
     by_kubectl = writing.manager == _KUBECTL and last_applied_text(live) is not None
     new, owners = after_apply(
         bare,
@@ -63,6 +66,24 @@ def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> 
         pardoned=_applied_before(live, atom) if by_kubectl else FieldSet(),
     )
     return (_with_last_applied(new, config) if by_kubectl else new), owners
+
+
+def _check_other_version(
+    live: Object, config: Object, managed: Managed, call: Call, writing: Writing
+) -> None:
+    """Who applied in another version of a custom resource before must still make sense in that one."""
+    before = managed.claims.get(Manager(writing.manager, "Apply", writing.subresource, ""))
+    if before is None or before.api_version == writing.api_version or not isinstance(call.served, Custom):
+        return
+    other = call.served.versions.get(before.api_version)
+    if other is None:
+        return
+    merged = fields(merge(live, config, call.served.atom))
+    try:
+        validate({**merged, "apiVersion": before.api_version}, other.atom)
+    except TypeErrors as problem:
+        step = "failed to convert merged object to last applied version"
+        raise internal(f"failed to prune fields: {step}: {problem}") from None
 
 
 def _applied_before(live: Object, atom: Atom) -> FieldSet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.failures import Cause, bad_request, invalid
 from whysync.cluster.model.raw_bodies import parsed_object
 from whysync.cluster.model.requests import Call
@@ -65,6 +66,8 @@ def object_in_body(body: Object, call: Call, live: Object | None = None) -> tupl
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
     if (resource.custom and not version) or (version and version != resource.api_version and kind):
+        if isinstance(call.served, Custom) and version in call.served.versions:
+            told_strangers(call.served.versions[version].decode(body)[1], call)
         expected = f"the expected API version ({resource.api_version})"
         raise bad_request(f"the API version in the data ({version}) does not match {expected}")
     if kind and kind != resource.kind and not resource.custom:

@@ -49,7 +49,7 @@ def tokens_of(expression: str) -> list[Token]:
 def unquoted(word: str) -> str:
     """The value of a text as it is written."""
     bare = word.removeprefix("r")
-    quotes = 3 if bare[:3] in {"\"\"\"", "'''"} and len(bare) >= 6 else 1
+    quotes = 3 if bare[:3] in {'"""', "'''"} and len(bare) >= 6 else 1
     inner = bare[quotes:-quotes]
     if word.startswith("r"):
         return inner

@@ -29,6 +29,8 @@ class Custom:
         self.terminating = terminating
         self.warning = ""
         self._atom = atom
+        self.versions: dict[str, Custom] = {}
+        """All versions of the kind that are served, this one among them, by `apiVersion`."""
         self._seen: dict[int, tuple[Object, Object]] = {}
 
     @property
@@ -155,6 +157,9 @@ def customs_of(definition: Object) -> list[Custom]:
         custom = Custom(resource, version, stored, atom, terminating=terminating)
         custom.warning = _deprecation(resource, version, fresh)
         found.append(custom)
+    versions = {custom.resource.api_version: custom for custom in found}
+    for custom in found:
+        custom.versions = versions
     return found
 
 

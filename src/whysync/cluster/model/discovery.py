@@ -21,7 +21,8 @@ class _Catalogue:
     def __init__(self, customs: list[Custom]) -> None:
         self.customs = customs
         self.kinds = [*built_in().values(), *(custom.resource for custom in customs)]
-        self.groups = {resource.group for resource in self.kinds}
+        self.groups = {resource.group for resource in built_in().values()}
+        self.versions = {custom.resource.api_version for custom in customs}
         self.by_path: dict[tuple[str, str], Custom] = {}
         self.by_kind: dict[tuple[str, str], Resource] = {}
         self.by_store: dict[tuple[str, str], Resource] = {}
@@ -53,7 +54,10 @@ class Discovery:
         self._known = _Catalogue([])
 
     def served(self, address: Address) -> Served:
-        """Raises when nothing is served there: without a Status for an unknown group, with one otherwise."""
+        """Raises when nothing is served there.
+
+        In a group of the server's own, and in a version that a definition serves, with a Status.
+        """
         key = (address.api_version, address.plural)
         known = self._built_in.get(key)
         if known is not None:
@@ -63,7 +67,8 @@ class Discovery:
             catalogue = self._catalogue()
             custom = catalogue.by_path.get(key)
             if custom is None:
-                if group_of(address.api_version) in catalogue.groups:
+                version = address.api_version
+                if group_of(version) in catalogue.groups or version in catalogue.versions:
                     raise no_such_resource()
                 raise NoSuchPath
             return custom
