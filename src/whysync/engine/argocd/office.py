@@ -138,6 +138,11 @@ class Office:
     # --- clusters --------------------------------------------------------------------------------
 
     @property
+    def writes(self) -> int:
+        """How much was ever written to the clusters, by anybody."""
+        return sum(len(one.model.store.journal) for one in self.destinations.values())
+
+    @property
     def clusters(self) -> list[Cluster]:
         return [one.cluster for one in self.destinations.values()]
 

@@ -48,14 +48,15 @@ class Operator:
             record.operate(self._next(before or {}, now, timeout))
             return False
         turn = _Turn(self, name, app)
+        written = self._office.writes
         done = process(operation, before, turn.take, now=now, timeout=timeout)
         record.operate(done.retry_at or self._next(done.operation_state, now, timeout))
         record.not_before = turn.not_before
-        changed = self._write(name, app, done)
+        changed = self._write(name, app, done) or self._office.writes != written
         record.idle = None if changed or done.turn is None else self._sight(app)
         if done.refresh is not None:
             record.ask(done.refresh)
-        return changed or turn.acted
+        return changed
 
     def _sight(self, app: Object) -> tuple[object, ...] | None:
         """All that a step goes by; `None` where time itself has a say."""
@@ -65,7 +66,7 @@ class Operator:
             return None
         meta = fields(app.get("metadata"))
         return (
-            *(len(one.model.store.journal) for one in self._office.destinations.values()),
+            self._office.writes,
             *(one.unreachable for one in self._office.destinations.values()),
             app.get("spec"),
             app.get("operation"),
@@ -134,10 +135,6 @@ class _Turn:
         self._name = name
         self._app = app
         self._grounds: list[Ground] = []
-
-    @property
-    def acted(self) -> bool:
-        return bool(self._grounds)
 
     @property
     def not_before(self) -> datetime | None:

@@ -73,11 +73,11 @@ class Server:
             raise
 
     def webhook(self, repo_url: str, refresh: Callable[[str], None]) -> None:
-        pushed = normalize_git_url(repo_url)
+        pushed = _place(repo_url)
         for name, app in list(self._registry.applications.items()):
             spec = fields(app.get("spec"))
             sources = items(spec.get("sources")) if has_multiple_sources(spec) else [source_of(spec)]
-            if any(normalize_git_url(text(fields(one).get("repoURL"))) == pushed for one in sources):
+            if any(_place(text(fields(one).get("repoURL"))) == pushed for one in sources):
                 refresh(name)
 
     # --- the requests ----------------------------------------------------------------------------
@@ -189,6 +189,12 @@ class Server:
         refusal = Refusal(at=self._office.clock.now, app=bare, user=user, method=method, text=str(problem))
         self.refusals.append(refusal)
         self._registry.say(name, What.DENIED, str(problem))
+
+
+def _place(url: str) -> str:
+    """Host and path: a webhook tells one address, apps may use another way to the same repository."""
+    bare = normalize_git_url(url).partition("://")[2] or normalize_git_url(url)
+    return bare.rpartition("@")[2].replace(":", "/").removesuffix(".git").lower()
 
 
 def _denied(code: str, told: str) -> Denied:
