@@ -55,8 +55,7 @@ class Checkout:
     # --- reading -----------------------------------------------------------------------------------
 
     def has_folder(self, path: str) -> bool:
-        full = self._inside(path)
-        return full is not None and full.is_dir()
+        return self._folder(path) is not None
 
     def has_file(self, path: str) -> bool:
         full = self._inside(path)
@@ -75,8 +74,8 @@ class Checkout:
 
     def files(self, under: str = "") -> Iterator[str]:
         """The manifests below a folder, in the order of their names; `.git` and links are left out."""
-        start = self._inside(under)
-        if start is None or not start.is_dir():
+        start = self._folder(under)
+        if start is None:
             return
         seen = 0
         for folder, folders, names in os.walk(start, followlinks=False):
@@ -132,13 +131,21 @@ class Checkout:
                 next="see who may write there",
             ) from problem
 
+    def _folder(self, path: str) -> Path | None:
+        full = self._inside(path)
+        return full if full is not None and full.is_dir() and self._holds(full) else None
+
+    def _holds(self, full: Path) -> bool:
+        real = full.resolve()
+        return real == self.root or self.root in real.parents
+
     def _inside(self, path: str) -> Path | None:
         """The full path, if it and all that it leads through lie inside the checkout."""
         if "\x00" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             return None
         full = self.root / path
         above = full.parent if path not in ("", ".") else full
-        return full if above.resolve() == self.root or self.root in above.resolve().parents else None
+        return full if self._holds(above) else None
 
     def _outside(self, path: str) -> Refused:
         return Refused(

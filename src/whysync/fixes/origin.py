@@ -73,7 +73,7 @@ def _clean(path: str) -> str:
 
 def tool_of(checkout: Checkout, path: str, said: str) -> Tool:
     """As Argo CD says it; else by the files that its own detection goes by."""
-    if said in Tool:
+    if said in tuple(map(str, Tool)):
         return Tool(said)
     below = f"{path}/" if path else ""
     if checkout.has_file(f"{below}Chart.yaml"):

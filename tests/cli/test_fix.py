@@ -1,0 +1,350 @@
+"""`whysync fix`: what it shows applies with git, what it writes is in the checkout and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.situations import ROOT, application, bundle, config_map, row
+from whysync.contracts import yaml
+from whysync.contracts.tree import Object, dig, fields, items
+
+BUNDLE = str(ROOT / "examples" / "autoscaler-loop")
+APP = "my-api-service"
+MANIFEST = """\
+# the API, see docs/api.md
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other, namespace: production}
+---
+apiVersion: apps/v1
+kind: Deployment   # not a StatefulSet
+metadata:
+  name: "my-api-service"
+  namespace: production
+spec:
+  # one is enough for the night
+  replicas: 1   # scaled by hand before
+  selector:
+    matchLabels: {app: my-api-service}
+  template:
+    metadata:
+      labels:
+        app: my-api-service
+    spec:
+      containers:
+        - name: api
+          image: registry.example.com/my-api-service:1.4.2
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository as the app's source names it: `apps/my-api-service`, committed."""
+    root = tmp_path / "checkout"
+    folder = root / "apps" / APP
+    folder.mkdir(parents=True)
+    (folder / "deployment.yaml").write_text(MANIFEST)
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "first")
+    return root
+
+
+def git(folder: Path, *words: str, stdin: str | None = None) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(folder), *words],
+        input=stdin.encode() if stdin is not None else None,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"},
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def written(checkout: Path) -> str:
+    return (checkout / "apps" / APP / "deployment.yaml").read_text()
+
+
+def test_the_first_fix_of_the_first_finding_explains_itself(whysync: Whysync) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE)
+    assert (ran.code, ran.err) == (0, "")
+    head = [line for line in ran.out.splitlines() if line.startswith("# ")]
+    assert "holds 3 replicas, Git asks for 1" in head[0]
+    assert head[1] == "# fix 1 of 2: Let the autoscaler own it: drop replicas from Git"
+    assert "-  replicas: 1\n" in ran.out
+
+
+@pytest.mark.parametrize("form", ["text", "patch"])
+def test_what_is_shown_applies_with_git(whysync: Whysync, checkout: Path, form: str) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "1", "--checkout", str(checkout), "-o", form)
+    assert ran.code == 0
+    git(checkout, "apply", stdin=ran.out)
+    assert written(checkout) == MANIFEST.replace("  replicas: 1   # scaled by hand before\n", "")
+
+
+def test_written_into_the_checkout_comments_and_all(whysync: Whysync, checkout: Path) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--local", str(checkout))
+    assert (ran.code, ran.err) == (0, "")
+    assert f"# wrote apps/{APP}/deployment.yaml\n" in ran.out
+    assert written(checkout) == MANIFEST.replace("  replicas: 1   # scaled by hand before\n", "")
+    again = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert again.code == 0
+    assert "says it already" in again.out
+    assert git(checkout, "status", "--short") == f" M apps/{APP}/deployment.yaml\n"
+
+
+def test_a_dry_run_writes_nothing(whysync: Whysync, checkout: Path) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--dry-run", "--checkout", str(checkout))
+    assert ran.code == 0
+    assert "# would write" in ran.out
+    assert git(checkout, "status", "--short") == ""
+
+
+def test_the_mode_of_a_file_stays(whysync: Whysync, checkout: Path) -> None:
+    file = checkout / "apps" / APP / "deployment.yaml"
+    file.chmod(0o600)
+    assert whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout)).code == 0
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in file.parent.iterdir()] == ["deployment.yaml"], "nothing is left over"
+
+
+def test_an_application_that_the_checkout_does_not_hold_is_patched_in_place(
+    whysync: Whysync, checkout: Path
+) -> None:
+    arguments = ("fix", APP, "--bundle", BUNDLE, "--pick", "2", "--checkout", str(checkout))
+    ran = whysync(*arguments)
+    assert ran.code == 0
+    assert "kubectl -n argocd patch application my-api-service --type merge" in ran.out
+    refused = whysync(*arguments, "--write")
+    assert refused.code == 2
+    assert "no file of the checkout holds Application argocd/my-api-service" in refused.err
+    commands = whysync(*arguments, "-o", "commands").out.splitlines()
+    assert commands[0].startswith("kubectl -n argocd patch application my-api-service --type merge -p '{")
+    whole = fields(yaml.load(whysync(*arguments, "-o", "yaml").out))
+    assert "status" not in whole
+    assert dig(whole, "spec", "syncPolicy", "syncOptions") == ["RespectIgnoreDifferences=true"]
+
+
+def test_an_application_in_the_checkout_is_edited(whysync: Whysync, checkout: Path) -> None:
+    known = next(Path(BUNDLE).glob("applications/*.yaml"))
+    body = fields(yaml.load(known.read_text()))
+    body.pop("status", None)
+    file = checkout / "apps.yaml"
+    file.write_text("# all our apps\n" + yaml.dump({"apiVersion": "v1", "kind": "List", "items": [body]}))
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "2", "--write", "--checkout", str(checkout))
+    assert (ran.code, ran.err) == (0, "")
+    made = file.read_text()
+    assert made.startswith("# all our apps\n")
+    assert dig(yaml.load(made), "items", 0, "spec", "ignoreDifferences", 0, "jsonPointers") == [
+        "/spec/replicas"
+    ]
+
+
+def test_as_data(whysync: Whysync, checkout: Path) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "-o", "json", "--checkout", str(checkout))
+    (one,) = items(fields(json.loads(ran.out))["fixes"])
+    assert dig(one, "fix", "kind") == "manifest"
+    assert dig(one, "file", "path") == f"apps/{APP}/deployment.yaml"
+    assert dig(one, "file", "written") is False
+    assert (dig(one, "number"), dig(one, "of")) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "finding", ["1", "controller-owned", "C-controller-owned", "replicas_owned_by_autoscaler"]
+)
+def test_a_finding_goes_by_number_cause_and_rule(whysync: Whysync, finding: str) -> None:
+    assert whysync("fix", APP, "--bundle", BUNDLE, "--finding", finding).code == 0
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--pick", "9"), "there is no such fix"),
+        (("--pick", "0"), "no such number"),
+        (("--finding", "nonsense"), "there is no finding 'nonsense'"),
+        (("--finding", "0"), "there is no finding '0'"),
+        (("--finding", "99999999999999999999"), "there is no finding"),
+        (("--write",), "needs a checkout"),
+        (("--dry-run",), "needs a checkout"),
+        (("--file", "x.yaml"), "--file names a file of a checkout"),
+        (("--apply",), "not there yet"),
+        (("--checkout", "/nowhere/at/all"), "there is no folder"),
+    ],
+)
+def test_what_cannot_be_done_is_said(whysync: Whysync, flags: tuple[str, ...], words: str) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE, *flags)
+    assert (ran.code, ran.out) == (2, "")
+    assert words in ran.err
+
+
+def test_what_writes_is_asked_for_on_the_line(whysync: Whysync, checkout: Path) -> None:
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--checkout", str(checkout), WHYSYNC_WRITE="1")
+    assert ran.code == 0
+    assert git(checkout, "status", "--short") == ""
+
+
+def test_commands_are_commands(whysync: Whysync) -> None:
+    database = str(ROOT / "examples" / "migration-cannot-reach-database")
+    ran = whysync("fix", "--bundle", database, "-o", "commands")
+    assert ran.code == 0
+    assert ran.out.splitlines()[-1] == "argocd app sync shop"
+    refused = whysync("fix", "--bundle", database, "-o", "patch")
+    assert refused.code == 2
+    assert "-o commands" in refused.err
+
+
+def test_nothing_wrong_is_nothing_to_fix(whysync: Whysync, tmp_path: Path) -> None:
+    ran = whysync("fix", "--bundle", bundle(tmp_path, application(status={"resources": []})))
+    assert (ran.code, ran.out) == (0, "")
+    assert "nothing to fix" in ran.err
+
+
+# --- what is refused -----------------------------------------------------------------------------------
+
+
+def test_a_kustomization_is_not_guessed_at(whysync: Whysync, checkout: Path) -> None:
+    (checkout / "apps" / APP / "kustomization.yaml").write_text("resources: [deployment.yaml]\n")
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert ran.code == 2
+    assert "made by Kustomize" in ran.err
+    assert f"apps/{APP}/deployment.yaml:6" in ran.err, "where it starts from"
+    assert written(checkout) == MANIFEST
+
+
+def test_a_chart_is_not_guessed_at(whysync: Whysync, checkout: Path) -> None:
+    (checkout / "apps" / APP / "Chart.yaml").write_text("name: api\n")
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--checkout", str(checkout))
+    assert ran.code == 2
+    assert "made by Helm" in ran.err
+
+
+def test_two_places_ask_for_a_choice(whysync: Whysync, checkout: Path) -> None:
+    copy = checkout / "apps" / APP / "copy.yml"
+    copy.write_text(MANIFEST)
+    arguments = ("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    ran = whysync(*arguments)
+    assert ran.code == 2
+    assert "written in 2 places" in ran.err
+    assert whysync(*arguments, "--file", f"./apps/{APP}/copy.yml").code == 0
+    assert written(checkout) == MANIFEST
+    assert "replicas" not in copy.read_text()
+    assert "there is no file" in whysync(*arguments, "--file", "../../etc/passwd").err
+
+
+def test_another_commit_is_told(whysync: Whysync, checkout: Path) -> None:
+    (checkout / "apps" / APP / "deployment.yaml").write_text(MANIFEST.replace("replicas: 1", "replicas: 7"))
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert ran.code == 2
+    assert "says something else at /spec/replicas" in ran.err
+
+
+def test_links_are_not_followed_out_of_the_checkout(whysync: Whysync, checkout: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.yaml"
+    outside.write_text(MANIFEST)
+    file = checkout / "apps" / APP / "deployment.yaml"
+    file.unlink()
+    file.symlink_to(outside)
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert ran.code == 2
+    assert outside.read_text() == MANIFEST
+    named = ("--file", f"apps/{APP}/deployment.yaml")
+    assert whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout), *named).code == 2
+    assert outside.read_text() == MANIFEST
+
+
+def test_a_linked_folder_is_not_entered(whysync: Whysync, checkout: Path, tmp_path: Path) -> None:
+    folder = checkout / "apps" / APP
+    folder.rename(tmp_path / "elsewhere")
+    folder.symlink_to(tmp_path / "elsewhere")
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert ran.code == 2
+    assert (tmp_path / "elsewhere" / "deployment.yaml").read_text() == MANIFEST
+
+
+def edited_by_hand(path: str = "deploy") -> tuple[Object, ...]:
+    """Somebody edited a ConfigMap: the value can be committed."""
+    managed: Object = {
+        "manager": "kubectl-edit",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "time": "2026-03-02T01:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {"f:a": {}}},
+    }
+    live = config_map(data={"a": "live"})
+    fields(live["metadata"])["managedFields"] = [managed]
+    source: Object = {"repoURL": "https://git.example.com/shop.git", "path": path, "targetRevision": "main"}
+    return (
+        application(
+            sync="OutOfSync",
+            spec={"source": source},
+            status={"resources": [row("ConfigMap", "settings", "OutOfSync")]},
+        ),
+        config_map(data={"a": "git"}, desired=True),
+        live,
+    )
+
+
+def test_a_path_that_leads_out_is_refused(whysync: Whysync, tmp_path: Path) -> None:
+    (tmp_path / "c").mkdir()
+    facts = bundle(tmp_path, *edited_by_hand("../../etc"))
+    ran = whysync("fix", "--bundle", facts, "--write", "--checkout", str(tmp_path / "c"))
+    assert ran.code == 2
+    assert "leads out of the repository" in ran.err
+
+
+def test_secrets_of_the_file_do_not_come_along(whysync: Whysync, tmp_path: Path) -> None:
+    """The lines around a change are left out where they hold a secret; so close by, nothing is shown."""
+    facts = bundle(tmp_path, *edited_by_hand())
+    folder = tmp_path / "c" / "deploy"
+    folder.mkdir(parents=True)
+    secret = (
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  password: hunter2hunter2\n---\n"
+    )
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: git}\n"
+    (folder / "all.yaml").write_text(secret + settings)
+    arguments = ("fix", "--bundle", facts, "--checkout", str(tmp_path / "c"))
+    ran = whysync(*arguments)
+    assert ran.code == 0
+    assert "hunter2" not in ran.out
+    assert '+data: {a: "live"}' in ran.out
+    (folder / "all.yaml").write_text(
+        settings.replace("{a: git}", "\n  password: hunter2hunter2\n  a: git") + "---\n" + secret
+    )
+    close = whysync(*arguments)
+    assert "hunter2" not in close.out + close.err
+    assert close.code == 2
+    wrote = whysync(*arguments, "--write")
+    assert wrote.code == 0
+    assert "hunter2" not in wrote.out
+    assert "not shown" in wrote.out
+    assert "  a: live\n" in (folder / "all.yaml").read_text()
+
+
+def test_one_app_at_a_time(whysync: Whysync, tmp_path: Path) -> None:
+    folder = tmp_path / "facts"
+    for part in ("applications", "desired/shop", "desired/twin", "live"):
+        (folder / part).mkdir(parents=True)
+    for name in ("shop", "twin"):
+        app, desired, live = edited_by_hand()
+        fields(app["metadata"])["name"] = name
+        fields(dig(app, "spec", "destination"))["namespace"] = name
+        fields(items(dig(app, "status", "resources"))[0])["namespace"] = name
+        fields(desired["metadata"]).update({"namespace": name, "annotations": {}})
+        fields(live["metadata"])["namespace"] = name
+        (folder / "applications" / f"{name}.yaml").write_text(json.dumps(app))
+        (folder / "desired" / name / "all.yaml").write_text(json.dumps(desired))
+        (folder / "live" / f"{name}.yaml").write_text(json.dumps(live))
+    (tmp_path / "c").mkdir()
+    assert whysync("fix", "--bundle", str(folder)).out.count("# fix 1 of") == 2
+    ran = whysync("fix", "--bundle", str(folder), "--write", "--checkout", str(tmp_path / "c"))
+    assert ran.code == 2
+    assert "one app at a time" in ran.err
