@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from whysync.cluster.life.controller import Controller
 from whysync.cluster.life.desk import CONTROLLERS, Desk
 from whysync.cluster.life.index import Index
+from whysync.cluster.life.infrastructure import infrastructure
+from whysync.cluster.life.logs import LogBook
 from whysync.cluster.life.script import Script
 from whysync.cluster.life.workloads import workload_controllers
 from whysync.cluster.model import Model
@@ -15,9 +17,12 @@ from whysync.cluster.model import Model
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cast:
     controllers: tuple[Controller, ...]
+    logs: LogBook
 
 
-def cast(model: Model, script: Script) -> Cast:  # noqa: ARG001  for those that the script tells what to do
+def cast(model: Model, script: Script) -> Cast:
     index = Index(model.store)
     manager = Desk(model, CONTROLLERS, index)
-    return Cast(controllers=(*workload_controllers(manager),))
+    logs = LogBook(model.clock)
+    others = infrastructure(model, script, index, logs)
+    return Cast(controllers=(*workload_controllers(manager), *others), logs=logs)

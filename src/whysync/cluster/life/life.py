@@ -29,6 +29,8 @@ class Life:
         self.script = script or Script()
         ensure_nodes(model, nodes)
         self.cast: Cast = cast(model, self.script)
+        self.logs = self.cast.logs
+        """What the containers print."""
         self._heard = 0
         self._acting = [one for one in self.cast.controllers if one.name not in self.script.stopped]
         self._all: list[Controller] = [one for one in self._acting if one.hears is None]

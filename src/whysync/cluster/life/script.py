@@ -26,6 +26,8 @@ class PodScript:
     name: str = "*"
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     image: str = "*"
+    container: str = "*"
+    """What is said of whole pods does not concern their init containers: those are named here or by image."""
     pull: Literal["", "missing", "denied", "slow"] = ""
     pull_seconds: float = 1
     start_seconds: float = 1
@@ -33,6 +35,12 @@ class PodScript:
     """From its start until it is ready; never for `None`."""
     runs_seconds: float | None = None
     """Until it ends; it runs on for `None`, but the pods of Jobs end after five seconds."""
+    live_seconds: float | None = None
+    """From its start until its liveness probe begins to fail; it never does for `None`."""
+    probe_output: str = ""
+    """What a failing probe says, such as `HTTP probe failed with statuscode: 500`."""
+    stop_seconds: float = 1
+    """How long it takes to stop when its pod is deleted; no longer than the grace period."""
     exit_code: int = 0
     reason: str = ""
     """Why it ended, such as `OOMKilled`."""
@@ -49,19 +57,28 @@ class PodScript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """How many replicas the metrics of an autoscaler ask for, from an instant after the start on."""
+    """What the metrics of an autoscaler say from an instant after the start on: one of the last three."""
 
     namespace: str
     name: str
     after_seconds: float = 0
-    replicas: int
+    replicas: int | None = None
+    """As many as the metrics ask for."""
+    utilization: int | None = None
+    """The average use of the resource, in percent of the requests."""
+    error: str = ""
+    """Why there are no metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     pods: tuple[PodScript, ...] = ()
     load_balancers: Literal["ok", "pending"] = "ok"
+    load_balancer_seconds: float = 5
+    """Until a load balancer has its address."""
     volumes: Literal["ok", "pending"] = "ok"
+    volume_seconds: float = 1
+    """Until a volume is provisioned."""
     metrics: tuple[Metric, ...] = ()
     stopped: frozenset[str] = frozenset()
     """Names of controllers that do nothing at all."""

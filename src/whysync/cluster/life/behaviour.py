@@ -1,0 +1,99 @@
+"""Which part of the script a container plays, and what it does where the script says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+from whysync.cluster.life.desk import labels_of, name_of, namespace_of
+from whysync.cluster.life.index import controller_of
+from whysync.cluster.life.script import PodScript
+from whysync.contracts.tree import Object, dig, fields, items, text
+
+PLAIN: Final = PodScript()
+_INIT_SECONDS: Final = 1.0
+_JOB_SECONDS: Final = 5.0
+
+
+class Behaviour:
+    """Counts the runs that a part with `times` was played in, by the owner of the pod."""
+
+    def __init__(self, parts: tuple[PodScript, ...]) -> None:
+        self._parts = parts
+        self._played: dict[tuple[int, str, str, str, str], int] = {}
+
+    def of_run(self, pod: Object, container: Object, *, init: bool) -> PodScript:
+        """The part for the next run of a container, with an end for those that must end."""
+        part = PLAIN
+        for number, one in enumerate(self._parts):
+            if _fits(one, pod) and _fits_container(one, container, init=init):
+                if one.times is not None and not self._count(number, one.times, pod, container):
+                    continue
+                part = one
+                break
+        if part.runs_seconds is not None:
+            return part
+        if init:
+            return replace(part, runs_seconds=_INIT_SECONDS)
+        if text(dig(pod, "spec", "restartPolicy"), "Always") != "Always":
+            return replace(part, runs_seconds=_JOB_SECONDS)
+        return part
+
+    def is_told(self, pod: Object, container: Object, *, init: bool) -> bool:
+        """Does the script say anything of this container?"""
+        return any(_fits(one, pod) and _fits_container(one, container, init=init) for one in self._parts)
+
+    def unschedulable(self, pod: Object) -> str:
+        """Why the script lets no node take the pod."""
+        for one in self._parts:
+            if one.unschedulable and _fits(one, pod) and _has_image(one, pod):
+                return one.unschedulable
+        return ""
+
+    def stop_seconds(self, pod: Object) -> float:
+        """How long the pod's containers take to stop when asked."""
+        for one in self._parts:
+            if _fits(one, pod) and _has_image(one, pod):
+                return one.stop_seconds
+        return PLAIN.stop_seconds
+
+    def _count(self, number: int, times: int, pod: Object, container: Object) -> bool:
+        owner = controller_of(pod)
+        key = (
+            number,
+            namespace_of(pod),
+            text(owner.get("kind")),
+            text(owner.get("name")) or name_of(pod),
+            text(container.get("name")),
+        )
+        played = self._played.get(key, 0)
+        if played >= times:
+            return False
+        self._played[key] = played + 1
+        return True
+
+
+def _matches(value: str, glob: str) -> bool:
+    return glob == "*" or fnmatchcase(value, glob)
+
+
+def _fits(part: PodScript, pod: Object) -> bool:
+    if not (_matches(namespace_of(pod), part.namespace) and _matches(name_of(pod), part.name)):
+        return False
+    labels = labels_of(pod)
+    return all(labels.get(key) == value for key, value in part.labels.items())
+
+
+def _fits_container(part: PodScript, container: Object, *, init: bool) -> bool:
+    """What is said of a whole pod is meant for its main containers; init ones have to be named."""
+    if init and part.image == "*" and part.container == "*":
+        return False
+    named = _matches(text(container.get("name")), part.container)
+    return named and _matches(text(container.get("image")), part.image)
+
+
+def _has_image(part: PodScript, pod: Object) -> bool:
+    return any(
+        _fits_container(part, fields(raw), init=False) for raw in items(dig(pod, "spec", "containers"))
+    )

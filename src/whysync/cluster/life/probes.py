@@ -1,0 +1,77 @@
+"""When the probes of a container pass or fail, by its spec and by what the script says of it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from whysync.cluster.life.container import Container
+from whysync.contracts.tree import Object, fields, integer, text
+
+_PERIOD: Final = 10
+_THRESHOLD: Final = 3
+_FIRST: Final = 1
+"""A first look takes a moment, even without an initial delay."""
+
+
+def probe_of(container: Container, which: str) -> Object:
+    """`startup`, `readiness` or `liveness`; empty where there is none."""
+    return fields(container.spec.get(f"{which}Probe"))
+
+
+def first_look(probe: Object, since: datetime) -> datetime:
+    return since + timedelta(seconds=max(integer(probe.get("initialDelaySeconds")), _FIRST))
+
+
+def period(probe: Object) -> timedelta:
+    return timedelta(seconds=max(integer(probe.get("periodSeconds"), _PERIOD), 1))
+
+
+def threshold(probe: Object) -> int:
+    return max(integer(probe.get("failureThreshold"), _THRESHOLD), 1)
+
+
+def answers(container: Container, now: datetime) -> bool:
+    """Would a probe pass now?"""
+    wanted = container.part.ready_seconds
+    if wanted is None or container.begun is None:
+        return False
+    return now >= container.begun + timedelta(seconds=wanted)
+
+
+def killed_at(container: Container) -> datetime | None:
+    """When the liveness probe will have failed as often as it may."""
+    probe = probe_of(container, "liveness")
+    fails, begun = container.part.live_seconds, container.begun
+    if not probe or fails is None or begun is None:
+        return None
+    look, bad = first_look(probe, begun), begun + timedelta(seconds=fails)
+    if look < bad:
+        look += period(probe) * -((look - bad) // period(probe))
+    return look + period(probe) * (threshold(probe) - 1)
+
+
+def failure(container: Container, probe: Object, address: str) -> str:
+    """What the kubelet says of a probe that failed; the script's own words come first."""
+    if container.part.probe_output:
+        return container.part.probe_output
+    if fields(probe.get("httpGet")):
+        return "HTTP probe failed with statuscode: 503"
+    if fields(probe.get("tcpSocket")):
+        port = _port(container, fields(probe.get("tcpSocket")))
+        return f"dial tcp {address}:{port}: connect: connection refused"
+    if fields(probe.get("grpc")):
+        return 'service unhealthy (responded with "NOT_SERVING")'
+    return ""
+
+
+def _port(container: Container, action: Object) -> int:
+    """A port by its number, or by the name that the container gives it."""
+    wanted = action.get("port")
+    if not isinstance(wanted, str):
+        return integer(wanted)
+    ports = container.spec.get("ports")
+    for raw in ports if isinstance(ports, list) else []:
+        if text(fields(raw).get("name")) == wanted:
+            return integer(fields(raw).get("containerPort"))
+    return 0
