@@ -18,7 +18,7 @@ from whysync.contracts.tree import Json, Object
 class Request:
     verb: str
     """`create`, `update`, `get`, `list`, `delete`, `deletecollection`, `merge-patch`, `strategic-patch`,
-    `json-patch`, or `ssa` for server-side apply."""
+    `json-patch`, `watch`, or `ssa` for server-side apply."""
     path: str
     body: Json = None
     manager: str | None = None

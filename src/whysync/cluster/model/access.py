@@ -20,7 +20,7 @@ _GROUP: Final = "rbac.authorization.k8s.io"
 _VERBS: Final = {
     "create": "create", "update": "update", "get": "get", "list": "list", "delete": "delete",
     "deletecollection": "deletecollection", "merge-patch": "patch", "strategic-patch": "patch",
-    "json-patch": "patch", "ssa": "patch",
+    "json-patch": "patch", "ssa": "patch", "watch": "watch",
 }  # fmt: skip
 
 

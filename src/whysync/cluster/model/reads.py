@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whysync.cluster.model.choosing import chosen_by
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.requests import Call, Reply
@@ -27,11 +28,13 @@ class Reads:
 
     def list(self, call: Call) -> Reply:
         resource = call.resource
+        choice = chosen_by(call.request.path, resource)
         found: list[Json] = [
             {key: value for key, value in as_served(obj, call).items() if key not in {"apiVersion", "kind"}}
             if not resource.custom
             else as_served(obj, call)
             for _, obj in self._store.within(resource.store, call.address.namespace)
+            if choice is None or choice(obj)
         ]
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, Custom):

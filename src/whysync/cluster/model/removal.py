@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from whysync.cluster.model.choosing import chosen_by
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.failures import Cause, bad_request, conflict, forbidden, invalid
@@ -81,7 +82,12 @@ class Removal:
     def delete_all(self, call: Call) -> Reply:
         """All objects of a kind; the answer lists them as they were."""
         options = options_of(call)
-        found = list(self._store.within(call.resource.store, call.address.namespace))
+        choice = chosen_by(call.request.path, call.resource)
+        found = [
+            (place, live)
+            for place, live in self._store.within(call.resource.store, call.address.namespace)
+            if choice is None or choice(live)
+        ]
         for place, live in found:
             new = self._ending(live, options, call.resource)
             if options.dry_run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from urllib.parse import parse_qs
 
 from whysync.cluster.model.access import check_access, no_such_path_for, unknown_to
 from whysync.cluster.model.clock import Clock
@@ -25,10 +26,11 @@ from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.served import Served
 from whysync.cluster.model.sizes import LARGEST_REQUEST, oversized
 from whysync.cluster.model.store import Place, Store
+from whysync.cluster.model.watching import Told, watched
 from whysync.cluster.model.webhooks import Webhook
 from whysync.cluster.model.writes import Writes
 from whysync.cluster.protocol import Answer, Request, ServedKind
-from whysync.contracts.tree import Object
+from whysync.contracts.tree import Json, Object
 
 
 def _has(served: Served, subresource: str) -> bool:
@@ -67,6 +69,14 @@ class Model:
     def objects(self) -> list[Object]:
         """Everything in the store, by kind, namespace and name."""
         return [obj for _, obj in self.store.everything()]
+
+    def watch(self, path: str, since: str = "", *, user: str = "") -> tuple[Told, ...]:
+        """What happened to the objects of a collection since a resource version; raises `Refused`.
+
+        Without one, all that is there now. Ask again from `store.revision` for what comes later.
+        """
+        call = self._call(Request(verb="watch", path=path, user=user), [])
+        return tuple(watched(call, self.store, since))
 
     def settle(self) -> bool:
         """Let the controllers that clean up after deletions do their work; true where they did any."""
@@ -116,7 +126,7 @@ class Model:
             raise
         if address.namespace and not served.resource.namespaced:
             raise no_such_resource()
-        if request.verb != "list" and served.resource.namespaced and not address.namespace:
+        if request.verb not in {"list", "watch"} and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
         call = Call(request=request, address=address, served=served, warnings=warnings)
         check_access(call, self.store)
@@ -132,6 +142,8 @@ class Model:
                 return self._reads.get(call)
             case "list":
                 return self._reads.list(call)
+            case "watch":
+                return self._watched(call)
             case "create":
                 return self._writes.create(call)
             case "update":
@@ -144,3 +156,11 @@ class Model:
                 return self._removal.delete_all(call)
             case other:
                 raise method_not_allowed(f"unknown verb {other}")
+
+    def _watched(self, call: Call) -> Reply:
+        """The events one after another; a server would write each on a line of its own."""
+        since = parse_qs(call.request.path.partition("?")[2]).get("resourceVersion", [""])[0]
+        told: list[Json] = [
+            {"type": event.type, "object": event.object} for event in watched(call, self.store, since)
+        ]
+        return Reply(200, {"kind": "WatchEvents", "items": told})
