@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from whysync.cluster.life.collector import Collector
 from whysync.cluster.life.controller import Controller
+from whysync.cluster.life.cronjob import CronJobs
+from whysync.cluster.life.daemonset import DaemonSets
 from whysync.cluster.life.deployment import Deployments
 from whysync.cluster.life.desk import Desk
 from whysync.cluster.life.job import Jobs
@@ -17,7 +19,9 @@ def workload_controllers(desk: Desk) -> list[Controller]:
     return [
         ReplicaSets(desk),
         StatefulSets(desk),
+        DaemonSets(desk),
         Jobs(desk),
+        CronJobs(desk),
         FinishedJobs(desk),
         Deployments(desk),
         Collector(desk),
