@@ -18,6 +18,7 @@ from whysync.cluster.life.desk import NODES, PODS, Denied, Desk, is_leaving, nam
 from whysync.cluster.life.logs import LogBook
 from whysync.cluster.life.needs import lacks_of_volumes, lost_pull_secrets
 from whysync.cluster.life.pod_status import conditions_of, is_sidecar, phase_of
+from whysync.cluster.life.pod_writer import PodWriter
 from whysync.cluster.life.runtime import Place, Runtime
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
@@ -58,6 +59,7 @@ class Kubelet(Worker):
         self._behaviour = behaviour
         self._logs = logs
         self._runtime = Runtime(desk, behaviour, logs)
+        self._writer = PodWriter(desk)
         self._pods: dict[Key, _Pod] = {}
         self._addresses = 0
 
@@ -245,7 +247,7 @@ class Kubelet(Worker):
             status["initContainerStatuses"] = inits
         mains: list[Json] = [told[one.name] for one in known.containers if one.role == "main"]
         status["containerStatuses"] = mains
-        written = self.desk.update_status(pod, status)
+        written = self._writer.write(pod, status)
         known.version = text(dig(written, "metadata", "resourceVersion"))
 
 
