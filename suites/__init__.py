@@ -1,0 +1,1 @@
+"""Suites that need more than Python: each says what, and how to run it."""

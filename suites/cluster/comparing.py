@@ -1,0 +1,65 @@
+"""What differs between two answers, in words."""
+
+from __future__ import annotations
+
+import json
+
+from whysync.contracts.tree import Json, Object, fields, items
+
+
+def differences(real: Object, model: Object) -> list[str]:
+    """Each as `where: real …, model …`; empty when the two say the same."""
+    if real == model:
+        return []
+    if real.get("code") == model.get("code") and _same_causes(real, model):
+        return []
+    if real.get("code") != model.get("code"):
+        return [f"code: real {real.get('code')} {_said(real)}, model {model.get('code')} {_said(model)}"]
+    return list(_walk(real, model, ""))
+
+
+def _same_causes(real: Object, model: Object) -> bool:
+    """Several errors at once come in the order of a Go map, which is random: any order is right."""
+    ours, theirs = fields(model.get("status")), fields(real.get("status"))
+    causes = [_sorted(fields(one.get("details")).get("causes")) for one in (ours, theirs)]
+    if len(causes[0]) < 2 or causes[0] != causes[1] or real.get("warnings") != model.get("warnings"):
+        return False
+    letters = [sorted(str(one.get("message"))) for one in (ours, theirs)]
+    return letters[0] == letters[1]
+
+
+def _sorted(causes: Json) -> list[str]:
+    return sorted(json.dumps(cause, sort_keys=True) for cause in items(causes))
+
+
+def _said(seen: Object) -> str:
+    told = fields(seen.get("status")).get("message") or seen.get("text") or ""
+    return _shown(told)
+
+
+def _walk(real: Json, model: Json, where: str) -> list[str]:
+    if isinstance(real, dict) and isinstance(model, dict):
+        found: list[str] = []
+        for key in sorted({*real, *model}):
+            inner = f"{where}.{key}" if where else key
+            if key not in model:
+                found.append(f"{inner}: only real: {_shown(real[key])}")
+            elif key not in real:
+                found.append(f"{inner}: only model: {_shown(model[key])}")
+            else:
+                found.extend(_walk(real[key], model[key], inner))
+        return found
+    if isinstance(real, list) and isinstance(model, list) and len(real) == len(model):
+        return [
+            problem
+            for at, (one, other) in enumerate(zip(real, model, strict=True))
+            for problem in _walk(one, other, f"{where}[{at}]")
+        ]
+    if real == model and isinstance(real, bool) == isinstance(model, bool):
+        return []
+    return [f"{where}: real {_shown(real)}, model {_shown(model)}"]
+
+
+def _shown(value: Json, limit: int = 700) -> str:
+    told = json.dumps(value, ensure_ascii=False)
+    return told if len(told) <= limit else f"{told[:limit]}… ({len(told)} characters)"

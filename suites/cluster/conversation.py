@@ -1,0 +1,124 @@
+"""One conversation held twice: with a real server and with the model."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import cast
+
+from suites.cluster.comparing import differences
+from suites.cluster.normal import Eyes
+from suites.cluster.steps import NS, Case, Step, tree
+from whysync.cluster.client_side import client_side_apply
+from whysync.cluster.model import Model
+from whysync.cluster.model.clock import Clock
+from whysync.cluster.protocol import Answer, Cluster, Request
+from whysync.contracts.tree import Json, Object, fields
+
+_BEGINNING = ("default", "kube-system")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """What came of one request."""
+
+    at: str
+    verb: str
+    path: str
+    problems: tuple[str, ...]
+
+
+class Side:
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self._cluster, self._namespace = cluster, namespace
+        self._slow = namespace != NS
+        self._eyes = Eyes({namespace: NS})
+        self.send(namespace_of(NS))
+
+    def send(self, request: Request) -> Object:
+        return self._eyes.see(self.answer(request))
+
+    def answer(self, request: Request) -> Answer:
+        return self._cluster.send(self._own(request))
+
+    def take(self, step: Step) -> Object:
+        request = step.request
+        if request.verb == "apply":
+            own = self._own(request)
+            done = client_side_apply(self._cluster, fields(own.body), collection=own.path)
+            return {"outcome": done.outcome, **self._eyes.see(done.answer)}
+        if step.until:
+            self._wait(request, step.until)
+        if step.update:
+            read = Request(verb="get", path=request.path)
+            found = self.answer(read)
+            if not found.ok:
+                return self._eyes.see(found)
+            request = replace(request, body=merged(found.body, tree(step.update.replace("NS", NS))))
+        return self.send(request)
+
+    def _wait(self, request: Request, code: int) -> None:
+        for _ in range(100):
+            if self.answer(request).code == code or not self._slow:
+                return
+            time.sleep(0.1)
+
+    def _own(self, request: Request) -> Request:
+        if self._namespace == NS:
+            return request
+        body: Json = request.body
+        if body is not None:
+            body = cast(Json, json.loads(json.dumps(body).replace(NS, self._namespace)))
+        told = None if request.raw is None else request.raw.replace(NS, self._namespace)
+        return replace(
+            request,
+            path=request.path.replace(NS, self._namespace),
+            body=body,
+            raw=told,
+            user=request.user.replace(NS, self._namespace),
+        )
+
+
+class Conversation:
+    """`namespace` is what `NS` is called on the real server: as long, as sizes are part of some answers."""
+
+    def __init__(self, real: Cluster, namespace: str) -> None:
+        assert len(namespace) == len(NS)
+        self._clock = Clock(datetime.now(UTC))
+        model = Model(self._clock)
+        for name in _BEGINNING:
+            model.send(namespace_of(name))
+        self.model = Side(model, NS)
+        self.real = Side(real, namespace)
+
+    def compare(self, step: Step, at: str) -> Compared:
+        self._clock.advance(1)
+        found = differences(self.real.take(step), self.model.take(step))
+        return Compared(at=at, verb=step.request.verb, path=step.request.path, problems=tuple(found))
+
+
+def held(real: Cluster, told: Case, namespace: str) -> Iterator[Compared]:
+    talk = Conversation(real, namespace)
+    for number, step in enumerate(told.steps):
+        yield talk.compare(step, f"{told.id}#{number}")
+
+
+def namespace_of(name: str) -> Request:
+    body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    return Request(verb="create", path="/api/v1/namespaces", body=body)
+
+
+def merged(value: Json, change: Json) -> Json:
+    """RFC 7396."""
+    if not isinstance(change, dict):
+        return change
+    new = dict(fields(value))
+    for key, item in change.items():
+        if item is None:
+            new.pop(key, None)
+        else:
+            new[key] = merged(new.get(key), item)
+    return new

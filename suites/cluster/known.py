@@ -1,0 +1,44 @@
+"""Known differences between the model and a real API server: data, in known.toml, each with its reason."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_name("known.toml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    id: str
+    why: str
+    where: str = "*"
+    """A glob over the steps, written `module/case#number`."""
+    what: str = ""
+    """A regular expression that is found in the difference."""
+
+    def covers(self, at: str, problem: str) -> bool:
+        return fnmatchcase(at, self.where) and re.search(self.what, problem) is not None
+
+
+@cache
+def known_differences() -> tuple[Known, ...]:
+    told = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    found = tuple(Known(id=name, **entry) for name, entry in told.items())
+    for entry in found:
+        assert entry.where != "*" or entry.what, f"{entry.id} covers everything"
+    return found
+
+
+def why(at: str, problem: str) -> Known | None:
+    return next((known for known in known_differences() if known.covers(at, problem)), None)
+
+
+def cluster_markdown() -> str:
+    """The section of `docs/differences.md`."""
+    lines = [f"- `{known.id}`: {known.why}" for known in sorted(known_differences(), key=lambda k: k.id)]
+    return "## test-cluster\n\n" + ("\n".join(lines) or "There are none.") + "\n"

@@ -1,0 +1,25 @@
+"""Build kube-apiserver and etcd, with `--controllers` kube-controller-manager too, and say where they are."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tools.real_cluster.binaries import NotAvailable, find_or_build
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="python -m tools.real_cluster", description=__doc__)
+    options.add_argument("--controllers", action="store_true", help="kube-controller-manager as well")
+    controllers: bool = options.parse_args().controllers
+    try:
+        found = find_or_build(lambda line: print(line, flush=True), controllers=controllers)
+    except NotAvailable as problem:
+        print(f"no API server to compare with: {problem}", file=sys.stderr)
+        return 1
+    print(f"kube-apiserver: {found.apiserver}\netcd: {found.etcd}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

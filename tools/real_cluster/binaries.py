@@ -1,0 +1,190 @@
+"""Where kube-apiserver and etcd come from: a directory that is named, the PATH, or a build of our own.
+
+No package registry has kube-apiserver as a program, but its source is a Go module. It is built once for each
+pair of versions, in a cache outside the work tree; a second run only looks that the files are there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.real_cluster.modules import ETCD, KUBERNETES, NEEDS_GO, Module
+
+MINOR = KUBERNETES.version.rsplit(".", 1)[0]
+"""`v1.36`: a kube-apiserver of another minor version answers in other words, and is not used."""
+
+Say = Callable[[str], None]
+
+
+class NotAvailable(Exception):
+    """The programs are not here and cannot be made; the text says what would help."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binaries:
+    apiserver: Path
+    etcd: Path
+    controller_manager: Path | None = None
+
+
+def find_or_build(say: Say, *, controllers: bool = False) -> Binaries:
+    """The programs, from the first of: `KUBEBUILDER_ASSETS`, the PATH, the cache, a build into the cache."""
+    found = _given() or _on_path()
+    if found is not None and (found.controller_manager is not None or not controllers):
+        return found
+    wanted = [(KUBERNETES, "kube-apiserver"), (ETCD, "etcd")]
+    if controllers:
+        wanted.append((KUBERNETES, "kube-controller-manager"))
+    home = cache_directory()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise NotAvailable(
+            f"{home} cannot be made: {problem}; set WHYSYNC_CACHE to a directory that can"
+        ) from None
+    with _alone(home, say):
+        for module, program in wanted:
+            _ensure(home, module, program, say)
+    manager = home / "kube-controller-manager"
+    return Binaries(
+        apiserver=home / "kube-apiserver",
+        etcd=home / "etcd",
+        controller_manager=manager if manager.exists() else None,
+    )
+
+
+def cache_directory() -> Path:
+    """Named for the versions, so that a new version is a new build and an old one stays usable."""
+    own = os.environ.get("WHYSYNC_CACHE")
+    if own:
+        base = Path(own)
+    else:
+        shared = os.environ.get("XDG_CACHE_HOME")
+        base = (Path(shared) if shared else Path.home() / ".cache") / "whysync"
+    return base / f"kubernetes-{KUBERNETES.version}-etcd-{ETCD.version}"
+
+
+def _given() -> Binaries | None:
+    named = os.environ.get("KUBEBUILDER_ASSETS")
+    if not named:
+        return None
+    apiserver, etcd = Path(named) / "kube-apiserver", Path(named) / "etcd"
+    for program in (apiserver, etcd):
+        if not program.is_file():
+            raise NotAvailable(f"KUBEBUILDER_ASSETS names {named}, which has no {program.name}")
+    _check_version(apiserver)
+    manager = Path(named) / "kube-controller-manager"
+    return Binaries(apiserver=apiserver, etcd=etcd, controller_manager=manager if manager.is_file() else None)
+
+
+def _on_path() -> Binaries | None:
+    apiserver, etcd = shutil.which("kube-apiserver"), shutil.which("etcd")
+    if apiserver is None or etcd is None:
+        return None
+    try:
+        _check_version(Path(apiserver))
+    except NotAvailable:
+        return None
+    manager = shutil.which("kube-controller-manager")
+    return Binaries(
+        apiserver=Path(apiserver), etcd=Path(etcd), controller_manager=Path(manager) if manager else None
+    )
+
+
+def _check_version(apiserver: Path) -> None:
+    said = _version(apiserver)
+    if MINOR not in said:
+        raise NotAvailable(f"{apiserver} says {said!r}; the model is compared with {MINOR}")
+
+
+def _version(program: Path) -> str:
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return f"{program.name} does not start: {problem}"
+    return (done.stdout or done.stderr).strip()
+
+
+@contextmanager
+def _alone(home: Path, say: Say) -> Generator[None]:
+    """Two runs on one machine build once: the second waits for the first."""
+    with (home / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another run is building; waiting for it …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _ensure(home: Path, module: Module, program: str, say: Say) -> None:
+    built = home / program
+    if built.exists():
+        return
+    go = _go()
+    place = home / "source" / module.name
+    place.mkdir(parents=True, exist_ok=True)
+    for name, content in module.files().items():
+        (place / name).write_text(content, encoding="utf-8")
+    fresh = home / f"{program}.new"
+    say(f"building {program} {module.version} (once; minutes on two cores) …")
+    began = time.monotonic()
+    command = [
+        go,
+        "build",
+        "-mod=mod",
+        "-ldflags",
+        module.flags(),
+        "-o",
+        str(fresh),
+        module.packages[program],
+    ]
+    environment = {**os.environ, "GOWORK": "off", "CGO_ENABLED": "0"}
+    with subprocess.Popen(command, cwd=place, env=environment) as going:
+        try:
+            while True:
+                try:
+                    code = going.wait(timeout=60)
+                    break
+                except subprocess.TimeoutExpired:
+                    say(f"  … still building {program}, {time.monotonic() - began:.0f} s")
+        except BaseException:
+            going.terminate()
+            raise
+    if code != 0:
+        raise NotAvailable(f"{program} {module.version} was not built: go ended with {code}, see above")
+    said = _version(fresh)
+    if module.version.removeprefix("v") not in said:
+        raise NotAvailable(f"{program} was built, but says {said!r}")
+    fresh.replace(built)
+    say(f"built {program} in {time.monotonic() - began:.0f} s: {built}")
+
+
+def _go() -> str:
+    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    advice = (
+        f"install Go {NEEDS_GO} or newer (https://go.dev/dl; Debian: golang-go of backports), or set "
+        f"KUBEBUILDER_ASSETS to a directory with kube-apiserver {MINOR} and etcd"
+    )
+    if go is None:
+        raise NotAvailable(f"no Go here to build kube-apiserver with: {advice}")
+    said = subprocess.run(
+        [go, "env", "GOVERSION"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    has = re.match(r"go(\d+)\.(\d+)", said)
+    major, minor = (int(has[1]), int(has[2])) if has else (0, 0)
+    needed = tuple(int(part) for part in NEEDS_GO.split("."))
+    # From 1.21 on, Go fetches a newer self where the settings let it.
+    fetches = (major, minor) >= (1, 21) and os.environ.get("GOTOOLCHAIN", "auto") != "local"
+    if (major, minor) < needed and not fetches:
+        raise NotAvailable(f"{said or 'this Go'} is too old for Kubernetes {KUBERNETES.version}: {advice}")
+    return go
