@@ -274,6 +274,56 @@ def _explain(verb: argparse.ArgumentParser) -> None:
     _common(verb)
 
 
+def _lab(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("what", choices=("list", "show", "run", "test"), help="what to do with scenarios")
+    verb.add_argument(
+        "names", metavar="NAME|FILE", nargs="*", help="a scenario, a file of your own, or a folder of them"
+    )
+    verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
+    verb.add_argument(
+        "--until", metavar="TIME", type=_duration, help="stop there: simulated time, such as 5m"
+    )
+    verb.add_argument(
+        "--speed",
+        metavar="N",
+        type=_speed,
+        default=1.0,
+        help="of the picture on a terminal: 2 is twice as fast, 0 none",
+    )
+    verb.add_argument(
+        "--bundle", metavar="DIR", default="", help="write the end of the run as a bundle, into a new folder"
+    )
+    verb.add_argument(
+        "--check", action="store_true", help="compare with what the scenario expects, as lab test does"
+    )
+    _judging(verb)
+    _common(verb)
+    verb.epilog = """\
+whysync lab list              all scenarios, and the cause of each
+whysync lab show NAME         the story, the manifests, what happens when (-o yaml: the file itself)
+whysync lab run NAME          play it on a cluster in memory, then diagnose what came out
+whysync lab test [NAME…]      does each come out as its file expects? exit 0 yes, 1 no
+
+Time is simulated: an hour passes in an instant. Nothing outside is touched. docs/lab.md tells the format.
+run has the exit codes of diagnose."""
+
+
+def _duration(written: str) -> float:
+    from whysync.cli.lab import duration
+
+    return duration(written)
+
+
+def _speed(written: str) -> float:
+    try:
+        speed = float(written)
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed <= 1000:
+        raise argparse.ArgumentTypeError(f"{written!r} is no speed such as 2 or 0.5")
+    return speed
+
+
 def _completion(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("shell", choices=("bash", "zsh", "fish"), help="source <(whysync completion bash)")
     _common(verb)
@@ -288,6 +338,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("fix", "show one fix as a patch, YAML or commands, or write it into a checkout", _fix),
     ("health", "say how healthy Argo CD would call each object of some files", _health),
     ("explain", "the page of a rule or a cause", _explain),
+    ("lab", "play failures on a cluster in memory, and diagnose them", _lab),
     ("completion", "print a completion script for a shell", _completion),
 )
 
@@ -300,6 +351,8 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
             continue  # what writes is asked for on the line, each time
         if name == "--fail-on" and verb.prog.endswith(" health"):
             continue  # the variable speaks of findings
+        if name == "--bundle" and verb.prog.endswith(" lab"):
+            continue  # the variable names a bundle to read; this one is written
         value = env.get("WHYSYNC_" + name[2:].replace("-", "_").upper())
         if not value:
             continue

@@ -199,6 +199,12 @@ def _explain(options: argparse.Namespace, _: Screen) -> int:
     return Exit.OK
 
 
+def _lab(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.lab import lab
+
+    return lab(options, screen)
+
+
 def _completion(options: argparse.Namespace, _: Screen) -> int:
     from whysync.cli.completion import script
 
@@ -214,5 +220,6 @@ _VERBS = {
     "fix": _fix,
     "health": _health,
     "explain": _explain,
+    "lab": _lab,
     "completion": _completion,
 }

@@ -59,14 +59,10 @@ def _act(node: Node, kind: str, folder: Path | None) -> Act:
             return ChangeRepo(url=given.at("url").text(DEFAULT_REPO), error=given.at("error").text(""))
         case "rendering":
             given.mapping("path", "error")
-            return ChangeRendering(
-                path=given.at("path").text().strip("/"), error=given.at("error").text("")
-            )
+            return ChangeRendering(path=given.at("path").text().strip("/"), error=given.at("error").text(""))
         case _:
             given.mapping("name", "unreachable")
-            return ChangeWebhook(
-                name=given.at("name").text(), unreachable=given.at("unreachable").text("")
-            )
+            return ChangeWebhook(name=given.at("name").text(), unreachable=given.at("unreachable").text(""))
 
 
 def _push(node: Node, folder: Path | None) -> Push:
@@ -85,8 +81,8 @@ def _run(node: Node) -> Run:
     if problem:
         command.wrong(
             f"{command.name} cannot be run: {problem}",
-            next="the lab knows kubectl apply, create, replace, patch, scale, delete, annotate, label, set image"
-            " and argocd app sync, get, terminate-op, set",
+            next="the lab knows kubectl apply, create, replace, patch, edit, scale, delete, annotate, label,"
+            " set image, and argocd app sync, get, terminate-op, set, delete",
         )
     return Run(
         command=command.text().strip(),

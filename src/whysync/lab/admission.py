@@ -1,4 +1,4 @@
-"""Admission webhooks of a scenario: their configuration in the cluster, and what they do when they are called."""
+"""Admission webhooks of a scenario: their configuration in the cluster, and what they do when called."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from whysync.cluster.model import Model
 from whysync.cluster.model.cel import evaluate
 from whysync.cluster.model.cel_values import CelError, NotKnown
 from whysync.cluster.model.failures import Refused
+from whysync.cluster.model.webhooks import Webhook as Answer
 from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields, items, text
 from whysync.lab.merging import merged
 from whysync.lab.scenario import Webhook
@@ -37,7 +38,7 @@ class Admission:
     def cut_off(self, name: str, why: str) -> None:
         self._down[name] = why
 
-    def _answer_of(self, webhook: Webhook):  # noqa: ANN202
+    def _answer_of(self, webhook: Webhook) -> Answer:
         def answer(obj: Object) -> Object:
             problem = self._down[webhook.name] or self._nobody_behind(webhook)
             if problem:

@@ -7,17 +7,30 @@ from typing import Final
 
 import msgspec
 
-_KUBECTL: Final = ("apply", "create", "replace", "patch", "edit", "scale", "delete", "annotate", "label", "set")
+_KUBECTL: Final = (
+    "apply",
+    "create",
+    "replace",
+    "patch",
+    "edit",
+    "scale",
+    "delete",
+    "annotate",
+    "label",
+    "set",
+)
 _ARGOCD: Final = ("sync", "get", "terminate-op", "set", "delete")
 # Flags that stand alone; all others take a value.
 _SWITCHES: Final = frozenset((
     "--server-side", "--force-conflicts", "--overwrite", "--refresh", "--hard-refresh", "--prune", "--force",
-    "--replace", "--dry-run", "--apply-out-of-sync-only", "--async", "--force=true", "--auto-prune", "--self-heal",
+    "--replace", "--dry-run", "--apply-out-of-sync-only", "--async", "--auto-prune",
+    "--self-heal",
 ))  # fmt: skip
 _SHORT: Final = {"-n": "--namespace", "-f": "--filename", "-p": "--patch"}
 _KNOWN_FLAGS: Final = frozenset((
-    *_SWITCHES, "--namespace", "--filename", "--patch", "--type", "--replicas", "--field-manager", "--resource",
-    "--revision", "--subresource", "--retry-limit", "--cascade", "--sync-policy", "--sync-option", "--strategy",
+    *_SWITCHES, "--namespace", "--filename", "--patch", "--type", "--replicas", "--field-manager",
+    "--resource", "--revision", "--subresource", "--retry-limit", "--cascade", "--sync-policy",
+    "--sync-option", "--strategy",
 ))  # fmt: skip
 
 

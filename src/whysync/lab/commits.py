@@ -33,9 +33,7 @@ def _repo(node: Node, folder: Path | None) -> Repo:
             if node.has(key):
                 node.at(key).wrong(f"{node.name} has both commits and {key}", next="move it into a commit")
         first = tuple(_commit(one, folder) for one in commits.each())
-    return Repo(
-        url=node.at("url").text(DEFAULT_REPO), branch=node.at("branch").text("main"), commits=first
-    )
+    return Repo(url=node.at("url").text(DEFAULT_REPO), branch=node.at("branch").text("main"), commits=first)
 
 
 def _commit(node: Node, folder: Path | None) -> Commit:

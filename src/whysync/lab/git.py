@@ -1,4 +1,4 @@
-"""The repositories of a scenario: files become folders of manifests, as Argo CD's repo-server would read them."""
+"""The repositories of a scenario: files become folders of manifests, as Argo CD's repo-server reads them."""
 
 from __future__ import annotations
 
@@ -97,9 +97,7 @@ def _name(commit: Commit, parent: str, files: dict[str, str]) -> str:
     return (commit.id + hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest())[:40]
 
 
-def _folders(
-    files: dict[str, str], renders: dict[str, Rendering], deep: frozenset[str]
-) -> dict[str, Folder]:
+def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozenset[str]) -> dict[str, Folder]:
     inside: dict[str, list[str]] = {path: [] for path in deep}
     for path in sorted(files):
         folder, _, name = path.rpartition("/")
@@ -107,9 +105,9 @@ def _folders(
         if name.endswith(_MANIFESTS):
             inside[folder or "."].append(path)
             for above in deep:
-                if above == "." or path.startswith(f"{above}/"):
-                    if path not in inside[above]:
-                        inside[above].append(path)
+                below = above == "." or path.startswith(f"{above}/")
+                if below and path not in inside[above]:
+                    inside[above].append(path)
     found = {
         folder: Folder(manifests=tuple(one for path in paths for one in manifests_in(files[path])))
         for folder, paths in inside.items()

@@ -8,7 +8,7 @@ from datetime import datetime
 from whysync.cluster.client_side import client_side_apply
 from whysync.cluster.model import Model
 from whysync.cluster.protocol import Answer, Request, ServedKind
-from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.contracts.tree import Json, Object, copy_object, dig, fields, text
 from whysync.engine.argocd import ArgoCD
 from whysync.lab.commands import Command
 from whysync.lab.kinds import is_application, patch_verb, served_kind
@@ -61,9 +61,8 @@ class Terminal:
         served = _served(self._model, obj)
         name = text(dig(obj, "metadata", "name"))
         if served is None:
-            api = text(obj.get("apiVersion"))
-            kind = text(obj.get("kind"))
-            return f'error: resource mapping not found for name: "{name}": no matches for kind "{kind}" in version "{api}"', True
+            wanted = f'"{text(obj.get("kind"))}" in version "{text(obj.get("apiVersion"))}"'
+            return f'error: resource mapping not found for name: "{name}": no matches for kind {wanted}', True
         space = ""
         if served.namespaced:
             meta = fields(obj.get("metadata"))
@@ -105,9 +104,7 @@ class Terminal:
             return _refusal(answer), True
         return f"{served.plural}/{name} {outcome}", False
 
-    def _one(
-        self, command: Command, by: Run, served: ServedKind, path: str, rest: tuple[str, ...]
-    ) -> Answer:
+    def _one(self, command: Command, by: Run, served: ServedKind, path: str, rest: tuple[str, ...]) -> Answer:
         manager = command.flag("--field-manager")
         match command.verb:
             case "delete":
@@ -130,9 +127,7 @@ class Terminal:
                 patch: Json = json.loads(command.flag("--patch"))
                 return self._patch(command, served, path, patch, manager or "kubectl-patch")
 
-    def _patch(
-        self, command: Command, served: ServedKind, path: str, patch: Json, manager: str
-    ) -> Answer:
+    def _patch(self, command: Command, served: ServedKind, path: str, patch: Json, manager: str) -> Answer:
         if command.has("--subresource"):
             path = f"{path}/{command.flag('--subresource')}"
         match command.flag("--type"):
@@ -144,9 +139,7 @@ class Terminal:
                 return self._strategic(served, path, patch, manager)
 
     def _strategic(self, served: ServedKind, path: str, patch: Json, manager: str) -> Answer:
-        return self._model.send(
-            Request(verb=patch_verb(served), path=path, body=patch, manager=manager)
-        )
+        return self._model.send(Request(verb=patch_verb(served), path=path, body=patch, manager=manager))
 
     def _merge(self, path: str, patch: Json, manager: str) -> Answer:
         return self._model.send(Request(verb="merge-patch", path=path, body=patch, manager=manager))
@@ -160,8 +153,8 @@ class Terminal:
 
 
 _DONE = {
-    "delete": "deleted", "scale": "scaled", "annotate": "annotated", "label": "labeled", "set": "image updated",
-    "edit": "edited", "patch": "patched",
+    "delete": "deleted", "scale": "scaled", "annotate": "annotated", "label": "labeled",
+    "set": "image updated", "edit": "edited", "patch": "patched",
 }  # fmt: skip
 
 
@@ -192,9 +185,7 @@ def _refusal(answer: Answer) -> str:
     return f"Error from server ({reason}): {said}" if reason else f"Error from server: {said}"
 
 
-def _application(
-    command: Command, name: str, rest: tuple[str, ...], by: Run, argocd: ArgoCD
-) -> Outcome:
+def _application(command: Command, name: str, rest: tuple[str, ...], by: Run, argocd: ArgoCD) -> Outcome:
     """Applications are Argo CD's: what is done to them goes through it."""
     app = f"{command.flag('--namespace', 'argocd')}/{name}"
     if app not in argocd.applications:
@@ -214,5 +205,3 @@ def _application(
         case _:
             return f"the lab cannot {command.verb} an Application", True
     return f"application/{name} {_DONE[command.verb]}", False
-
-

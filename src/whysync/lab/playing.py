@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from whysync.cluster.life.life import Life
 from whysync.cluster.model import Clock, Model
 from whysync.cluster.timeline import Restless
-from msgspec.structs import replace
-
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Object, copy_object, dig, fields, text

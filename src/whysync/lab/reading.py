@@ -69,7 +69,9 @@ def _parsed(text: str, origin: str) -> Object:
     found = list(yaml.documents(text, limits=_LIMITS))
     broken = next((one for one in found if isinstance(one, yaml.Broken)), None)
     if broken is not None:
-        raise Unreadable(what=f"{origin}: {broken}", next="a scenario is one document of YAML: mend that line")
+        raise Unreadable(
+            what=f"{origin}: {broken}", next="a scenario is one document of YAML: mend that line"
+        )
     bodies = [one.body for one in found if isinstance(one, yaml.Document)]
     if len(bodies) != 1 or not isinstance(bodies[0], dict):
         held = f"{len(bodies)} documents" if len(bodies) != 1 else kind_of(bodies[0])

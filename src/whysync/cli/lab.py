@@ -1,0 +1,246 @@
+"""`whysync lab`: scenarios that are listed, shown, played and diagnosed, or tested."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Generator, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from whysync import app
+from whysync.cli.exits import Exit, exit_of
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.report import Report
+from whysync.diagnosis.world import World
+from whysync.errors import UsageError, WhysyncError
+from whysync.lab import library
+from whysync.lab.bundle import write_bundle
+from whysync.lab.checking import differences
+from whysync.lab.playing import Play, play
+from whysync.lab.scenario import Scenario
+from whysync.reports import fleet, json_v1, lab_pages, markdown, terminal
+from whysync.reports.lab_picture import Picture
+from whysync.reports.lab_story import Line, lines_of, told
+from whysync.reports.screen import Screen
+
+_FORMS = {
+    "list": ("text", "wide", "json", "yaml", "markdown", "name"),
+    "show": ("text", "wide", "yaml", "json"),
+    "run": ("text", "wide", "json", "yaml", "markdown", "name"),
+    "test": ("text", "wide", "name"),
+}
+# A run on a terminal takes that many seconds of real time, whatever it simulates.
+_SHOW_SECONDS = 4.0
+_FRAME_SECONDS = 0.4
+
+
+def lab(options: argparse.Namespace, screen: Screen) -> int:
+    forms = _FORMS[options.what]
+    if options.output not in forms:
+        raise UsageError(
+            what=f"whysync lab {options.what} has no output {options.output}",
+            why=f"it has {', '.join(forms)}",
+        )
+    match options.what:
+        case "list":
+            return _list(options, screen)
+        case "show":
+            return _show(options, screen)
+        case "test":
+            return _test(_chosen(options.names) or _all(), screen, form=options.output)
+        case _:
+            return _run(options, screen)
+
+
+def _all() -> list[Scenario]:
+    return [library.built_in(name) for name in library.names()]
+
+
+def _chosen(names: list[str]) -> list[Scenario]:
+    return [scenario for name in names for scenario in library.find(name)]
+
+
+def _needed(options: argparse.Namespace) -> list[Scenario]:
+    if not options.names:
+        raise UsageError(
+            what=f"whysync lab {options.what} needs the name of a scenario, or a file",
+            next="whysync lab list shows all names; whysync lab run hpa-loop plays one",
+        )
+    return _chosen(options.names)
+
+
+def _list(options: argparse.Namespace, screen: Screen) -> int:
+    entries = [_entry(one) for one in _chosen(options.names) or _all()]
+    sys.stdout.write(lab_pages.listing(entries, screen, form=options.output))
+    return Exit.OK
+
+
+def _entry(scenario: Scenario) -> lab_pages.Entry:
+    return lab_pages.Entry(
+        name=scenario.name, title=scenario.title, causes=scenario.causes, source=scenario.source
+    )
+
+
+def _show(options: argparse.Namespace, screen: Screen) -> int:
+    pages: list[str] = []
+    for scenario in _needed(options):
+        if options.output == "yaml":
+            pages.append(scenario.text)
+        else:
+            pages.append(lab_pages.page(scenario.name, scenario.text, screen, form=options.output))
+    sys.stdout.write(("---\n" if options.output == "yaml" else "\n").join(pages))
+    return Exit.OK
+
+
+def _run(options: argparse.Namespace, screen: Screen) -> int:
+    scenarios = _needed(options)
+    if len(scenarios) > 1 and (options.output not in ("text", "wide", "name") or options.bundle):
+        raise UsageError(
+            what="several scenarios were named",
+            why="a bundle, and an output that is data, hold one",
+            next="run them one by one",
+        )
+    if options.check:
+        return _test(scenarios, screen, form=options.output)
+    codes: list[Exit] = []
+    for number, scenario in enumerate(scenarios):
+        if number:
+            sys.stdout.write("\n")
+        codes.append(_played(scenario, options, screen))
+    if options.exit_zero:
+        return Exit.OK
+    return next((code for code in (Exit.FOUND, Exit.UNSURE) if code in codes), Exit.OK)
+
+
+def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> Exit:
+    done = play(scenario, until=options.until)
+    snapshot = done.snapshot()
+    if options.bundle:
+        write_bundle(snapshot, Path(options.bundle))
+    report = app.diagnose(app.cases(World(snapshot)))
+    match options.output:
+        case "json":
+            sys.stdout.write(json_v1.as_json(json_v1.report_v1(report)))
+        case "yaml":
+            sys.stdout.write(json_v1.as_yaml(json_v1.report_v1(report)))
+        case "markdown":
+            sys.stdout.write(markdown.render(report))
+        case "name":
+            sys.stdout.write(fleet.names(report))
+        case form:
+            _show_run(done, report, options, screen)
+            sys.stdout.write(terminal.render(report, screen, wide=form == "wide"))
+    return exit_of(report, fail_on=Severity(options.fail_on))
+
+
+def _show_run(done: Play, report: Report, options: argparse.Namespace, screen: Screen) -> None:
+    """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
+    scenario = done.scenario
+    desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
+    title = f"{scenario.name}   {scenario.title}"
+    picture = Picture(title, scenario.starts, done.elapsed, desired)
+    if sys.stdout.isatty() and options.speed > 0:
+        _animate(done, picture, screen, options.speed)
+    else:
+        sys.stdout.writelines(f"{line}\n" for line in _lines(done, screen, title))
+        for moment in done.moments:
+            picture.feed(moment)
+        sys.stdout.writelines(f"{line}\n" for line in picture.ending(screen))
+    sys.stdout.write("\n")
+
+
+def _lines(done: Play, screen: Screen, title: str) -> Iterator[str]:
+    scenario = done.scenario
+    yield from screen.wrap(title, indent=0)
+    began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
+    yield from screen.wrap(
+        f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
+    )
+    yield ""
+    yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, screen)
+    yield f"{lab_pages.end_of(done.elapsed):>9}    the end"
+
+
+def _deeds(done: Play) -> Iterator[Line]:
+    for deed in done.deeds:
+        answer = f" ({deed.answer})" if deed.answer else ""
+        yield Line(at=deed.at, mark="deed", text=f"{deed.text}{answer}", starts_round=True)
+
+
+def _animate(done: Play, picture: Picture, screen: Screen, speed: float) -> None:
+    """Nothing is simulated here: the run is over, and is shown as if it went on."""
+    scenes = sorted(
+        [*((one.at, 1, one) for one in done.moments), *((one.at, 0, one) for one in done.deeds)],
+        key=lambda scene: (scene[0], scene[1]),
+    )
+    instants = sorted({at for at, _, _ in scenes})
+    pause = min(_FRAME_SECONDS, _SHOW_SECONDS / max(len(instants), 1)) / speed
+    height = 0
+    with _hidden_cursor():
+        for instant in instants:
+            for at, order, what in scenes:
+                if at != instant:
+                    continue
+                if order:
+                    picture.feed(what)  # pyright: ignore[reportArgumentType]  (1 marks a moment)
+                else:
+                    picture.note(at, what.text)
+            height = _draw(picture.frame(screen), height)
+            time.sleep(pause)
+        picture.end()
+        _draw(picture.frame(screen), height)
+
+
+def _draw(lines: list[str], before: int) -> int:
+    back = f"\x1b[{before}A\x1b[J" if before else ""
+    sys.stdout.write(back + "".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+    return len(lines)
+
+
+@contextlib.contextmanager
+def _hidden_cursor() -> Generator[None]:
+    """Ctrl-C in the middle must not leave a terminal without one."""
+    sys.stdout.write("\x1b[?25l")
+    try:
+        yield
+    finally:
+        sys.stdout.write("\x1b[?25h")
+        sys.stdout.flush()
+
+
+def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
+    """Does each of them come out as it says? One that cannot be played at all fails too."""
+    failed: list[str] = []
+    for scenario in scenarios:
+        try:
+            done = play(scenario)
+            found = differences(scenario, app.diagnose(app.cases(World(done.snapshot()))))
+        except WhysyncError as problem:
+            found = [problem.what]
+        if found:
+            failed.append(scenario.name)
+        if form != "name":
+            sys.stdout.writelines(f"{line}\n" for line in lab_pages.verdict(scenario.name, found, screen))
+    if form == "name":
+        sys.stdout.writelines(f"{name}\n" for name in failed)
+    else:
+        count = f"{len(scenarios) - len(failed)} of {len(scenarios)}"
+        sys.stdout.write(f"\n{count} came out as expected\n")
+    return Exit.FOUND if failed else Exit.OK
+
+
+def duration(written: str) -> float:
+    """For argparse: `5m`, `90s`."""
+    from whysync.semantics.policies.durations import BadDuration, parse_duration
+
+    try:
+        found = parse_duration(written)
+    except BadDuration as problem:
+        raise argparse.ArgumentTypeError(f"{written!r} is no duration such as 90s or 5m") from problem
+    if found < timedelta():
+        raise argparse.ArgumentTypeError("it cannot end before it begins")
+    return found.total_seconds()

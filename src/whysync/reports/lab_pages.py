@@ -1,0 +1,155 @@
+"""The lab's catalogue: a list of scenarios, and one of them as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import msgspec
+
+from whysync.contracts import yaml
+from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.reports.json_v1 import indented
+from whysync.reports.lab_picture import elapsed
+from whysync.reports.screen import Screen, plain, table
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    causes: tuple[str, ...] = ()
+    source: str = ""
+
+    @property
+    def cause(self) -> str:
+        return ", ".join(self.causes)
+
+
+def listing(entries: list[Entry], screen: Screen, *, form: str) -> str:
+    match form:
+        case "json" | "yaml":
+            data: Json = {"scenarios": [_data(one) for one in entries]}
+            return indented(data) if form == "json" else yaml.dump(data)
+        case "markdown":
+            head = ["| scenario | what happens | cause |", "|---|---|---|"]
+            rows = [f"| `{one.name}` | {one.title} | {one.cause} |" for one in entries]
+            return "\n".join([*head, *rows]) + "\n"
+        case "name":
+            return "".join(f"{one.name}\n" for one in entries)
+        case _:
+            rows = [("NAME", "CAUSE", "WHAT HAPPENS")]
+            rows += [(plain(one.name), plain(one.cause), plain(one.title)) for one in entries]
+            most = None if form == "wide" else screen.width
+            lines = table([tuple(row) for row in rows], screen, most=most)
+            return (
+                "\n".join([*lines, "", "whysync lab run NAME plays one; whysync lab show NAME tells it"])
+                + "\n"
+            )
+
+
+def _data(entry: Entry) -> Object:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "causes": list(entry.causes),
+        "source": entry.source,
+    }
+
+
+def page(name: str, written: str, screen: Screen, *, form: str) -> str:
+    """The story, then what is there, then what happens; the file itself is `-o yaml`."""
+    body = fields(yaml.load(written))
+    if form == "json":
+        return indented(body)
+    return "\n".join(_page(name, body, screen)) + "\n"
+
+
+def _page(name: str, body: Object, screen: Screen) -> Iterator[str]:
+    title = plain(f"{name}   {text(body.get('title'))}")
+    yield from (screen.paint(line, "bold") for line in screen.wrap(title, indent=0))
+    yield ""
+    for paragraph in text(body.get("story")).strip().split("\n\n"):
+        yield from screen.wrap(plain(paragraph.replace("\n", " ")), indent=2)
+    if body.get("source"):
+        yield ""
+        yield from screen.wrap(plain(f"from: {text(body.get('source'))}"), indent=2)
+    yield from _settings(body, screen)
+    yield from _timeline(body, screen)
+    yield from _files(body, screen)
+    yield ""
+    yield f"  whysync lab run {plain(name)}"
+    yield f"  whysync lab show {plain(name)} -o yaml > mine.yaml    # a copy of your own, to change"
+
+
+def _settings(body: Object, screen: Screen) -> Iterator[str]:
+    argocd = fields(body.get("argocd"))
+    told = [f"{key} {text(argocd.get(key))}" for key in ("version",) if argocd.get(key)]
+    for name, values in fields(argocd.get("settings")).items():
+        told += [f"{name}: {key}" for key in fields(values)]
+    cluster = fields(body.get("cluster"))
+    for what in ("webhooks", "writers", "pods", "autoscalers"):
+        for one in items(cluster.get(what)):
+            one = fields(one)
+            label = text(one.get("name")) or text(one.get("image")) or text(one.get("object"))
+            told.append(f"{what.removesuffix('s')} {label}")
+    if told:
+        yield ""
+        yield screen.paint("  told beside the manifests", "bold")
+        for line in told:
+            yield from screen.wrap(plain(line), indent=4)
+
+
+def _timeline(body: Object, screen: Screen) -> Iterator[str]:
+    yield ""
+    yield screen.paint("  what happens, in simulated time", "bold")
+    rows = [("0s", "the app is created")]
+    for step in items(body.get("happens")):
+        one = fields(step)
+        note = text(one.get("note"))
+        said = _deed(one)
+        rows.append((_duration(one.get("at")), f"{note}: {said}" if note else said))
+    rows.append((_duration(body.get("ends")), "the end"))
+    for at, said in rows:
+        yield from screen.wrap(plain(" ".join(said.split())), indent=12, first=f"    {at:<6}")
+
+
+def _duration(value: Json) -> str:
+    return value if isinstance(value, str) else "0s"
+
+
+def _deed(step: Object) -> str:
+    if step.get("run"):
+        who = text(step.get("as"))
+        return f"{who}: {text(step.get('run'))}" if who else text(step.get("run"))
+    if "push" in step:
+        return f"git push: {text(fields(step['push']).get('message'))}"
+    for key in ("repo", "rendering", "webhook"):
+        if key in step:
+            error = fields(step[key]).get("error") or fields(step[key]).get("unreachable")
+            return f"{key} fails: {error}" if isinstance(error, str) else f"{key} works again"
+    return f"settings change: {', '.join(fields(step.get('settings')))}"
+
+
+def _files(body: Object, screen: Screen) -> Iterator[str]:
+    for repo in items(body.get("git")) or [body.get("git")]:
+        git = fields(repo)
+        for commit in items(git.get("commits")) or [git]:
+            one = fields(commit)
+            yield ""
+            yield screen.paint(f"  git: {plain(text(one.get('message')))}", "bold")
+            for path, content in {**fields(one.get("files")), **fields(one.get("renders"))}.items():
+                yield f"    {screen.paint(plain(path), 'cyan')}"
+                shown = content if isinstance(content, str) else yaml.dump(content)
+                yield from (f"      {plain(line)}".rstrip() for line in shown.rstrip().split("\n"))
+
+
+def verdict(name: str, found: list[str], screen: Screen) -> Iterator[str]:
+    """One line for a scenario that came out as expected, more for one that did not."""
+    mark, color = ("bad", "red") if found else ("good", "green")
+    yield screen.paint(f"{screen.mark(mark)} {plain(name)}", color)
+    for one in found:
+        yield from screen.wrap(plain(one), indent=6)
+
+
+def end_of(lasted: timedelta) -> str:
+    return elapsed(lasted)

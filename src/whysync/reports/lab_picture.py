@@ -1,0 +1,198 @@
+"""The picture of a run: phases and waves, what of them is done, and where the clock stands.
+
+It is fed with what Argo CD did, moment by moment, and can be drawn at any time: again and again on a
+terminal, once at the end elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.engine.argocd.trace import Moment, What
+from whysync.reports.screen import Screen, one_line, plain
+from whysync.semantics import hooks
+from whysync.semantics.hooks import SyncPhase
+
+_ORDER: Final = tuple(SyncPhase)
+_FAILED: Final = ("Failed", "Error", "SyncFailed")
+_DONE: Final = ("Succeeded", "Synced", "Pruned", "PruneSkipped")
+_COLORS: Final = {"good": "green", "bad": "red", "hourglass": "yellow", "dot": "dim"}
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """Where in a sync an object stands."""
+
+    phase: int
+    wave: int
+    kind: int
+    ref: Ref
+
+
+class Progress:
+    """How far one app is."""
+
+    def __init__(self, name: str, desired: Iterable[Manifest]) -> None:
+        self.name = name
+        self.sync = self.health = ""
+        self.phase = self.message = ""
+        self._waves: dict[tuple[int, Ref], int] = {}
+        self._states: dict[tuple[int, Ref], str] = {}
+        self.learn(desired)
+
+    def learn(self, desired: Iterable[Manifest]) -> None:
+        for manifest in desired:
+            for phase in hooks.sync_phases(manifest.body):
+                if phase in _ORDER:
+                    self._waves[_ORDER.index(phase), _bare(manifest.ref)] = hooks.wave_of(manifest.body)
+
+    def feed(self, moment: Moment) -> None:
+        match moment.what:
+            case What.STATUS:
+                self.sync, _, self.health = moment.text.partition(", ")
+            case What.STARTED:
+                self._states.clear()
+                self.phase, self.message = "Running", ""
+            case What.RESULT if moment.about is not None:
+                phase = _ORDER.index(SyncPhase(moment.phase)) if moment.phase in _NAMES else 1
+                key = phase, _bare(moment.about)
+                self._waves.setdefault(key, moment.wave or 0)
+                self._states[key] = moment.status
+            case What.STEP | What.RETRY | What.ENDED:
+                self.phase, self.message = moment.phase, moment.text
+            case _:
+                pass
+
+    @property
+    def has_synced(self) -> bool:
+        return bool(self.phase)
+
+    def state_line(self, screen: Screen) -> str:
+        states = f"{self.sync or 'never compared'} {screen.mark('dot')} {self.health or 'health unknown'}"
+        if not self.phase:
+            return f"{plain(self.name)}   {states}"
+        said = f": {one_line(self.message)}" if self.message else ""
+        return f"{plain(self.name)}   {states}   sync {self.phase}{said}"
+
+    def waves(self, screen: Screen) -> Iterator[str]:
+        """One line for each wave: phase, number, its objects with their marks."""
+        groups: dict[tuple[int, int], list[Place]] = {}
+        for (phase, ref), wave in self._waves.items():
+            place = Place(phase=phase, wave=wave, kind=hooks.kind_rank(ref.kind), ref=ref)
+            groups.setdefault((phase, wave), []).append(place)
+        shown = -1
+        for phase, wave in sorted(groups):
+            places = sorted(groups[phase, wave])
+            marks = [self._mark(place) for place in places]
+            if _ORDER[phase] is SyncPhase.SYNC_FAIL and all(mark == "dot" for mark in marks):
+                continue
+            head = f"  {_ORDER[phase] if phase != shown else '':<9}{wave:>3}  "
+            shown = phase
+            yield from _wrapped(head, list(zip(marks, places, strict=True)), screen)
+
+    def _mark(self, place: Place) -> str:
+        """Argo CD does not go on before a wave is done, even where it no longer says so of every object."""
+        state = self._states.get((place.phase, place.ref), "")
+        if state in _FAILED:
+            return "bad"
+        over = self.phase == "Succeeded" or (place.phase, place.wave) < self._farthest()
+        if state in _DONE or (state == "Running" and over):
+            return "good"
+        return "hourglass" if state else "dot"
+
+    def _farthest(self) -> tuple[int, int]:
+        return max(((key[0], self._waves[key]) for key in self._states), default=(-1, 0))
+
+
+_NAMES: Final = frozenset(phase.value for phase in SyncPhase)
+
+
+def _bare(ref: Ref) -> Ref:
+    """Without version and namespace: a manifest may leave its namespace to the app."""
+    return Ref(group=ref.group, version="", kind=ref.kind, namespace="", name=ref.name)
+
+
+def _wrapped(head: str, marked: list[tuple[str, Place]], screen: Screen) -> Iterator[str]:
+    line, used = head, len(head)
+    fresh = True
+    for mark, place in marked:
+        words = plain(f"{place.ref.kind} {place.ref.name}")
+        size = len(words) + 4
+        if not fresh and used + size > screen.width:
+            yield line.rstrip()
+            line, used = " " * len(head), len(head)
+        line += f"{screen.paint(screen.mark(mark), _COLORS[mark])} {words}  "
+        used += size
+        fresh = False
+    yield line.rstrip()
+
+
+class Picture:
+    """All apps of a run, and the clock."""
+
+    def __init__(
+        self, title: str, began: datetime, lasts: timedelta, desired: Mapping[str, Iterable[Manifest]]
+    ) -> None:
+        self._title = title
+        self._began = began
+        self._lasts = lasts
+        self._now = began
+        self._last = ""
+        self._apps = {name: Progress(name.rpartition("/")[2], made) for name, made in desired.items()}
+
+    def feed(self, moment: Moment) -> None:
+        self._now = max(self._now, moment.at)
+        if moment.app in self._apps:
+            self._apps[moment.app].feed(moment)
+
+    def note(self, at: datetime, text: str) -> None:
+        """Somebody did something."""
+        self._now = max(self._now, at)
+        self._last = f"{elapsed(at - self._began)}  {one_line(text)}"
+
+    def end(self) -> None:
+        self._now = self._began + self._lasts
+
+    def frame(self, screen: Screen) -> list[str]:
+        """The whole picture, no line longer than the screen."""
+        clock = f"{elapsed(self._now - self._began)} of {elapsed(self._lasts)} simulated"
+        lines = [screen.paint(_cut(self._title, screen), "bold"), f"  {clock}   {self._bar(screen)}", ""]
+        for app in self._apps.values():
+            lines.append(_cut(f"  {app.state_line(screen)}", screen))
+            lines += app.waves(screen)
+            lines.append("")
+        if self._last:
+            lines += [_cut(f"  {self._last}", screen), ""]
+        return lines
+
+    def ending(self, screen: Screen) -> list[str]:
+        """Phases and waves alone, of the apps that were synced at all."""
+        lines: list[str] = []
+        for app in self._apps.values():
+            waves = list(app.waves(screen)) if app.has_synced else []
+            if waves:
+                lines += ["", *([f"  {plain(app.name)}"] if len(self._apps) > 1 else []), *waves]
+        return lines
+
+    def _bar(self, screen: Screen) -> str:
+        whole = self._lasts.total_seconds() or 1.0
+        filled = round(24 * min((self._now - self._began).total_seconds() / whole, 1.0))
+        full, empty = ("━", "─") if screen.unicode else ("=", "-")
+        return full * filled + screen.paint(empty * (24 - filled), "dim")
+
+
+def _cut(line: str, screen: Screen) -> str:
+    return line if len(line) <= screen.width else f"{line[: screen.width - 1]}…"
+
+
+def elapsed(age: timedelta) -> str:
+    """`0:05`, `12:30`, `1:02:03`."""
+    seconds = int(age.total_seconds())
+    hours, rest = divmod(seconds, 3600)
+    minutes, seconds = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"

@@ -1,0 +1,132 @@
+"""What happened in a run, line by line, with the simulated time; rounds of a loop are told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from whysync.engine.argocd.trace import Moment, What
+from whysync.reports.lab_picture import elapsed
+from whysync.reports.screen import Screen, one_line, plain
+
+_FAILED: Final = ("Failed", "Error", "SyncFailed")
+_LONGEST: Final = 4
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    at: datetime
+    app: str = ""
+    mark: str = ""
+    text: str
+    starts_round: bool = False
+
+
+def lines_of(moments: Iterable[Moment]) -> Iterator[Line]:
+    """What is worth telling: no refresh that changed nothing, no result that is as it was."""
+    states: dict[tuple[str, str, str], str] = {}
+    for moment in moments:
+        app = moment.app.rpartition("/")[2]
+        match moment.what:
+            case What.STATUS:
+                yield Line(at=moment.at, app=app, text=moment.text.replace(", ", " · "))
+            case What.CONDITION:
+                yield Line(at=moment.at, app=app, mark="bad", text=f"{moment.status}: {moment.text}")
+            case What.CLEARED:
+                yield Line(at=moment.at, app=app, mark="good", text=f"{moment.text} is gone")
+            case What.STARTED:
+                states = {key: value for key, value in states.items() if key[0] != moment.app}
+                yield Line(at=moment.at, app=app, text=_shortened(moment.text), starts_round=True)
+            case What.STEP:
+                if moment.text != "one or more tasks are running":
+                    yield Line(at=moment.at, app=app, text=moment.text)
+            case What.RETRY:
+                yield Line(at=moment.at, app=app, mark="bad", text=moment.text)
+            case What.ENDED:
+                mark = "good" if moment.phase == "Succeeded" else "bad"
+                said = f"sync {moment.phase}: {moment.text}" if moment.text else f"sync {moment.phase}"
+                yield Line(at=moment.at, app=app, mark=mark, text=said)
+            case What.RESULT:
+                key = moment.app, str(moment.about), moment.phase
+                if states.get(key) != moment.status:
+                    yield _result(moment, app, again=key in states)
+                states[key] = moment.status
+            case What.DENIED:
+                yield Line(at=moment.at, app=app, mark="bad", text=moment.text)
+            case What.DELETED:
+                yield Line(at=moment.at, app=app, text="the Application is gone")
+            case _:
+                pass
+
+
+def _result(moment: Moment, app: str, *, again: bool) -> Line:
+    mark = "bad" if moment.status in _FAILED else "arrow" if moment.status == "Running" else "good"
+    where = f"{moment.phase} " if moment.phase and moment.phase != "Sync" else ""
+    said = moment.text if not again or mark == "bad" else {"good": "healthy"}.get(mark, moment.text)
+    return Line(at=moment.at, app=app, mark=mark, text=f"{where}{moment.about}   {said}".rstrip())
+
+
+def _shortened(text: str) -> str:
+    """Commits as people write them."""
+    return " ".join(
+        word[:7] if len(word) == 40 and all(c in "0123456789abcdef" for c in word) else word
+        for word in text.split(" ")
+    )
+
+
+def told(lines: list[Line], began: datetime, screen: Screen) -> Iterator[str]:
+    """In the order of time; a round of syncs that is as the one before is counted, not told."""
+    several = len({line.app for line in lines if line.app}) > 1
+    rounds = _rounds(sorted(lines, key=lambda line: line.at))
+    at = 0
+    while at < len(rounds):
+        length, times = _repeats(rounds, at)
+        for round in rounds[at : at + length]:
+            for line in round:
+                yield from _written(line, began, screen, several=several)
+        if times > 1:
+            last = rounds[at + length * times - 1][-1].at
+            more = times - 1
+            count = "once more" if more == 1 else f"{more} times more"
+            yield f"{'':>9}  (the same again, {count}, until {elapsed(last - began)})"
+        at += length * times
+
+
+def _rounds(lines: list[Line]) -> list[list[Line]]:
+    rounds: list[list[Line]] = [[]]
+    for line in lines:
+        if line.starts_round and rounds[-1]:
+            rounds.append([])
+        rounds[-1].append(line)
+    return [round for round in rounds if round]
+
+
+def _repeats(rounds: list[list[Line]], at: int) -> tuple[int, int]:
+    """How long the loop is that begins here, and how often it comes; (1, 1) where there is none."""
+    for length in range(1, _LONGEST + 1):
+        pattern = [_signature(round) for round in rounds[at : at + length]]
+        times = 1
+        while True:
+            following = rounds[at + length * times : at + length * (times + 1)]
+            if len(following) < length or [_signature(round) for round in following] != pattern:
+                break
+            times += 1
+        if times > 1:
+            return length, times
+    return 1, 1
+
+
+def _signature(round: list[Line]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((line.app, line.mark, line.text) for line in round)
+
+
+def _written(line: Line, began: datetime, screen: Screen, *, several: bool) -> Iterator[str]:
+    mark = screen.mark(line.mark) if line.mark else " "
+    color = {"bad": "red", "good": "green"}.get(line.mark)
+    app = f"{plain(line.app)}: " if several and line.app else ""
+    first = f"{elapsed(line.at - began):>9}  {mark} "
+    text = one_line(f"{app}{line.text}", 600).replace("·", screen.mark("dot"))
+    for number, written in enumerate(screen.wrap(text, indent=len(first), first=first)):
+        yield screen.paint(written, color) if color and number == 0 and line.mark == "bad" else written
