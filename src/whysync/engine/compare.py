@@ -89,6 +89,11 @@ class _Found:
     has_post_delete_hooks: bool
 
 
+class _Included(NamedTuple):
+    kept: Sequence[Object]
+    excluded: Sequence[str]
+
+
 class _Judged(NamedTuple):
     assessment: Assessment | None
 
@@ -230,16 +235,26 @@ class _Run:
 
     def included(self, targets: Sequence[Object]) -> list[Object]:
         """Without the kinds that the settings exclude."""
+        memory = self.inputs.memory
+        if memory is None:
+            found = self.sorted_out(targets)
+        else:
+            found = memory.memo(_Included).recall(lambda: self.sorted_out(targets), targets)
+        for message in found.excluded:
+            self.say("ExcludedResourceWarning", message)
+        return list(found.kept)
+
+    def sorted_out(self, targets: Sequence[Object]) -> _Included:
         kept: list[Object] = []
+        excluded: list[str] = []
         server = self.inputs.cluster.server if self.inputs.cluster else self.app.spec.destination.server
         for target in targets:
             ref = ref_of(target)
             if resource_excluded(self.settings, ref.group, ref.kind, server):
-                message = f"Resource {ref.group}/{ref.kind} {ref.name} is excluded in the settings"
-                self.say("ExcludedResourceWarning", message)
+                excluded.append(f"Resource {ref.group}/{ref.kind} {ref.name} is excluded in the settings")
             else:
                 kept.append(target)
-        return kept
+        return _Included(kept, excluded)
 
     def live(self, targets: Sequence[Object]) -> dict[Key, Object]:
         """What is the app's in the cluster, as far as its project lets it see it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from whysync.contracts.application import Condition, HealthCode, SyncCode
 from whysync.contracts.tree import Json, Object, fields, items
@@ -33,7 +33,7 @@ def status_after(
     before = fields(inputs.application.get("status"))
     inline = inputs.settings.persist_resource_health
     now = go_time(inputs.now)
-    rows: list[Json] = [_row(one, inline=inline) for one in sorted(resources, key=_by_name)]
+    rows: list[Json] = [row.body for row in sorted(_rows(inputs, resources, inline=inline))]
     after = _without(before, "resources", "conditions", "resourceHealthSource")
     after["reconciledAt"] = now
     after["sync"] = sync_status(inputs, sync)
@@ -95,6 +95,28 @@ def _condition(one: Condition) -> Object:
     if one.last_transition_time is not None:
         said["lastTransitionTime"] = go_time(one.last_transition_time)
     return said
+
+
+class _Row(NamedTuple):
+    name: str
+    order: int
+    body: Object
+
+
+def _rows(inputs: Inputs, resources: Iterable[ComparedResource], *, inline: bool) -> Iterable[_Row]:
+    if inputs.memory is None:
+        return [_Row(_by_name(one), at, _row(one, inline=inline)) for at, one in enumerate(resources)]
+    known = inputs.memory.memo(_Named)
+    named = (
+        known.recall(lambda one=one: _Named(_by_name(one), _row(one, inline=inline)), one)
+        for one in resources
+    )
+    return [_Row(one.name, at, one.body) for at, one in enumerate(named)]
+
+
+class _Named(NamedTuple):
+    name: str
+    body: Object
 
 
 def _row(one: ComparedResource, *, inline: bool) -> Object:

@@ -27,6 +27,7 @@ from whysync.semantics.tracking import owner_of
 
 _QUIET: Final = (("", "Endpoints"),)
 """High churn, of no interest to an app."""
+_MOST_KEYS: Final = 50_000
 _UNSEEN: Final = (("", "Event"), ("events.k8s.io", "Event"))
 
 
@@ -50,6 +51,7 @@ class LiveCache:
         self._by_owner: defaultdict[str, dict[Key, Object]] = defaultdict(dict)
         self._children: defaultdict[Key, dict[Key, None]] = defaultdict(dict)
         self._owner_of: dict[Key, str] = {}
+        self._keys: dict[int, tuple[Object, Key]] = {}
         self._signs: dict[Key, tuple[Object, object]] = {}
         self._excluded: dict[tuple[str, str], bool] = {}
         self._scopes: Scopes | None = None
@@ -94,8 +96,13 @@ class LiveCache:
             server = self.destination.server
             raise LiveStateProblem(f'failed to get cluster info for "{server}": {self.problem}')
         found = dict(self._by_owner[instance]) if instance in self._by_owner else {}
+        if len(self._keys) > _MOST_KEYS:
+            self._keys.clear()
         for target in targets:
-            key = _key(target)
+            known = self._keys.get(id(target))
+            if known is None or known[0] is not target:
+                known = self._keys[id(target)] = target, _key(target)
+            key = known[1]
             live = self._by_key.get(key)
             if live is not None:
                 found[key] = in_version(live, target)
@@ -121,6 +128,11 @@ class LiveCache:
 
     def get(self, key: Key) -> Object | None:
         return self._by_key.get(key)
+
+    @property
+    def seen(self) -> int:
+        """How far the journal was read: as long as it is the same, so is everything here."""
+        return self._read
 
     def tree(self, instance: str) -> Iterator[Object]:
         """The app's own objects and all that these have made, by owner references."""

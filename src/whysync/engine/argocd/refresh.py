@@ -51,6 +51,7 @@ class Refresher:
     def __init__(self, office: Office, registry: Registry) -> None:
         self._office = office
         self._registry = registry
+        self._summaries: dict[str, tuple[int, Object]] = {}
 
     def look(self, name: str) -> bool:
         """True where the Application was changed by it."""
@@ -201,7 +202,10 @@ class Refresher:
 
     def _summary(self, typed: Application, cache: LiveCache) -> Object:
         instance = instance_name(typed.name, typed.namespace, self._office.namespace)
-        return {"summary": summary_of(cache.tree(instance))}
+        known = self._summaries.get(instance)
+        if known is None or known[0] != cache.seen:
+            known = self._summaries[instance] = cache.seen, summary_of(cache.tree(instance))
+        return {"summary": known[1]}
 
     def _persist(self, name: str, app: Object, status: Object) -> bool:
         return self._registry.save(name, _without_refresh({**app, "status": status}))

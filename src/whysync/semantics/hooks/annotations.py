@@ -28,9 +28,21 @@ def annotations_of(obj: Object) -> dict[str, str]:
     return texts if len(texts) == len(found) else {}
 
 
+def annotation(obj: Object, key: str) -> str | None:
+    """One of them. Asked many times for each object, which nearly always has none of that name."""
+    meta = obj.get("metadata")
+    found = meta.get("annotations") if isinstance(meta, dict) else None
+    if not isinstance(found, dict) or key not in found:
+        return None
+    return annotations_of(obj).get(key)
+
+
 def options(obj: Object, key: str) -> tuple[str, ...]:
     """The comma-separated values of an annotation, trimmed, each once."""
-    parts = (part.strip() for part in annotations_of(obj).get(key, "").split(","))
+    value = annotation(obj, key)
+    if not value:
+        return ()
+    parts = (part.strip() for part in value.split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
@@ -47,5 +59,5 @@ def option_value(obj: Object, key: str, name: str) -> str | None:
 
 def number(obj: Object, key: str) -> int | None:
     """Mirrors Go's `Atoi`: no spaces, no fractions."""
-    value = annotations_of(obj).get(key, "")
-    return int(value) if re.fullmatch(_NUMBER, value) else None
+    value = annotation(obj, key)
+    return int(value) if value and re.fullmatch(_NUMBER, value) else None

@@ -19,7 +19,7 @@ from whysync.semantics.hooks.annotations import (
     HOOK,
     HOOK_DELETE_POLICY,
     SYNC_WAVE,
-    annotations_of,
+    annotation,
     number,
     options,
 )
@@ -81,14 +81,14 @@ def is_delete_policy(name: str) -> bool:
 
 def is_hook(obj: Object) -> bool:
     """The annotation makes it one, whatever its value, but for a lone `Skip`."""
-    if HOOK in annotations_of(obj):
+    if annotation(obj, HOOK) is not None:
         return not is_skipped(obj)
     return is_helm_hook(obj)
 
 
 def is_helm_hook(obj: Object) -> bool:
     """Helm marks CRDs with the same annotation, though they are no hooks."""
-    value = annotations_of(obj).get(HELM_HOOK)
+    value = annotation(obj, HELM_HOOK)
     return value is not None and value != "crd-install"
 
 
