@@ -9,6 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Final
 
+from whysync.cluster.model.amounts import amount_of, written_as
 from whysync.cluster.model.failures import forbidden
 from whysync.cluster.model.fields import Writing, after_update, read_managed, with_managed
 from whysync.cluster.model.kinds import Resource
@@ -16,20 +17,13 @@ from whysync.cluster.model.requests import Call
 from whysync.cluster.model.store import Place, Store
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.semantics.diff.typed import FieldSet, atom_of
-from whysync.semantics.schemas import BadQuantity, canonical_quantity, type_named
+from whysync.semantics.schemas import type_named
 
 _QUOTAS: Final = ("", "resourcequotas")
 _COUNTED: Final = frozenset(
     {"configmaps", "secrets", "services", "persistentvolumeclaims", "pods", "replicationcontrollers",
      "resourcequotas"}
 )  # fmt: skip
-_FACTORS: Final = {
-    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "k": Decimal(10**3),
-    "M": Decimal(10**6), "G": Decimal(10**9), "T": Decimal(10**12), "P": Decimal(10**15),
-    "E": Decimal(10**18),
-    "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30), "Ti": Decimal(2**40),
-    "Pi": Decimal(2**50), "Ei": Decimal(2**60),
-}  # fmt: skip
 _ATOM: Final = atom_of(type_named("core/v1.ResourceQuota"))
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 
@@ -51,17 +45,17 @@ def charge(obj: Object, call: Call, store: Store, now: str) -> None:
         over = sorted(
             key
             for key, amount in wanted.items()
-            if amount and amount + _amount(used.get(key)) > _amount(hard[key])
+            if amount and amount + amount_of(used.get(key)) > amount_of(hard[key])
         )
         if over:
-            asked: Object = {key: _text(wanted[key], hard[key]) for key in over}
+            asked: Object = {key: written_as(wanted[key], hard[key]) for key in over}
             told = (
                 f"exceeded quota: {title}, requested: {_listed(over, asked)}, "
                 f"used: {_listed(over, used)}, limited: {_listed(over, hard)}"
             )
             raise forbidden(resource.plural, resource.group, name, told)
         more: Object = {
-            key: _text(_amount(used.get(key)) + amount, hard[key]) for key, amount in wanted.items()
+            key: written_as(amount_of(used.get(key)) + amount, hard[key]) for key, amount in wanted.items()
         }
         charged.append((place, quota, {**used, **more}))
     if call.request.dry_run:
@@ -98,14 +92,14 @@ def _usage(obj: Object, resource: Resource) -> dict[str, Decimal]:
             len(items(dig(obj, "spec", "ports"))) if kind in ("NodePort", "LoadBalancer") else 0
         )
     elif resource.kind == "PersistentVolumeClaim":
-        usage["requests.storage"] = _amount(dig_json(obj, "spec", "resources", "requests", "storage"))
+        usage["requests.storage"] = amount_of(dig_json(obj, "spec", "resources", "requests", "storage"))
     elif resource.kind == "Pod":
         for container in items(dig(obj, "spec", "containers")):
             for side in ("requests", "limits"):
                 for key, amount in fields(dig(container, "resources", side)).items():
-                    usage[f"{side}.{key}"] = usage.get(f"{side}.{key}", Decimal(0)) + _amount(amount)
+                    usage[f"{side}.{key}"] = usage.get(f"{side}.{key}", Decimal(0)) + amount_of(amount)
                     if side == "requests":
-                        usage[key] = usage.get(key, Decimal(0)) + _amount(amount)
+                        usage[key] = usage.get(key, Decimal(0)) + amount_of(amount)
     return usage
 
 
@@ -127,31 +121,3 @@ def _require_amounts(obj: Object, hard: Object, title: str, name: str) -> None:
     if missing:
         told = "; ".join(f"{key} for: {','.join(names)}" for key, names in missing.items())
         raise forbidden("pods", "", name, f"failed quota: {title}: must specify {told}")
-
-
-def _amount(value: Json) -> Decimal:
-    if isinstance(value, (int, float)):
-        return Decimal(str(value))
-    written = text(value, "0")
-    try:
-        canonical = canonical_quantity(written)
-    except BadQuantity:
-        return Decimal(0)
-    for suffix in ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "n", "u", "m", "k", "M", "G", "T", "P", "E"):
-        if canonical.endswith(suffix):
-            return Decimal(canonical[: -len(suffix)]) * _FACTORS[suffix]
-    return Decimal(canonical)
-
-
-def _text(amount: Decimal, like: Json) -> str:
-    """An amount in the form of the limit: binary where that one is."""
-    whole = amount == amount.to_integral_value()
-    if whole and text(like).endswith("i"):
-        number = int(amount)
-        for suffix in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
-            if number and number % int(_FACTORS[suffix]) == 0:
-                return f"{number // int(_FACTORS[suffix])}{suffix}"
-        return str(number)
-    if whole:
-        return canonical_quantity(str(int(amount)))
-    return canonical_quantity(f"{(amount * 1000).to_integral_value()}m")

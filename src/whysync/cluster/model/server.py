@@ -10,6 +10,7 @@ from whysync.cluster.model.access import check_access, no_such_path_for, unknown
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.documents import document
 from whysync.cluster.model.failures import (
     NoSuchPath,
     Refused,
@@ -96,6 +97,10 @@ class Model:
 
     def _sent(self, request: Request) -> Answer:
         warnings: list[str] = []
+        if request.verb in {"get", "list"}:
+            found = document(request.path, self.discovery)
+            if found is not None:
+                return Answer(code=200, body=found)
         try:
             call = self._call(request, warnings)
             code, body = self._answer(call)

@@ -10,6 +10,7 @@ from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.failures import already_exists, bad_request, forbidden, internal, not_found
 from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
+from whysync.cluster.model.limit_ranges import check_limits, with_limits
 from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same_but_for_times
 from whysync.cluster.model.numbers import Numbers
 from whysync.cluster.model.patches import patched
@@ -159,13 +160,14 @@ class Writes:
             meta["generation"] = 1
         named: Object = {**obj, "metadata": meta}
         obj = prepare_create(
-            self._admitted(named, call, "CREATE"),
+            self._admitted(with_limits(named, call, self._store), call, "CREATE"),
             resource,
             call.served.zero(),
             self._ground(),
         )
         check_runtime_class(obj, resource, self._store)
         check_pod_security(obj, call, self._store)
+        check_limits(obj, call, self._store)
         check_policies(obj, None, call, "CREATE", self._store)
         check_create(obj, call)
         call.warnings.extend(warnings_about(obj, resource))
