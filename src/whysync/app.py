@@ -12,10 +12,9 @@ from msgspec.structs import replace
 from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
-from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
-from whysync.diagnosis.runner import groups_of
 from whysync.diagnosis.world import World
 from whysync.errors import NoSource, NotFound
 from whysync.fixes.running import not_into_a_running_sync
@@ -91,7 +90,14 @@ def diagnose(chosen: Iterable[Case]) -> Report:
     with _no_collection():
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
     unread = apps[0].gaps if apps else ()
-    return Report(apps=apps, groups=groups_of(apps), unread=unread)
+    return Report(apps=apps, groups=in_common(apps), unread=unread)
+
+
+def in_common(apps: Sequence[AppReport]) -> tuple[Group, ...]:
+    """Causes that apps share, with the one fix for all where there is one."""
+    from whysync.fixes.fleet import groups_with_fixes
+
+    return groups_with_fixes(apps)
 
 
 def _with_usable_fixes(report: AppReport) -> AppReport:

@@ -16,7 +16,6 @@ from whysync import app
 from whysync.contracts.application import HealthCode, SyncCode
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Report
-from whysync.diagnosis.runner import groups_of
 from whysync.diagnosis.world import World
 from whysync.errors import UsageError
 from whysync.reports.fleet import row_of
@@ -91,7 +90,7 @@ def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
     if not columns and not conditions:
         return report
     apps = tuple(one for one in report.apps if fits(one))
-    return msgspec.structs.replace(report, apps=apps, groups=groups_of(apps))
+    return msgspec.structs.replace(report, apps=apps, groups=app.in_common(apps))
 
 
 _CLOSED = {"sync": tuple(SyncCode), "health": tuple(HealthCode)}

@@ -26,7 +26,7 @@ def fix(options: argparse.Namespace) -> int:
     report = app.diagnose(chosen_cases(app.cases(facts(options), options.apps), options))
     report = chosen_by_column(report, options)
     checkout = Checkout(options.checkout) if options.checkout else None
-    every = _chosen(report, options)
+    every = [_for_all(report)] if options.for_all else _chosen(report, options)
     if not every:
         return _nothing(report)
     if options.write or options.dry_run:
@@ -84,6 +84,25 @@ def _chosen(report: Report, options: argparse.Namespace) -> list[Chosen]:
     return found
 
 
+def _for_all(report: Report) -> Chosen:
+    """Of the largest group that has one."""
+    group = next((group for group in report.groups if group.fix is not None), None)
+    if group is None or group.fix is None:
+        raise NotFound(
+            what="no fix helps several apps at once",
+            why="no two of them share a cause that can be mended in one place",
+            next="whysync list shows the cause of each; without --for-all, each gets its own fix",
+        )
+    first = next(one for one in report.apps if one.case.app.qualified_name in group.apps)
+    assert first.first is not None
+    tried = ", tried on each of them" if group.checked else ""
+    verdict = f"{len(group.apps)} apps, one cause: {group.what}"
+    finding = replace(first.first, verdict=verdict, fixes=(group.fix,))
+    note = f"one fix for {len(group.apps)} apps{tried}: {', '.join(group.apps[:5])}"
+    note += f" and {len(group.apps) - 5} more" if len(group.apps) > 5 else ""
+    return Chosen(case=first.case, finding=finding, number=1, fix=group.fix, note=note, many=group.apps)
+
+
 def _finding(report: AppReport, wanted: str | None) -> Finding | None:
     """By id, rule, cause or number; without a wish, the first that offers a fix."""
     if not wanted:
@@ -115,7 +134,9 @@ def _seen_in(one: Chosen, checkout: Checkout, only: str) -> Chosen:
     except Refused as problem:
         if one.fix.kind is FixKind.MANIFEST:
             raise
-        return replace(one, note=f"{problem.what}: change the object itself")
+        return replace(
+            one, note=f"{problem.what}: change the object itself" + (f"; {one.note}" if one.note else "")
+        )
 
 
 def _write(one: Chosen, checkout: Checkout, options: argparse.Namespace) -> int:

@@ -223,6 +223,9 @@ def _fix(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--pick", metavar="N", type=_count, default=1, help="the N-th fix of the finding (1)")
     verb.add_argument(
+        "--for-all", action="store_true", help="the one fix for all the apps that share a cause (see --cause)"
+    )
+    verb.add_argument(
         "--checkout",
         "--local",
         metavar="DIR",

@@ -71,12 +71,18 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause that several Applications share, with the one fix for all of them where there is one."""
+    """One cause that several Applications share, with the one fix for all of them where there is one.
+
+    `what` says it without the names of single objects; `checked`: each of the apps was diagnosed again with
+    the fix, and none of them had the cause any more.
+    """
 
     cause: str
     rule: str
     apps: tuple[str, ...]
+    what: str = ""
     fix: Fix | None = None
+    checked: bool = False
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

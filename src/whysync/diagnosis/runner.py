@@ -7,10 +7,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from whysync.contracts.pointer import index_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import AppReport, Crashed, Group, Reason, Safety, Skipped, SyncSafety
-from whysync.diagnosis.rule import Rule
+from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.symptom import Side, Symptom
 
 log = logging.getLogger(__name__)
@@ -119,11 +120,37 @@ def _side(findings: tuple[Finding, ...], symptoms: tuple[Symptom, ...]) -> Side:
 
 def groups_of(reports: Iterable[AppReport]) -> tuple[Group, ...]:
     """The causes that whysync would bet on, each with all the Applications it explains; the largest first."""
-    apps: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, ...], list[AppReport]] = {}
     for report in reports:
         if report.first is not None:
-            apps.setdefault((report.first.cause, report.first.rule), []).append(
-                report.case.app.qualified_name
-            )
-    groups = [Group(cause=cause, rule=rule, apps=tuple(names)) for (cause, rule), names in apps.items()]
-    return tuple(sorted(groups, key=lambda group: (-len(group.apps), group.cause, group.rule)))
+            found.setdefault(likeness(report.first), []).append(report)
+    groups = [
+        Group(
+            cause=key[0],
+            rule=key[1],
+            apps=tuple(report.case.app.qualified_name for report in alike),
+            what=_in_common([report.first for report in alike if report.first is not None]),
+        )
+        for key, alike in found.items()
+    ]
+    return tuple(sorted(groups, key=lambda group: (-len(group.apps), group.cause, group.rule, group.what)))
+
+
+def likeness(finding: Finding) -> tuple[str, ...]:
+    """What makes findings of several apps one cause: for a drift also the field, and who writes it."""
+    if finding.side is not Side.DRIFT or not finding.field:
+        return finding.cause, finding.rule
+    field = "/".join("*" if index_of(part) is not None else part for part in finding.field.split("/"))
+    return finding.cause, finding.rule, finding.writer.manager if finding.writer else "", field
+
+
+def _in_common(findings: list[Finding]) -> str:
+    """The verdict without the names of objects, where that is the same for all; else what the rule says."""
+    if len(findings) == 1:
+        return findings[0].verdict
+    kinds = {finding.about.kind for finding in findings}
+    objects = f"each {kinds.pop()}" if len(kinds) == 1 else "objects of several kinds"
+    words = {finding.verdict.replace(str(finding.about), objects) for finding in findings}
+    if len(words) == 1:
+        return words.pop()
+    return next((rule.title for rule in all_rules() if rule.id == findings[0].rule), findings[0].rule)

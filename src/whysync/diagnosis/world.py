@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 
+import msgspec
+
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.event import Event
@@ -24,6 +26,13 @@ class World:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+
+    def with_settings(self, settings: tuple[Manifest, ...]) -> World:
+        """The same facts under other settings of Argo CD; what was indexed already stays so."""
+        other = World(msgspec.structs.replace(self.snapshot, settings=settings))
+        kept = {name: value for name, value in vars(self).items() if name not in ("snapshot", "argocd")}
+        vars(other).update(kept)
+        return other
 
     @cached_property
     def decoded(self) -> tuple[tuple[Manifest, Application], ...]:

@@ -38,7 +38,7 @@ def applied(fix: Fix, case: Case) -> Case:
         case FixKind.PROJECT:
             snapshot = msgspec.structs.replace(snapshot, projects=swap(snapshot.projects))
         case FixKind.SETTINGS:
-            snapshot = msgspec.structs.replace(snapshot, settings=swap(snapshot.settings))
+            return _remade(case, with_settings_of(case.world, changed))
         case FixKind.MANIFEST | FixKind.POLICY | FixKind.COMMAND:
             snapshot = msgspec.structs.replace(
                 snapshot, desired={**snapshot.desired, name: swap(case.desired)}
@@ -46,14 +46,20 @@ def applied(fix: Fix, case: Case) -> Case:
     return _remade(case, World(snapshot))
 
 
+def with_settings_of(world: World, changed: Manifest) -> World:
+    """The world in which this ConfigMap of Argo CD is another one, or is there at all."""
+    others = tuple(one for one in world.snapshot.settings if one.ref.key != changed.ref.key)
+    return world.with_settings((*others, changed))
+
+
 def _remade(case: Case, world: World) -> Case:
     for manifest, app in world.decoded:
         if app.qualified_name == case.app.qualified_name:
-            return _compared_anew(Case(world, manifest, app))
+            return compared_anew(Case(world, manifest, app))
     return case
 
 
-def _compared_anew(case: Case) -> Case:
+def compared_anew(case: Case) -> Case:
     """Argo CD would look again: rows that differ no more are Synced."""
     body = copy_object(case.application.body)
     for raw, row in zip(items(dig(body, "status", "resources")), case.app.status.resources, strict=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whysync.contracts.manifest import Manifest
+from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
 from whysync.contracts.yaml import dump
@@ -67,11 +67,19 @@ def object_of(fix: Fix, case: Case) -> Manifest | None:
         case FixKind.PROJECT:
             return case.project_manifest
         case FixKind.SETTINGS:
-            return case.settings(fix.target.name)
+            return case.settings(fix.target.name) or unseen_settings(fix.target)
         case FixKind.MANIFEST:
             return case.desired_of(fix.target.key)
         case FixKind.POLICY | FixKind.COMMAND:
             return None
+
+
+def unseen_settings(ref: Ref) -> Manifest | None:
+    """A ConfigMap of Argo CD that is surely there, and was not among the facts: as if it were empty."""
+    if ref.kind != "ConfigMap" or not ref.name.startswith("argocd-"):
+        return None
+    meta: Object = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
+    return Manifest({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}, role=Role.SETTINGS)
 
 
 def unified_diff(before: Manifest, after: Object) -> str:

@@ -29,6 +29,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     written: bool = False
     # why the checkout does not help, where the fix can be shown without it
     note: str = ""
+    # the apps that it is for, where it is for several at once
+    many: tuple[str, ...] = ()
 
 
 class FileV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -42,7 +44,10 @@ class FileV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ChosenV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`apps` are all that it is for."""
+
     app: str
+    apps: tuple[str, ...]
     finding: str
     cause: str
     verdict: str
@@ -77,7 +82,8 @@ def _text(chosen: Chosen) -> str:
 
 def _head(chosen: Chosen) -> Iterator[str]:
     fixes = chosen.finding.fixes
-    yield f"# {one_line(chosen.case.app.qualified_name)}: {one_line(chosen.finding.verdict)}"
+    about = f"{one_line(chosen.case.app.qualified_name)}: " if not chosen.many else ""
+    yield f"# {about}{one_line(chosen.finding.verdict)}"
     yield f"# fix {chosen.number} of {len(fixes)}: {one_line(chosen.fix.title)}"
     if chosen.fix.risk:
         yield f"# risk: {one_line(chosen.fix.risk)}"
@@ -151,6 +157,7 @@ def _as_data(chosen: Chosen) -> ChosenV1:
         commands = ()
     return ChosenV1(
         app=chosen.case.app.qualified_name,
+        apps=chosen.many or (chosen.case.app.qualified_name,),
         finding=chosen.finding.id,
         cause=chosen.finding.cause,
         verdict=chosen.finding.verdict,

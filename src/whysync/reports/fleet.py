@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 import msgspec
@@ -40,6 +40,7 @@ WIDE = (
     "since",
     "cause",
 )
+_MOST_GROUPS = 3
 _HEADS = {"name": "APP", "destination": "NAMESPACE", "namespace": "APP-NAMESPACE"}
 
 
@@ -96,7 +97,7 @@ def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
     lines = [tuple(_HEADS.get(column, column.upper()) for column in columns)]
     lines += [tuple(plain(_cell(row, column)) for column in columns) for row in rows]
     out = table(lines, screen, most=None if wide else max(screen.width, 60))
-    return "\n".join([*out, "", _summary(report)]) + "\n"
+    return "\n".join([*out, "", _summary(report), *common_lines(report, screen)]) + "\n"
 
 
 def _cell(row: Row, column: str) -> str:
@@ -110,11 +111,21 @@ def _summary(report: Report) -> str:
     waiting = sum(1 for app in report.apps if app.findings and not _needs_you(app))
     total = len(report.apps)
     parts = [f"{need} of {total} need you", f"{waiting} in progress", f"{total - need - waiting} fine"]
-    line = " · ".join(parts)
-    shared = next((group for group in report.groups if len(group.apps) > 1), None)
-    if shared is None:
-        return line
-    return f"{line}\none cause in {len(shared.apps)} of them: whysync list --cause {shared.cause}"
+    return " · ".join(parts)
+
+
+def common_lines(report: Report, screen: Screen) -> Iterator[str]:
+    """Causes that several apps share, the largest first, with the one fix for all where there is one."""
+    for group in [group for group in report.groups if len(group.apps) > 1][:_MOST_GROUPS]:
+        head = f"{len(group.apps)} apps, one cause: "
+        arrow = screen.mark("arrow")
+        yield ""
+        yield from screen.wrap(f"{head}{one_line(group.what)}", indent=2)
+        yield f"    {arrow} whysync list --cause {group.cause}"
+        if group.fix is not None:
+            tried = f", tried on all {len(group.apps)}" if group.checked else ""
+            yield from screen.wrap(f"one fix for all{tried}: {one_line(group.fix.title)}", indent=4)
+            yield f"    {arrow} whysync fix --for-all --cause {group.cause}"
 
 
 def _needs_you(app: AppReport) -> bool:
@@ -127,7 +138,15 @@ def as_markdown(report: Report) -> str:
         row = row_of(app)
         cells = (plain(_cell(row, column)).replace("|", "\\|").replace("<", "&lt;") for column in SHORT)
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + f"\n\n{_summary(report)}\n"
+    common = [f"- {line.strip()}" for line in _common_words(report)]
+    return "\n".join([*lines, "", _summary(report), *([""] if common else []), *common]) + "\n"
+
+
+def _common_words(report: Report) -> Iterator[str]:
+    for group in [group for group in report.groups if len(group.apps) > 1][:_MOST_GROUPS]:
+        fix = f"; one fix for all: {one_line(group.fix.title)}" if group.fix is not None else ""
+        words = f"{len(group.apps)} apps, one cause: {one_line(group.what)}{fix}"
+        yield words.replace("|", "\\|").replace("<", "&lt;")
 
 
 def names(report: Report) -> str:

@@ -11,7 +11,7 @@ from whysync.contracts.tree import Object
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.diagnosis.symptom import Symptom
 from whysync.fixes.text import patch_text
 
@@ -140,10 +140,14 @@ class AppV1(_Value, frozen=True):
 
 
 class GroupV1(_Value, frozen=True):
+    """`fix` helps all the apps at once; `checked`: it was tried on each of them."""
+
     cause: str
     rule: str
     apps: tuple[str, ...]
     fix: FixV1 | None
+    what: str = ""
+    checked: bool = False
 
 
 class ReportV1(_Value, frozen=True):
@@ -156,7 +160,19 @@ def report_v1(report: Report) -> ReportV1:
     return ReportV1(
         version=VERSION,
         apps=tuple(app_v1(app) for app in report.apps),
-        groups=tuple(GroupV1(cause=g.cause, rule=g.rule, apps=g.apps, fix=None) for g in report.groups),
+        groups=tuple(_group(group, report) for group in report.groups),
+    )
+
+
+def _group(group: Group, report: Report) -> GroupV1:
+    case = next((app.case for app in report.apps if app.case.app.qualified_name in group.apps), None)
+    return GroupV1(
+        cause=group.cause,
+        rule=group.rule,
+        apps=group.apps,
+        fix=fix_v1(group.fix, case) if group.fix is not None and case is not None else None,
+        what=group.what,
+        checked=group.checked,
     )
 
 

@@ -12,6 +12,7 @@ from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.text import patch_text
+from whysync.reports.fleet import common_lines
 from whysync.reports.screen import Screen, ago, one_line, plain
 from whysync.semantics.writers import phrase
 
@@ -33,7 +34,8 @@ _LONGEST_CHAIN = 6
 def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
     """Apps that are fine take one line each when there are several; one alone says so in a sentence."""
     blocks = ["\n".join(_app(app, screen, wide=wide)) for app in report.apps]
-    return "\n\n".join(blocks) + "\n"
+    common = "\n".join(common_lines(report, screen))
+    return "\n\n".join(blocks) + "\n" + (f"{common}\n" if common else "")
 
 
 def _app(report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:

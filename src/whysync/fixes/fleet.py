@@ -1,0 +1,182 @@
+"""One fix for all the apps that share a cause, tried on each of them before it is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from whysync.contracts.pointer import join
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.contracts.yaml import dump
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.commands import argocd_namespace, remark
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Add, Fix, FixKind, Set
+from whysync.diagnosis.ignoring import RESPECT
+from whysync.diagnosis.report import AppReport, Group
+from whysync.diagnosis.rule import Rule, all_rules
+from whysync.diagnosis.runner import groups_of, likeness
+from whysync.fixes.apply import compared_anew, with_settings_of
+from whysync.fixes.edit import edited
+from whysync.fixes.text import object_of
+from whysync.semantics.settings.overrides import ResourceOverride
+
+_IGNORE = "/spec/ignoreDifferences"
+_PATHS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")
+# More than this is no longer one cause that somebody can read.
+_MOST_PATHS = 20
+
+
+def groups_with_fixes(reports: Iterable[AppReport]) -> tuple[Group, ...]:
+    """What the apps have in common, with the one fix for all of them where there is one."""
+    reports = tuple(reports)
+    by_name = {report.case.app.qualified_name: report for report in reports}
+    return tuple(_with_fix(group, by_name) for group in groups_of(reports))
+
+
+def _with_fix(group: Group, by_name: Mapping[str, AppReport]) -> Group:
+    members = [by_name[name] for name in group.apps]
+    if len(members) < 2:
+        return group
+    for fix in (_same_settings(members), _ignored_everywhere(members)):
+        if fix is not None and _helps_all(fix, members):
+            return msgspec.structs.replace(group, fix=fix, checked=True)
+    return msgspec.structs.replace(group, fix=_same_commands(members))
+
+
+# --- what all of them are offered anyway ---------------------------------------------------------------
+
+
+def _same_settings(members: list[AppReport]) -> Fix | None:
+    """A change of Argo CD's own settings that helps one of them may help all."""
+    for fix in _first(members[0]).fixes:
+        if fix.kind is FixKind.SETTINGS and all(fix in _first(other).fixes for other in members[1:]):
+            return fix
+    return None
+
+
+def _same_commands(members: list[AppReport]) -> Fix | None:
+    """What does not name the app (a credential, a restart) is done once; the rest for each of them."""
+    for number, fix in enumerate(_first(members[0]).fixes):
+        others = [_first(other).fixes[number : number + 1] for other in members[1:]]
+        alike = all(other and other[0].title == fix.title for other in others)
+        if not fix.commands or fix.destroys or not alike:
+            continue
+        common = [c for c in fix.commands if all(c in other[0].commands for other in others)]
+        rest = [command for command in fix.commands if command not in common]
+        if common and not all(command.startswith("#") for command in common):
+            then = (remark(f"then for each of the {len(members)} apps: {rest[0]}"),) if rest else ()
+            return msgspec.structs.replace(fix, commands=(*common, *then))
+    return None
+
+
+# --- ignored for all, in argocd-cm ---------------------------------------------------------------------
+
+
+def _ignored_everywhere(members: list[AppReport]) -> Fix | None:
+    """Each app is offered an ignore rule for the same field: one rule for the kind does it for all."""
+    rules: dict[tuple[str, str], dict[str, list[Json]]] = {}
+    for report in members:
+        wanted = [rule for finding in _alike(report) for rule in _ignore_rules(finding)]
+        if not wanted:
+            return None
+        for rule in wanted:
+            known = rules.setdefault((text(rule.get("group")), text(rule.get("kind"))), {})
+            for name in _PATHS:
+                paths = known.setdefault(name, [])
+                paths += [path for path in items(rule.get(name)) if path not in paths]
+    if sum(len(paths) for rule in rules.values() for paths in rule.values()) > _MOST_PATHS:
+        return None
+    case = members[0].case
+    edits = tuple(_setting(case, group, kind, rule) for (group, kind), rule in sorted(rules.items()))
+    shown = sorted({str(path) for rule in rules.values() for paths in rule.values() for path in paths})
+    kinds = " and ".join(sorted(kind for _, kind in rules))
+    return Fix(
+        title=f"Ignore {', '.join(shown)} of every {kinds}, for all apps, in argocd-cm",
+        kind=FixKind.SETTINGS,
+        target=_argocd_cm(case),
+        edits=edits,
+        risk=_risk(members),
+    )
+
+
+def _ignore_rules(finding: Finding) -> Iterator[Object]:
+    for fix in finding.fixes:
+        for edit in fix.edits:
+            if fix.kind is FixKind.APPLICATION and isinstance(edit, Add) and edit.pointer == _IGNORE:
+                yield fields(edit.value)
+                return
+
+
+def _setting(case: Case, group: str, kind: str, rule: Mapping[str, list[Json]]) -> Set:
+    """The present rule of that kind, whichever key it stands in, with the new paths behind it."""
+    known = case.argocd.overrides.get(f"{group}/{kind}" if group else kind, ResourceOverride())
+    present = known.ignore_differences.as_json()
+    made: Object = {}
+    for name in _PATHS:
+        paths = items(present.get(name))
+        paths = [*paths, *(path for path in rule.get(name, []) if path not in paths)]
+        if paths:
+            made[name] = paths
+    key = f"resource.customizations.ignoreDifferences.{f'{group}_' if group else ''}{kind}"
+    return Set(pointer=join(("data", key)), value=dump(made))
+
+
+def _argocd_cm(case: Case) -> Ref:
+    known = case.settings("argocd-cm")
+    if known is not None:
+        return known.ref
+    return Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name="argocd-cm")
+
+
+def _risk(members: list[AppReport]) -> str:
+    words = ["real drift in this field will not be seen any more, in any app"]
+    written = [report for report in members if _sync_writes_it(report)]
+    if written:
+        words.append(
+            f"in {len(written)} of them Git sets it too: there a sync still writes it,"
+            f" unless the app has {RESPECT}"
+        )
+    if members[0].case.settings("argocd-cm") is None:
+        words.append("argocd-cm was not among the facts: if it has this key already, add to it")
+    return "; ".join(words)
+
+
+def _sync_writes_it(report: AppReport) -> bool:
+    wanted = [edit for f in _alike(report) for fix in f.fixes for edit in fix.edits if isinstance(edit, Add)]
+    return any(edit.value == RESPECT for edit in wanted)
+
+
+# --- trying it -----------------------------------------------------------------------------------------
+
+
+def _helps_all(fix: Fix, members: list[AppReport]) -> bool:
+    """Is the cause gone from every app, as far as another diagnosis with the new settings tells?"""
+    case = members[0].case
+    target = object_of(fix, case)
+    rule = next((rule for rule in all_rules() if rule.id == _first(members[0]).rule), None)
+    if target is None or rule is None:
+        return False
+    world = with_settings_of(case.world, target.with_body(edited(target.body, fix.edits)))
+    return all(
+        _is_silent(rule, compared_anew(Case(world, report.case.application, report.case.app)), report)
+        for report in members
+    )
+
+
+def _is_silent(rule: Rule, case: Case, report: AppReport) -> bool:
+    before = {(finding.about, finding.field) for finding in _alike(report)}
+    return not any((finding.about, finding.field) in before for finding in rule.check(case))
+
+
+def _first(report: AppReport) -> Finding:
+    assert report.first is not None
+    return report.first
+
+
+def _alike(report: AppReport) -> list[Finding]:
+    """All the findings of the app that are of the group's cause."""
+    wanted = likeness(_first(report))
+    return [finding for finding in report.findings if likeness(finding) == wanted]
