@@ -19,6 +19,7 @@ _NAMES: Final = ("type", "ip", "name", "containerName", "uid", "key", "port", "p
 _NOTHING: Final = FieldSet()
 _MOST_KEPT: Final = 20_000
 _NOW: Final = "now"
+_ordered: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class Claims:
@@ -36,7 +37,7 @@ class Claims:
         times = {_who(one): text(fields(one).get("time")) for one in mine}
         timeless: list[Json] = [_with_time(one, _who(one)) for one in mine]
         old = fields(obj.get("status"))
-        key = msgspec.json.encode(
+        key = _ordered.encode(
             [obj.get("apiVersion"), obj.get("kind"), manager, timeless, _trace(old, status)]
         )
         found = self._known.get(key)
@@ -95,25 +96,30 @@ def _rank(entry: Json) -> tuple[str, ...]:
 
 
 def _trace(old: Json, new: Json) -> Json:
-    """All about two values that decides which fields changed, without the values themselves."""
+    """All about two values that decides which fields changed; what is equal tells nothing."""
     if isinstance(old, dict) and isinstance(new, dict):
-        return {key: _trace_of(old, new, key) for key in sorted({*old, *new})}
+        trace: Object = {}
+        for key, value in new.items():
+            if key not in old:
+                trace[key] = ["+", _shape(value)]
+            elif (before := old[key]) is not value and before != value:
+                trace[key] = _trace(before, value)
+        if len(old) != len(new) or len(trace) != 0:
+            for key, value in old.items():
+                if key not in new:
+                    trace[key] = ["-", _shape(value)]
+        return trace
     if isinstance(old, list) and isinstance(new, list):
         names, others = [_named(one) for one in old], [_named(one) for one in new]
         if names != others or None in names:
-            return [0 if old == new else 1, [_shape(one) for one in old], [_shape(one) for one in new]]
-        return [names, [_trace(one, two) for one, two in zip(old, new, strict=True)]]
+            return [1, [_shape(one) for one in old], [_shape(one) for one in new]]
+        return [
+            names,
+            [0 if one is two or one == two else _trace(one, two) for one, two in zip(old, new, strict=True)],
+        ]
     if isinstance(old, (dict, list)) or isinstance(new, (dict, list)):
         return ["other", _shape(old), _shape(new)]
-    return 0 if old == new else 1
-
-
-def _trace_of(old: Object, new: Object, key: str) -> Json:
-    if key not in old:
-        return ["+", _shape(new[key])]
-    if key not in new:
-        return ["-", _shape(old[key])]
-    return _trace(old[key], new[key])
+    return 1
 
 
 def _named(value: Json) -> Json:
@@ -126,7 +132,7 @@ def _named(value: Json) -> Json:
 
 def _shape(value: Json) -> Json:
     if isinstance(value, dict):
-        return {key: _shape(value[key]) for key in sorted(value)}
+        return {key: _shape(item) for key, item in value.items()}
     if isinstance(value, list):
         return [[_named(one), _shape(one)] if isinstance(one, dict) else one for one in value]
     return 0

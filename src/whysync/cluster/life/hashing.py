@@ -50,9 +50,16 @@ def fnv32(data: bytes) -> int:
 
 
 def _fnv(data: bytes, start: int = _OFFSET) -> int:
-    number = start
-    for byte in data:
-        number = ((number ^ byte) * _PRIME) & _WORD
+    number, prime, word = start, _PRIME, _WORD
+    rest = len(data) % 4
+    for byte in data[:rest]:
+        number = ((number ^ byte) * prime) & word
+    four = iter(data[rest:])
+    for one, two, three, last in zip(four, four, four, four, strict=True):
+        number = ((number ^ one) * prime) & word
+        number = ((number ^ two) * prime) & word
+        number = ((number ^ three) * prime) & word
+        number = ((number ^ last) * prime) & word
     return number
 
 

@@ -41,6 +41,11 @@ class Index:
             if (found := self._store.get((kind, space, name))) is not None
         ]
 
+    def any(self, kind: Kind) -> bool:
+        """Are there objects of a kind at all?"""
+        self._catch_up()
+        return any(self._there.get((kind, space)) for space in self._spaces.get(kind, ()))
+
     def owned(self, kind: Kind, uid: str) -> list[Object]:
         """The objects of a kind that an owner controls, by name."""
         self._catch_up()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import heapq
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,6 +18,18 @@ from whysync.cluster.model import Model
 from whysync.cluster.model.store import Change
 
 _MOST_ROUNDS: Final = 10_000
+
+
+@contextmanager
+def _no_search_for_cycles() -> Generator[None]:
+    """Objects are trees: looking for cycles among all of them again and again costs the most."""
+    searched = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searched:
+            gc.enable()
 
 
 class Restless(Exception):
@@ -47,9 +62,10 @@ class Life:
 
     def act(self) -> bool:
         start = len(self.model.store.journal)
-        for _ in range(_MOST_ROUNDS):
-            if not self.step():
-                return len(self.model.store.journal) > start
+        with _no_search_for_cycles():
+            for _ in range(_MOST_ROUNDS):
+                if not self.step():
+                    return len(self.model.store.journal) > start
         raise Restless(f"no rest among the controllers at {self.model.clock.stamp()}")
 
     def step(self) -> bool:

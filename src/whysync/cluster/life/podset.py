@@ -137,7 +137,7 @@ def create_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Object
                 return None
             missing = denied.message
         else:
-            desk.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(new)}", component)
+            _told_of(desk, owner, new, component)
             return new
     desk.event(owner, "Warning", "FailedCreate", f"Error creating: {missing}", component)
     return Failure(missing)
@@ -158,17 +158,28 @@ def missing_account(desk: Desk, pod: Object) -> str | None:
 def create_pods(desk: Desk, owner: Object, pod: Object, count: int, component: str) -> Failure | None:
     """One, then two, then four at a time; a failure ends it. Mirrors `slowStartBatch`."""
     batch = 1
+    first: Object | None = None
     while count > 0:
-        failures = [
-            found
-            for _ in range(min(batch, count))
-            if isinstance(found := create_pod(desk, owner, pod, component), Failure)
-        ]
+        failures: list[Failure] = []
+        for _ in range(min(batch, count)):
+            again = None if first is None else desk.create_again(first)
+            if again is not None:
+                _told_of(desk, owner, again, component)
+                continue
+            found = create_pod(desk, owner, pod, component)
+            if isinstance(found, Failure):
+                failures.append(found)
+            elif found is not None:
+                first = found
         if failures:
             return failures[0]
         count -= batch
         batch *= 2
     return None
+
+
+def _told_of(desk: Desk, owner: Object, pod: Object, component: str) -> None:
+    desk.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(pod)}", component)
 
 
 def delete_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Failure | None:
