@@ -158,6 +158,8 @@ class _Run:
     def found(self, prepared: Sequence[Object], targets: Sequence[Object], live: dict[Key, Object]) -> _Found:
         """What hangs on the objects alone, and on the rules: not on what the status said before."""
         inputs, before = self.inputs, len(self.conditions)
+        if inputs.memory is not None:
+            inputs.memory.turn()
         self.tell_shared(live)
         targets = [*targets, *own_namespaces(self.app, prepared, live.values())]
         # Few objects are hooks, and only these can be taken out.

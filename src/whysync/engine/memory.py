@@ -51,6 +51,6 @@ class Memory:
         return cast("Memo[T]", found)
 
     def turn(self) -> None:
-        """Another comparison begins."""
+        """Something changed, and a comparison is made in earnest: what it does not ask for is old."""
         for memo in self._memos.values():
             memo.turn()

@@ -58,6 +58,7 @@ class ArgoCD:
             ground=ground,
             pace=pace or Pace(),
         )
+        self.office.tell = self._on_change
         self._registry = Registry(clock)
         self._refresher = Refresher(self.office, self._registry)
         self._operator = Operator(self.office, self._registry, self._refresher)
@@ -78,8 +79,7 @@ class ArgoCD:
 
     def act(self) -> bool:
         """Everything that is due at this instant, once."""
-        for cache in self.office.caches.values():
-            cache.follow(self._on_change)
+        self.office.follow()
         now = self.office.clock.now
         changed = False
         for name, record in list(self._registry.records.items()):

@@ -13,14 +13,20 @@ from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
 from whysync.contracts.tree import Object, dig, fields, text
 from whysync.engine.argocd.destination import Destination
-from whysync.engine.argocd.live_cache import LiveCache
+from whysync.engine.argocd.live_cache import LiveCache, Tell
 from whysync.engine.argocd.repo_server import REVISIONS_KEPT, RepoServer
 from whysync.engine.argocd.repository import Repository
 from whysync.engine.kubectl.ground import ClusterGround
 from whysync.engine.operation.ground import Ground
 from whysync.semantics.health.assess import Assessment, assess
 from whysync.semantics.policies.autosync import SelfHealPace
-from whysync.semantics.project import Cluster, NoCluster, destination_cluster, effective_project
+from whysync.semantics.project import (
+    Cluster,
+    NoCluster,
+    app_namespace_permitted,
+    destination_cluster,
+    effective_project,
+)
 from whysync.semantics.settings import Settings
 
 GroundOf = Callable[[Destination, str], Ground]
@@ -47,6 +53,9 @@ class Pace:
     step: timedelta = timedelta(seconds=30)
     """A sync that waits is looked at this often."""
     step_after_change: timedelta = timedelta(seconds=5)
+
+
+def _nobody(instance: str, *, own: bool) -> None: ...
 
 
 class Office:
@@ -76,6 +85,7 @@ class Office:
         self._typed: dict[str, AppProject] | None = None
         self._effective: dict[str, AppProject] = {}
         self.relearn()
+        self.tell: Tell = _nobody
 
     # --- settings --------------------------------------------------------------------------------
 
@@ -135,7 +145,26 @@ class Office:
             }
         return self._effective
 
+    def project_of(self, app: Application) -> AppProject | str:
+        """The project, or why it cannot be had."""
+        project = self.typed_projects().get(app.project)
+        if project is None:
+            return (
+                f'error getting app project "{app.project}": appproject.argoproj.io "{app.project}" not found'
+            )
+        if not app_namespace_permitted(project, app.namespace, self.namespace):
+            return (
+                f"application '{app.name}' in namespace '{app.namespace}' is not permitted to use "
+                f"project '{project.metadata.name}'"
+            )
+        return project
+
     # --- clusters --------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Read what was written to the clusters, and tell whom it concerns."""
+        for cache in self.caches.values():
+            cache.follow(self.tell)
 
     @property
     def writes(self) -> int:

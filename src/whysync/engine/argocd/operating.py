@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
 from whysync.contracts.tree import Object, dig, fields, text
 from whysync.engine.argocd.comparing import Aim
+from whysync.engine.argocd.deleting import Undertaker
 from whysync.engine.argocd.office import Office
 from whysync.engine.argocd.refresh import Refresher
 from whysync.engine.argocd.registry import Registry
@@ -23,7 +23,7 @@ from whysync.engine.operation.process import Processed, process
 from whysync.engine.operation.sync_app import sync_app
 from whysync.engine.operation.turn import AppSync, NotCompared, Turn, Wanted
 from whysync.semantics.policies.autosync import COMPLETED
-from whysync.semantics.project import NoCluster, app_namespace_permitted
+from whysync.semantics.project import NoCluster
 
 
 class Operator:
@@ -31,6 +31,7 @@ class Operator:
         self._office = office
         self._registry = registry
         self._refresher = refresher
+        self._undertaker = Undertaker(office, registry)
 
     def step(self, name: str) -> bool:
         """True where the Application or its cluster may have changed."""
@@ -38,7 +39,7 @@ class Operator:
         record.operate_at = record.not_before = None
         operation = app.get("operation")
         if not isinstance(operation, dict):
-            return False
+            return bool(dig(app, "metadata", "deletionTimestamp")) and self._undertaker.look(name)
         office, now = self._office, self._office.clock.now
         state = dig(app, "status", "operationState")
         before = state if isinstance(state, dict) else None
@@ -61,7 +62,7 @@ class Operator:
     def _sight(self, app: Object) -> tuple[object, ...] | None:
         """All that a step goes by; `None` where time itself has a say."""
         typed = decode(app, Application)[0] or Application()
-        project = self.project(typed)
+        project = self._office.project_of(typed)
         if self._office.pace.sync_timeout or isinstance(project, str) or project.spec.sync_windows:
             return None
         meta = fields(app.get("metadata"))
@@ -94,20 +95,6 @@ class Operator:
         return self._registry.save(name, after)
 
     # --- what a turn needs -----------------------------------------------------------------------
-
-    def project(self, app: Application) -> AppProject | str:
-        """The project, or why it cannot be had."""
-        project = self._office.typed_projects().get(app.project)
-        if project is None:
-            return (
-                f'error getting app project "{app.project}": appproject.argoproj.io "{app.project}" not found'
-            )
-        if not app_namespace_permitted(project, app.namespace, self._office.namespace):
-            return (
-                f"application '{app.name}' in namespace '{app.namespace}' is not permitted to use "
-                f"project '{project.metadata.name}'"
-            )
-        return project
 
     def compare(self, name: str, app: Object, wanted: Wanted) -> Comparison:
         aim = Aim(
@@ -144,7 +131,7 @@ class _Turn:
     def take(self, state: Object) -> Turn:
         operator, office = self._operator, self._operator.office
         typed = decode(self._app, Application)[0] or Application()
-        project = operator.project(typed)
+        project = office.project_of(typed)
         if isinstance(project, str):
             told = f"Failed to load application project: {project}"
             return Turn(operation_state={**state, "phase": "Error", "message": told})

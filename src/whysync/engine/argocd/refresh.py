@@ -20,6 +20,7 @@ from whysync.engine.argocd.registry import Registry
 from whysync.engine.argocd.summary import summary_of
 from whysync.engine.argocd.trace import What
 from whysync.engine.compare import NotComparedYet
+from whysync.engine.deletion.finalizers import with_hook_finalizers
 from whysync.engine.memory import Memory
 from whysync.engine.status import conditions_json, go_time
 from whysync.semantics.comparison.conditions import set_conditions
@@ -41,10 +42,6 @@ from whysync.semantics.tracking import instance_name
 _A_MOMENT: Final = timedelta(microseconds=1)
 """Upstream asks whether more time than the timeout has passed; here it is looked at right then."""
 _SYNC_ERROR: Final = "SyncError"
-_FINALIZERS: Final = {
-    "pre": ("pre-delete-finalizer.argocd.argoproj.io", "pre-delete-finalizer.argocd.argoproj.io/cleanup"),
-    "post": ("post-delete-finalizer.argocd.argoproj.io", "post-delete-finalizer.argocd.argoproj.io/cleanup"),
-}
 
 
 class Refresher:
@@ -229,7 +226,6 @@ def _memory(record: Record, app: Object, *rules: object) -> Memory:
     if not same or record.rules[-1] != own:
         record.memory = Memory()
         record.rules = now
-    record.memory.turn()
     return record.memory
 
 
@@ -280,13 +276,8 @@ def _without_refresh(app: Object) -> Object:
 def _with_finalizers(app: Object, *, pre: bool, post: bool) -> Object:
     """Hooks that run at the deletion of the app hold it with finalizers, as long as Git has them."""
     meta = fields(app.get("metadata"))
-    if meta.get("deletionTimestamp"):
-        return app
-    before = items(meta.get("finalizers"))
-    after = list(before)
-    for wanted, names in ((pre, _FINALIZERS["pre"]), (post, _FINALIZERS["post"])):
-        after = [one for one in after if one not in names] + (list[Json](names) if wanted else [])
-    if sorted(map(str, after)) == sorted(map(str, before)):
+    after: list[Json] = [*with_hook_finalizers(app, pre_delete=pre, post_delete=post)]
+    if after == items(meta.get("finalizers")):
         return app
     left: Object = {key: value for key, value in meta.items() if key != "finalizers"}
     return {**app, "metadata": {**left, "finalizers": after} if after else left}

@@ -1,0 +1,46 @@
+"""Applications that go, with what they leave behind or take along."""
+
+from __future__ import annotations
+
+from tests.engine.argocd.world import World, application, config_map
+from whysync.contracts.tree import Object, fields
+from whysync.engine.argocd import What
+
+
+def cascading() -> Object:
+    app = application(automated={"selfHeal": True})
+    meta: Object = {**fields(app.get("metadata")), "finalizers": ["resources-finalizer.argocd.argoproj.io"]}
+    return {**app, "metadata": meta}
+
+
+def test_without_finalizers_the_objects_stay() -> None:
+    world = World.with_objects([config_map("a", x="1")])
+    world.minutes(1)
+    world.argocd.delete("shop")
+    world.minutes(10)
+    assert world.argocd.applications == {}
+    assert world.data("a", "x") == "1"
+
+
+def test_with_the_finalizer_the_objects_go_and_nobody_heals_them() -> None:
+    kept = config_map("kept", annotations={"argocd.argoproj.io/sync-options": "Delete=false"}, x="1")
+    world = World.with_objects([config_map("a", x="1"), config_map("b", wave=1), kept], cascading())
+    world.minutes(1)
+    world.argocd.delete("shop")
+    world.minutes(10)
+    assert world.argocd.applications == {}
+    assert world.argocd.trace[-1].what is What.DELETED
+    assert world.data("a", "x") is None
+    assert world.data("kept", "x") == "1"
+
+
+def test_a_cluster_that_does_not_answer_holds_the_app() -> None:
+    world = World.with_objects([config_map("a", x="1")], cascading())
+    world.minutes(1)
+    world.destinations[0].unreachable = "dial tcp 10.0.0.1:443: i/o timeout"
+    world.argocd.delete("shop")
+    world.minutes(10)
+    assert (world.condition("DeletionError") or "").endswith("i/o timeout")
+    world.destinations[0].unreachable = ""
+    world.minutes(10)
+    assert world.argocd.applications == {}
