@@ -21,10 +21,12 @@ from whysync.semantics.diff.typed import FieldSet
 
 _MOST_ROUNDS: Final = 100
 _CLAIM_IN_USE: Final = "kubernetes.io/pvc-protection"
+_VOLUME_IN_USE: Final = "kubernetes.io/pv-protection"
 _CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
 _NAMESPACES: Final = ("", "namespaces")
 _PODS: Final = ("", "pods")
 _CLAIMS: Final = ("", "persistentvolumeclaims")
+_VOLUMES: Final = ("", "persistentvolumes")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
@@ -59,6 +61,8 @@ class Housekeeping:
             self._read += 1
             if change.place[0] == _PODS:
                 found.update(self._mounts(change))
+            if change.place[0] == _CLAIMS and change.type == "DELETED":
+                found.add((_VOLUMES, "", text(dig(change.obj, "spec", "volumeName"))))
             if change.type == "DELETED":
                 found.update(self._store.owned_by(uid_of(change.obj)))
             else:
@@ -105,6 +109,13 @@ class Housekeeping:
             self._delete_dependents(place, obj)
         elif _CLAIM_IN_USE in finalizers and place[0] == _CLAIMS and not self._users.get(place):
             self._finish(place, _CLAIM_IN_USE)
+        elif _VOLUME_IN_USE in finalizers and place[0] == _VOLUMES and not self._claimed(obj):
+            self._finish(place, _VOLUME_IN_USE)
+
+    def _claimed(self, volume: Object) -> bool:
+        wanted = fields(dig(volume, "spec", "claimRef"))
+        claim = self._store.get((_CLAIMS, text(wanted.get("namespace")), text(wanted.get("name"))))
+        return claim is not None and wanted.get("uid") in (None, uid_of(claim))
 
     # -- owners -----------------------------------------------------------------------------------
 

@@ -34,3 +34,27 @@ def in_namespace(selector: Json, call: Call, store: Store) -> bool:
         return True
     namespace = store.get((("", "namespaces"), "", call.address.namespace))
     return namespace is None or selects(selector, fields(dig(namespace, "metadata", "labels")))
+
+
+def variables_of(obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> Object:
+    """What expressions of webhooks and policies can look at."""
+    resource, request = call.resource, call.request
+    groups: list[Json] = [*request.groups]
+    who: Object = {"username": request.user or "admin", "groups": groups}
+    namespace = store.get((("", "namespaces"), "", call.address.namespace)) if resource.namespaced else None
+    asked: Object = {
+        "kind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
+        "resource": {"group": resource.group, "version": resource.version, "resource": resource.plural},
+        "subResource": call.address.subresource,
+        "name": text(dig(obj, "metadata", "name")),
+        "namespace": call.address.namespace,
+        "operation": operation,
+        "userInfo": who,
+        "dryRun": request.dry_run,
+    }
+    return {
+        "object": None if operation == "DELETE" else obj,
+        "oldObject": obj if operation == "DELETE" else old,
+        "request": asked,
+        "namespaceObject": namespace,
+    }

@@ -1,13 +1,13 @@
 """ResourceQuotas: what a new object would use, and whether that is still free.
 
 Mirrors the `ResourceQuota` admission of Kubernetes 1.36 on `status.hard` and `status.used`, as the quota
-controller left them; an object that is let in is counted at once. Scopes are not looked at.
+controller left them; an object that is let in is counted at once.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeAlias
 
 from whysync.cluster.model.amounts import amount_of, written_as
 from whysync.cluster.model.failures import forbidden
@@ -25,19 +25,32 @@ _COUNTED: Final = frozenset(
      "resourcequotas"}
 )  # fmt: skip
 _ATOM: Final = atom_of(type_named("core/v1.ResourceQuota"))
+_NOTHING: Final = Decimal(0)
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-def charge(obj: Object, call: Call, store: Store, now: str) -> None:
-    """Count a new object on all quotas of its namespace; raises `Refused` where one does not allow it."""
+Charges: TypeAlias = list[tuple[Place, Object, Object]]
+"""Quotas, and what is used of them once an object is counted."""
+
+
+def charged_to(obj: Object, old: Object | None, call: Call, store: Store) -> Charges:
+    """What an object uses more than before, on all quotas of its namespace; raises `Refused` where one does
+    not allow it."""
     resource, namespace = call.resource, call.address.namespace
     name = text(dig(obj, "metadata", "name"))
-    charged: list[tuple[Place, Object, Object]] = []
+    charged: Charges = []
+    usage = _usage(obj, resource)
+    if old is not None:
+        before = _usage(old, resource)
+        usage = {key: amount - before.get(key, _NOTHING) for key, amount in usage.items()}
+        usage = {key: amount for key, amount in usage.items() if amount}
     for place, quota in store.within(_QUOTAS, namespace):
         hard = fields(dig(quota, "status", "hard"))
-        wanted = {key: amount for key, amount in _usage(obj, resource).items() if key in hard}
+        if not _in_scope(obj, resource, quota):
+            continue
+        wanted = {key: amount for key, amount in usage.items() if key in hard}
         title = text(dig(quota, "metadata", "name"))
-        if resource.kind == "Pod":
+        if resource.kind == "Pod" and old is None:
             _require_amounts(obj, hard, title, name)
         if not wanted:
             continue
@@ -45,7 +58,7 @@ def charge(obj: Object, call: Call, store: Store, now: str) -> None:
         over = sorted(
             key
             for key, amount in wanted.items()
-            if amount and amount + amount_of(used.get(key)) > amount_of(hard[key])
+            if amount > 0 and amount + amount_of(used.get(key)) > amount_of(hard[key])
         )
         if over:
             asked: Object = {key: written_as(wanted[key], hard[key]) for key in over}
@@ -58,9 +71,12 @@ def charge(obj: Object, call: Call, store: Store, now: str) -> None:
             key: written_as(amount_of(used.get(key)) + amount, hard[key]) for key, amount in wanted.items()
         }
         charged.append((place, quota, {**used, **more}))
-    if call.request.dry_run:
-        return
-    for place, quota, used in charged:
+    return charged
+
+
+def charge(charges: Charges, store: Store, now: str) -> None:
+    """Write it down, as the API server does itself."""
+    for place, quota, used in charges:
         status: Object = {**fields(quota.get("status")), "used": used}
         new: Object = {**quota, "status": status}
         managed = read_managed(quota)
@@ -94,13 +110,59 @@ def _usage(obj: Object, resource: Resource) -> dict[str, Decimal]:
     elif resource.kind == "PersistentVolumeClaim":
         usage["requests.storage"] = amount_of(dig_json(obj, "spec", "resources", "requests", "storage"))
     elif resource.kind == "Pod":
-        for container in items(dig(obj, "spec", "containers")):
-            for side in ("requests", "limits"):
-                for key, amount in fields(dig(container, "resources", side)).items():
-                    usage[f"{side}.{key}"] = usage.get(f"{side}.{key}", Decimal(0)) + amount_of(amount)
-                    if side == "requests":
-                        usage[key] = usage.get(key, Decimal(0)) + amount_of(amount)
+        for side in ("requests", "limits"):
+            for key, amount in _of_pod(obj, side).items():
+                usage[f"{side}.{key}"] = amount
+                if side == "requests":
+                    usage[key] = amount
     return usage
+
+
+def _of_pod(pod: Object, side: str) -> dict[str, Decimal]:
+    """What all containers ask for together, or one init container alone, where that is more."""
+    total: dict[str, Decimal] = {}
+    for container in items(dig(pod, "spec", "containers")):
+        for key, amount in fields(dig(container, "resources", side)).items():
+            total[key] = total.get(key, _NOTHING) + amount_of(amount)
+    for container in items(dig(pod, "spec", "initContainers")):
+        for key, amount in fields(dig(container, "resources", side)).items():
+            total[key] = max(total.get(key, _NOTHING), amount_of(amount))
+    return total
+
+
+def _in_scope(obj: Object, resource: Resource, quota: Object) -> bool:
+    """Is the quota about this object? One with scopes is about some Pods only."""
+    wanted = [(text(one), "Exists", list[Json]()) for one in items(dig(quota, "spec", "scopes"))]
+    for raw in items(dig(quota, "spec", "scopeSelector", "matchExpressions")):
+        one = fields(raw)
+        wanted.append((text(one.get("scopeName")), text(one.get("operator")), items(one.get("values"))))
+    if not wanted:
+        return True
+    return resource.kind == "Pod" and all(_has_scope(obj, *one) for one in wanted)
+
+
+def _has_scope(pod: Object, scope: str, operator: str, values: list[Json]) -> bool:
+    ends = isinstance(dig(pod, "spec", "activeDeadlineSeconds"), int)
+    effort = any(_of_pod(pod, side) for side in ("requests", "limits"))
+    match scope:
+        case "Terminating":
+            return ends
+        case "NotTerminating":
+            return not ends
+        case "BestEffort":
+            return not effort
+        case "NotBestEffort":
+            return effort
+        case "PriorityClass":
+            name = text(dig(pod, "spec", "priorityClassName"))
+            return {
+                "In": name in values,
+                "NotIn": name not in values,
+                "Exists": bool(name),
+                "DoesNotExist": not name,
+            }.get(operator, False)
+        case _:
+            return True
 
 
 def dig_json(obj: Object, *path: str) -> Json:

@@ -16,8 +16,9 @@ from whysync.cluster.model.failures import Cause, bad_request, conflict, forbidd
 from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.reads import as_served
 from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.rules import check_policies
 from whysync.cluster.model.store import Place, Store
-from whysync.cluster.model.webhooks import Webhook, admitted
+from whysync.cluster.model.webhooks import Webhook, check_webhooks, mutated
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 
 _RETURNED: Final = frozenset(
@@ -61,7 +62,9 @@ class Removal:
         if resource.kind == "Namespace" and call.address.name in _IMMORTAL:
             raise forbidden("namespaces", "", call.address.name, "this namespace may not be deleted")
         _check_preconditions(live, options, resource)
-        admitted(live, call, "DELETE", self._store, self.webhooks)
+        mutated(live, call, "DELETE", self._store, self.webhooks)
+        check_policies(live, None, call, "DELETE", self._store)
+        check_webhooks(live, None, call, "DELETE", self._store, self.webhooks)
         if resource.kind == "Job" and resource.group == "batch" and not options.policy:
             call.warnings.append(_PODS_STAY)
         if resource.kind == "Namespace" and not resource.group:

@@ -14,7 +14,7 @@ from typing import Final
 from whysync.cluster.model.cel import evaluate
 from whysync.cluster.model.cel_values import CelError, NotKnown
 from whysync.cluster.model.failures import Cause, Refused, forbidden
-from whysync.cluster.model.matching import covers, in_namespace
+from whysync.cluster.model.matching import covers, in_namespace, variables_of
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Store
@@ -82,16 +82,71 @@ def check_policies(obj: Object, old: Object | None, call: Call, operation: str, 
         policy = store.get(((_GROUP, "validatingadmissionpolicies"), "", name))
         if policy is None or not _concerns(policy, binding, obj, call, operation, store):
             continue
+        env = _Env(policy, variables_of(obj, old, call, operation, store))
+        if not env.conditions_hold():
+            continue
         title = f"ValidatingAdmissionPolicy '{name}' with binding '{text(dig(binding, 'metadata', 'name'))}'"
         actions = [text(one) for one in items(dig(binding, "spec", "validationActions"))]
         for raw in items(dig(policy, "spec", "validations")):
-            why = _verdict(fields(raw), obj, old, lenient=dig(policy, "spec", "failurePolicy") == "Ignore")
+            why = env.verdict(fields(raw))
             if not why:
                 continue
             if "Deny" in actions:
                 raise _denied(call, obj, f"{title} denied request: {why}", text(fields(raw).get("reason")))
             if "Warn" in actions:
                 call.warnings.append(f"Validation failed for {title}: {why}")
+
+
+class _Env:
+    """A policy and what its expressions see: the request, and the variables that it makes of it."""
+
+    def __init__(self, policy: Object, variables: Object) -> None:
+        self._policy = policy
+        self._lenient = dig(policy, "spec", "failurePolicy") == "Ignore"
+        self._seen = variables
+        self._unknown = False
+        made: Object = {}
+        self._seen["variables"] = made
+        for raw in items(dig(policy, "spec", "variables")):
+            try:
+                made[text(fields(raw).get("name"))] = evaluate(
+                    text(fields(raw).get("expression")), self._seen
+                )
+            except CelError:
+                continue  # who uses it fails then
+            except NotKnown:
+                self._unknown = True
+
+    def conditions_hold(self) -> bool:
+        """Is the policy about this request? What cannot be judged is not."""
+        try:
+            return all(
+                evaluate(text(fields(one).get("expression")), self._seen) is True
+                for one in items(dig(self._policy, "spec", "matchConditions"))
+            )
+        except (CelError, NotKnown):
+            return False
+
+    def verdict(self, rule: Object) -> str:
+        """Why a rule is broken; nothing when it holds."""
+        expression = text(rule.get("expression"))
+        if self._unknown and "variables" in expression:
+            return ""
+        try:
+            if evaluate(expression, self._seen) is True:
+                return ""
+        except NotKnown:
+            return ""
+        except CelError as problem:
+            return "" if self._lenient else f"expression '{expression}' resulted in error: {problem}"
+        return self._message(rule) or text(rule.get("message")) or f"failed expression: {expression}"
+
+    def _message(self, rule: Object) -> str:
+        worded = text(rule.get("messageExpression"))
+        try:
+            return text(evaluate(worded, self._seen)).strip() if worded else ""
+        except (CelError, NotKnown):
+            return ""
 
 
 def _concerns(policy: Object, binding: Object, obj: Object, call: Call, operation: str, store: Store) -> bool:
@@ -108,19 +163,6 @@ def _concerns(policy: Object, binding: Object, obj: Object, call: Call, operatio
         if not in_namespace(constraints.get("namespaceSelector"), call, store):
             return False
     return True
-
-
-def _verdict(rule: Object, obj: Object, old: Object | None, *, lenient: bool) -> str:
-    """Why a rule is broken; nothing when it holds."""
-    expression = text(rule.get("expression"))
-    try:
-        if evaluate(expression, {"object": obj, "oldObject": old}) is True:
-            return ""
-    except NotKnown:
-        return ""
-    except CelError as problem:
-        return "" if lenient else f"expression '{expression}' resulted in error: {problem}"
-    return text(rule.get("message")) or f"failed expression: {expression}"
 
 
 def _denied(call: Call, obj: Object, why: str, reason: str) -> Refused:

@@ -15,7 +15,7 @@ from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same
 from whysync.cluster.model.numbers import Numbers
 from whysync.cluster.model.patches import patched
 from whysync.cluster.model.pod_security import check_pod_security
-from whysync.cluster.model.quotas import charge
+from whysync.cluster.model.quotas import charge, charged_to
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.reviews import review
 from whysync.cluster.model.rules import check_policies
@@ -25,7 +25,7 @@ from whysync.cluster.model.store import Place, Store
 from whysync.cluster.model.strategies import counts_as_change, prepare_create, prepare_update
 from whysync.cluster.model.strategy import Ground
 from whysync.cluster.model.warnings import warnings_about
-from whysync.cluster.model.webhooks import Webhook, admitted
+from whysync.cluster.model.webhooks import Webhook, check_webhooks, mutated
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.typed import FieldSet
@@ -38,6 +38,7 @@ _CREATED_BY_UPDATE = frozenset(
         "RoleBinding", "Service",
     }
 )  # fmt: skip
+_CHARGED_ON_CHANGE = frozenset({"PersistentVolumeClaim", "Service"})
 _REPLICAS = ("f:spec", "f:replicas")
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -166,10 +167,12 @@ class Writes:
             self._ground(),
         )
         check_runtime_class(obj, resource, self._store)
-        check_pod_security(obj, call, self._store)
-        check_limits(obj, call, self._store)
-        check_policies(obj, None, call, "CREATE", self._store)
         check_create(obj, call)
+        check_limits(obj, call, self._store)
+        check_pod_security(obj, call, self._store)
+        check_policies(obj, None, call, "CREATE", self._store)
+        check_webhooks(obj, None, call, "CREATE", self._store, self.webhooks)
+        charges = charged_to(obj, None, call, self._store) if resource.namespaced else []
         call.warnings.extend(warnings_about(obj, resource))
         place = (resource.store, call.address.namespace, text(meta.get("name")))
         there = self._store.get(place)
@@ -179,8 +182,8 @@ class Writes:
                 refusal.message = f"object is being deleted: {refusal.message}"
             raise refusal
         self._numbers.check(obj, resource, place)
-        if resource.namespaced:
-            charge(obj, call, self._store, self._clock.stamp())
+        if charges and not call.request.dry_run:
+            charge(charges, self._store, self._clock.stamp())
         kept = self._kept(place, obj, call)
         if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
             self._establish(place, kept, call)
@@ -188,7 +191,7 @@ class Writes:
 
     def _admitted(self, obj: Object, call: Call, operation: str) -> Object:
         """After admission; what a webhook put in gets its defaults too."""
-        new = admitted(obj, call, operation, self._store, self.webhooks)
+        new = mutated(obj, call, operation, self._store, self.webhooks)
         return obj if new is obj else call.served.defaulted(new)
 
     def _establish(self, place: Place, definition: Object, call: Call) -> None:
@@ -230,10 +233,15 @@ class Writes:
             obj = _only_status(obj, live)
         else:
             obj = prepare_update(obj, live, resource, self._ground())
-        check_policies(obj, live, call, "UPDATE", self._store)
         check_update(obj, live, call)
+        check_policies(obj, live, call, "UPDATE", self._store)
+        check_webhooks(obj, live, call, "UPDATE", self._store, self.webhooks)
+        if resource.namespaced and resource.kind in _CHARGED_ON_CHANGE:
+            charges = charged_to(obj, live, call, self._store)
+            if charges and not call.request.dry_run:
+                charge(charges, self._store, self._clock.stamp())
         if call.address.subresource == "":
-            call.warnings.extend(warnings_about(obj, resource))
+            call.warnings.extend(warnings_about(obj, resource, old=live))
         if (
             (resource.counted or resource.kind == "CSIDriver")  # which counts from its first change on
             and call.address.subresource != "status"
