@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from tests.engine.kubectl.shop import Shop, a_config, a_definition, a_job, marked, mine
 from tests.engine.kubectl.test_sync import DONE, FAILED
-from whysync.contracts.application import Condition
+from whysync.contracts.application import Condition, HealthCode
 from whysync.contracts.ref import Key, ref_of
 from whysync.contracts.tree import Json, Object, dig, fields
 from whysync.engine.deletion.finalize import (
@@ -21,6 +21,8 @@ from whysync.engine.deletion.finalize import (
 )
 from whysync.engine.deletion.finalizers import RESOURCES
 from whysync.engine.kubectl.ground import ClusterGround
+from whysync.semantics.health.assess import Assessment
+from whysync.semantics.health.verdict import Verdict
 
 PRE = "pre-delete-finalizer.argocd.argoproj.io"
 POST = "post-delete-finalizer.argocd.argoproj.io"
@@ -229,6 +231,55 @@ def test_a_hook_without_a_health_check_is_done_when_it_is_there() -> None:
     leaving = Leaving(PRE, targets=[before])
     assert leaving.look().finalizers == (PRE,)
     assert leaving.look().finalizers == ()
+
+
+def test_a_hook_without_a_namespace_goes_to_the_destination() -> None:
+    before = hook("PreDelete")
+    before["metadata"] = {key: one for key, one in fields(before["metadata"]).items() if key != "namespace"}
+    leaving = Leaving(PRE, targets=[before])
+    assert leaving.look().error == ""
+    assert [key.namespace for key in leaving.live()] == ["shop"]
+
+
+def test_who_may_not_create_or_delete_a_hook() -> None:
+    before = hook("PreDelete", policy="HookSucceeded")
+    leaving = Leaving(PRE, targets=[before])
+    leaving.ground = leaving.shop.as_user()
+    assert leaving.look().error.startswith("error executing pre-delete hooks: jobs.batch is forbidden: User ")
+    leaving.shop.apply(mine(before))
+    leaving.shop.set_status(before, FAILED)
+    failed = "error executing pre-delete hooks: PreDelete hook(s) failed: shop/goodbye"
+    assert leaving.look().error == failed, "that it stays is only logged"
+    leaving.has("goodbye")
+    leaving.shop.set_status(before, DONE)
+    leaving.app["metadata"] = {**fields(leaving.app["metadata"]), "finalizers": [f"{PRE}/cleanup"]}
+    assert leaving.look().error.startswith('error cleaning up pre-delete hooks: jobs.batch "goodbye" is')
+
+
+def test_a_cleanup_after_failure_takes_those_that_ask_for_it() -> None:
+    one = hook("PostDelete", "one", policy="HookFailed")
+    two = hook("PostDelete", "two", policy="HookSucceeded")
+    leaving = Leaving(f"{POST}/cleanup")
+    for obj, state in ((one, DONE), (two, FAILED)):
+        leaving.shop.apply(mine(obj))
+        leaving.shop.set_status(obj, state)
+    assert leaving.look().waits_for == "PostDelete hooks to be deleted"
+    leaving.has("two")
+
+
+def test_health_that_cannot_be_told_stops_the_deletion() -> None:
+    before = hook("PreDelete")
+    leaving = Leaving(PRE, targets=[before])
+    leaving.shop.apply(mine(before))
+    unknown = Assessment(verdict=Verdict(HealthCode.UNKNOWN), error="lua: broken")
+    leaving.ground = ClusterGround(leaving.shop.model, health=lambda _: unknown)
+    assert leaving.look().error == "error executing pre-delete hooks: lua: broken"
+
+
+def test_a_time_of_deletion_that_nobody_can_read_does_no_harm() -> None:
+    leaving = Leaving(f"{RESOURCES}/background")
+    leaving.app["metadata"] = {**fields(leaving.app["metadata"]), "deletionTimestamp": "yesterday"}
+    assert leaving.look() == Finalized(finalizers=())
 
 
 def test_a_hook_of_an_unknown_kind() -> None:
