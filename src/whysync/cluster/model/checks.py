@@ -14,10 +14,18 @@ from whysync.cluster.model.failures import Cause, forbidden, invalid
 from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.store import Store
-from whysync.contracts.tree import Object, dig, fields, text
+from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.semantics.validation import FieldProblem, problems_on_create, problems_on_update
 
-_CONDITIONAL: Final = frozenset({"CustomResourceDefinition", "APIService"})
+_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_CONDITIONAL: Final = frozenset(
+    {
+        "APIService", "CSIDriver", "CSINode", "CSIStorageCapacity", "CustomResourceDefinition", "Lease",
+        "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
+        "PodDisruptionBudget", "RuntimeClass", "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment",
+    }
+)  # fmt: skip
 
 
 def check_create(obj: Object, call: Call) -> None:
@@ -27,6 +35,7 @@ def check_create(obj: Object, call: Call) -> None:
         causes.extend(call.served.problems(obj, None))
     elif call.resource.kind == "CustomResourceDefinition" and not causes:
         causes.extend(definition_problems(obj))
+    causes.extend(_reasons(obj, call.resource))
     if causes:
         raise call.invalid(text(fields(obj.get("metadata")).get("name")), causes)
 
@@ -58,6 +67,18 @@ def check_update(obj: Object, live: Object, call: Call) -> None:
         causes.extend(definition_problems(obj))
     if causes:
         raise call.invalid(call.address.name, causes)
+
+
+def _reasons(obj: Object, resource: Resource) -> Iterable[Cause]:
+    """The reasons that a policy may give for a denial are few."""
+    if resource.kind != "ValidatingAdmissionPolicy":
+        return
+    for at, raw in enumerate(items(dig(obj, "spec", "validations"))):
+        reason = fields(raw).get("reason")
+        if reason is not None and reason not in _REASONS:
+            known = ", ".join(f'"{one}"' for one in _REASONS)
+            told = f'Unsupported value: "{text(reason)}": supported values: {known}'
+            yield Cause(f"spec.validations[{at}].reason", told)
 
 
 def _other_versions(definition: Object, live: Object) -> bool:

@@ -1,7 +1,7 @@
 """What the server lets pass but warns about.
 
-Mirrors the warnings of Pod templates, Services, Secrets and a few more kinds, Kubernetes 1.36; the rarer
-ones are left out.
+Mirrors `WarningsOnCreate` and `WarningsOnUpdate` of the registry, Kubernetes 1.36; the rarer ones are left
+out. Those of Pods and their templates are in `pod_warnings`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from whysync.cluster.model.kinds import Resource
-from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.cluster.model.pod_warnings import about_claim, about_template, about_terms
+from whysync.contracts.tree import Object, dig, fields, items, text
 
 _TEMPLATES: Final = {
     ("", "Pod"): (),
@@ -24,18 +25,6 @@ _TEMPLATES: Final = {
     ("batch", "Job"): ("spec", "template"),
     ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
 }
-_OLD_VOLUMES: Final = {
-    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
-    "gitRepo": "deprecated in v1.11",
-    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
-    "flocker": "deprecated in v1.22, non-functional in v1.25+",
-    "storageos": "deprecated in v1.22, non-functional in v1.25+",
-    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
-    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
-    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
-    "rbd": "deprecated in v1.28, non-functional in v1.31+",
-}
-_APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _FORMATS: Final = frozenset(
     {
         "bsonobjectid", "byte", "cidr", "creditcard", "date", "date-time", "datetime", "double", "duration",
@@ -45,18 +34,48 @@ _FORMATS: Final = frozenset(
     }
 )  # fmt: skip
 _LONGEST_LABEL: Final = 63
+_NAMING: Final = frozenset({"Pod", "Deployment", "ReplicaSet", "ReplicationController", "Job", "CronJob"})
+_OLD_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
+_OLD_HINTS: Final = "service.kubernetes.io/topology-aware-hints"
+_OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_OLD_MOUNTS: Final = "volume.beta.kubernetes.io/mount-options"
+_OLD_ANNOTATIONS: Final = {
+    _OLD_CLASS: 'deprecated since v1.8; use "storageClassName" attribute instead',
+    _OLD_MOUNTS: 'deprecated since v1.31; use "mountOptions" attribute instead',
+}
 
 
-def warnings_about(obj: Object, resource: Resource) -> Iterator[str]:
-    """For an object as it is about to be stored."""
-    yield from _about_name(obj, resource)
+def warnings_about(obj: Object, resource: Resource, *, old: Object | None = None) -> Iterator[str]:
+    """For an object as it is about to be stored; `old` is what it replaces."""
+    if old is None:
+        yield from _about_name(obj, resource)
     path = _TEMPLATES.get((resource.group, resource.kind))
-    if path is not None:
+    if path is not None and (old is None or (path and _newly_specified(obj, old, resource))):
         template = fields(dig(obj, *path)) if path else obj
-        yield from _about_template(template, ".".join(path))
+        yield from about_template(template, ".".join(path))
+    annotations = fields(dig(obj, "metadata", "annotations"))
+    spec = fields(obj.get("spec"))
     match resource.kind:
         case "Service":
-            yield from _about_service(fields(obj.get("spec")))
+            yield from _about_service(spec, annotations)
+        case "Ingress":
+            if old is None and _OLD_INGRESS_CLASS in annotations and not spec.get("ingressClassName"):
+                instead = "please use 'spec.ingressClassName' instead"
+                yield f'annotation "{_OLD_INGRESS_CLASS}" is deprecated, {instead}'
+        case "PersistentVolumeClaim":
+            yield from _about_annotations(annotations, _OLD_CLASS)
+            yield from about_claim(spec, "spec")
+        case "PersistentVolume":
+            yield from _about_annotations(annotations, _OLD_CLASS, _OLD_MOUNTS)
+            if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+                yield (
+                    "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, "
+                    "the recommended approach is to use dynamic provisioning."
+                )
+            terms = items(dig(spec, "nodeAffinity", "required", "nodeSelectorTerms"))
+            yield from about_terms(terms, "spec.nodeAffinity.required.nodeSelectorTerms")
+        case "StatefulSet":
+            yield from _about_claims(spec, "" if old is None else ".Spec")
         case "Secret":
             yield from _about_secret(obj)
         case "CustomResourceDefinition":
@@ -73,6 +92,31 @@ def warnings_about(obj: Object, resource: Resource) -> Iterator[str]:
             pass
 
 
+def _newly_specified(obj: Object, old: Object, resource: Resource) -> bool:
+    """Templates are looked at again only when something of the spec changes (a DaemonSet: its template)."""
+    if resource.kind == "DaemonSet":
+        return dig(obj, "spec", "template") != dig(old, "spec", "template")
+    return obj.get("spec") != old.get("spec")
+
+
+def _about_annotations(annotations: Object, *known: str) -> Iterator[str]:
+    for key in known:
+        if key in annotations:
+            yield f"metadata.annotations[{key}]: {_OLD_ANNOTATIONS[key]}"
+
+
+def _about_claims(spec: Object, inner: str) -> Iterator[str]:
+    """Of a StatefulSet; the path on an update is upstream's own slip."""
+    for at, raw in enumerate(items(spec.get("volumeClaimTemplates"))):
+        yield from about_claim(fields(fields(raw).get("spec")), f"spec.volumeClaimTemplates[{at}]{inner}")
+    limit = spec.get("revisionHistoryLimit")
+    if isinstance(limit, int) and limit < 0:
+        yield (
+            "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is "
+            "recommended"
+        )
+
+
 def _about_formats(schema: Object) -> Iterator[str]:
     """Formats that the server does not know are passed over, which it says."""
     known = text(schema.get("format"))
@@ -85,71 +129,45 @@ def _about_formats(schema: Object) -> Iterator[str]:
 
 
 def _about_name(obj: Object, resource: Resource) -> Iterator[str]:
-    if (resource.group, resource.kind) not in _TEMPLATES or resource.kind in {"PodTemplate", "CronJob"}:
+    """Of what gives its name to Pods, which make a host name of it."""
+    if resource.kind not in _NAMING or resource.group not in {"", "apps", "batch"}:
         return
     name = text(dig(obj, "metadata", "name"))
-    if resource.kind in {"Deployment", "ReplicaSet", "DaemonSet", "ReplicationController"}:
-        problems: list[str] = []
-        if len(name) > _LONGEST_LABEL:
-            problems.append("must be no more than 63 characters")
-        if "." in name:
-            problems.append(
-                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-                "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
-                "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-            )
-        if problems:
-            yield (
-                "metadata.name: this is used in Pod names and hostnames, which can result in surprising "
-                f"behavior; a DNS label is recommended: [{' '.join(problems)}]"
-            )
-
-
-def _about_template(template: Object, prefix: str) -> Iterator[str]:
-    base = f"{prefix}." if prefix else ""
-    spec = fields(template.get("spec"))
-    for at, raw in enumerate(items(spec.get("topologySpreadConstraints"))):
-        if fields(raw).get("labelSelector") is None:
-            where = f"{base}spec.topologySpreadConstraints[{at}].labelSelector"
-            yield f"{where}: a null labelSelector results in matching no pod"
-    for key in sorted(fields(dig(template, "metadata", "annotations"))):
-        if key.startswith(_APPARMOR):
-            where = f"{base}metadata.annotations[{key}]"
-            yield f'{where}: deprecated since v1.30; use the "appArmorProfile" field instead'
-    for at, raw in enumerate(items(spec.get("volumes"))):
-        for source, why in _OLD_VOLUMES.items():
-            if source in fields(raw):
-                yield f"{base}spec.volumes[{at}].{source}: {why}"
-    for group in ("initContainers", "containers"):
-        for at, raw in enumerate(items(spec.get(group))):
-            yield from _about_container(fields(raw), f"{base}spec.{group}[{at}]")
-
-
-def _about_container(container: Object, path: str) -> Iterator[str]:
-    seen: set[str] = set()
-    for at, raw in enumerate(items(container.get("env"))):
-        name = text(fields(raw).get("name"))
-        if name in seen and f"$({name})" not in text(fields(raw).get("value")):
-            why = f'hides previous definition of "{name}", which may be dropped when using apply'
-            yield f"{path}.env[{at}]: {why}"
-        seen.add(name)
-    ports: dict[tuple[int, str, str, int], int] = {}
-    for at, raw in enumerate(items(container.get("ports"))):
-        port = fields(raw)
-        key = (
-            integer(port.get("containerPort")),
-            text(port.get("protocol")),
-            text(port.get("hostIP")),
-            integer(port.get("hostPort")),
+    problems: list[str] = []
+    if len(name) > _LONGEST_LABEL:
+        problems.append("must be no more than 63 characters")
+    if "." in name:
+        problems.append(
+            "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+            "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
+            "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
         )
-        if key in ports:
-            yield f"{path}.ports[{at}]: duplicate port definition with {path}.ports[{ports[key]}]"
-        ports.setdefault(key, at)
+    if problems:
+        used = "the Pod's hostname" if resource.kind == "Pod" else "Pod names and hostnames"
+        yield (
+            f"metadata.name: this is used in {used}, which can result in surprising "
+            f"behavior; a DNS label is recommended: [{' '.join(problems)}]"
+        )
 
 
-def _about_service(spec: Object) -> Iterator[str]:
-    if spec.get("externalIPs"):
+def _about_service(spec: Object, annotations: Object) -> Iterator[str]:
+    if _OLD_HINTS in annotations:
+        yield f"annotation {_OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
+    kind = spec.get("type")
+    headless = kind == "ClusterIP" and spec.get("clusterIP") == "None"
+    if headless:
+        if spec.get("loadBalancerIP"):
+            yield "spec.loadBalancerIP is ignored for headless services"
+        if spec.get("externalIPs"):
+            yield "spec.externalIPs is ignored for headless services"
+        if spec.get("sessionAffinity") != "None":
+            yield "spec.SessionAffinity is ignored for headless services"
+    if spec.get("externalIPs") and not headless and kind != "ExternalName":
         yield "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+    if spec.get("externalIPs") and kind == "ExternalName":
+        yield 'spec.externalIPs is ignored when spec.type is "ExternalName"'
+    if spec.get("externalName") and kind != "ExternalName":
+        yield 'spec.externalName is ignored when spec.type is not "ExternalName"'
     if spec.get("trafficDistribution") == "PreferClose":
         yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
 
