@@ -11,8 +11,15 @@ PLURALS = {
     "Secret": "secrets", "Pod": "pods", "CustomResourceDefinition": "customresourcedefinitions",
     "Widget": "widgets", "ResourceQuota": "resourcequotas", "Role": "roles", "RoleBinding": "rolebindings",
     "ValidatingWebhookConfiguration": "validatingwebhookconfigurations", "Job": "jobs",
+    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations", "LimitRange": "limitranges",
+    "Event": "events", "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+    "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
 }  # fmt: skip
-CLUSTER_WIDE = {"Namespace", "CustomResourceDefinition", "ValidatingWebhookConfiguration"}
+CLUSTER_WIDE = {
+    "Namespace", "CustomResourceDefinition", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterRole", "ClusterRoleBinding",
+}  # fmt: skip
 
 
 class Talk:

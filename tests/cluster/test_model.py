@@ -166,7 +166,7 @@ def test_a_namespace_takes_its_content_along(talk: Talk) -> None:
 def test_a_webhook_without_its_service_stops_writes_or_is_played(talk: Talk) -> None:
     hook: Object = {
         "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
+        "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": "guard"},
         "webhooks": [
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from whysync.cluster.model import autoscalers
+from whysync.cluster.model import autoscalers, events
 from whysync.cluster.model.conversions import converted
 from whysync.cluster.model.decoding import BadBody, decode, rewrite, zero_object
 from whysync.cluster.model.failures import Refused, bad_request
@@ -92,6 +92,8 @@ class BuiltIn:
         version = self.resource.api_version
         if obj.get("apiVersion") == version:
             return obj
+        if self.resource.kind == "Event":
+            return rewrite(events.in_group(obj, version), self._type)
         if version in {autoscalers.V1, autoscalers.V2}:
             return self.settled(with_defaults(autoscalers.in_version(obj, version), self._type))
         return {**obj, "apiVersion": version, "kind": self.resource.kind}
