@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from whysync.engine.argocd.controller import ArgoCD
 from whysync.engine.argocd.destination import IN_CLUSTER, Destination
-from whysync.engine.argocd.office import Pace
+from whysync.engine.argocd.pace import Pace
 from whysync.engine.argocd.repository import (
     Folder,
     GitRepositories,

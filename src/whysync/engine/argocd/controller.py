@@ -13,8 +13,9 @@ from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.tree import Object, dig, fields
 from whysync.engine.argocd.destination import Destination
-from whysync.engine.argocd.office import GroundOf, Office, Pace
+from whysync.engine.argocd.office import GroundOf, Office
 from whysync.engine.argocd.operating import Operator
+from whysync.engine.argocd.pace import Pace
 from whysync.engine.argocd.refresh import Refresher
 from whysync.engine.argocd.registry import Registry
 from whysync.engine.argocd.repository import Repository
@@ -56,7 +57,7 @@ class ArgoCD:
             config_maps=config_maps,
             namespace=namespace,
             ground=ground,
-            pace=pace or Pace(),
+            pace=pace,
         )
         self.office.tell = self._on_change
         self._registry = Registry(clock)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -11,15 +10,18 @@ from whysync.cluster.model.clock import Clock
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
+from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Object, dig, fields, text
 from whysync.engine.argocd.destination import Destination
 from whysync.engine.argocd.live_cache import LiveCache, Tell
+from whysync.engine.argocd.pace import Pace
 from whysync.engine.argocd.repo_server import REVISIONS_KEPT, RepoServer
 from whysync.engine.argocd.repository import Repository
+from whysync.engine.kubectl.client import Client, said
 from whysync.engine.kubectl.ground import ClusterGround
 from whysync.engine.operation.ground import Ground
+from whysync.semantics.diff import DiffError
 from whysync.semantics.health.assess import Assessment, assess
-from whysync.semantics.policies.autosync import SelfHealPace
 from whysync.semantics.project import (
     Cluster,
     NoCluster,
@@ -29,6 +31,7 @@ from whysync.semantics.project import (
 )
 from whysync.semantics.settings import Settings
 
+MANAGER: Final = "argocd-controller"
 GroundOf = Callable[[Destination, str], Ground]
 DEFAULT_PROJECT: Final[Object] = {
     "apiVersion": "argoproj.io/v1alpha1",
@@ -40,19 +43,6 @@ DEFAULT_PROJECT: Final[Object] = {
         "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
     },
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How fast the controller is told to be, by its command line or argocd-cmd-params-cm."""
-
-    self_heal: SelfHealPace = field(default_factory=SelfHealPace)
-    sync_timeout: timedelta = timedelta()
-    """Zero: a sync may take as long as it likes."""
-    wave_delay: float = 2
-    step: timedelta = timedelta(seconds=30)
-    """A sync that waits is looked at this often."""
-    step_after_change: timedelta = timedelta(seconds=5)
 
 
 def _nobody(instance: str, *, own: bool) -> None: ...
@@ -69,16 +59,17 @@ class Office:
         config_maps: Iterable[Object],
         namespace: str,
         ground: GroundOf | None,
-        pace: Pace,
+        pace: Pace | None,
     ) -> None:
         self.clock = clock
         self.namespace = namespace
-        self.pace = pace
         self.destinations = {one.server: one for one in destinations}
         self.config_maps = {text(dig(one, "metadata", "name")): one for one in config_maps}
         self.projects = {text(dig(one, "metadata", "name")): one for one in projects}
         self.projects.setdefault("default", DEFAULT_PROJECT)
         self.settings = self._settings()
+        self.pace = pace or Pace.of(self.data("argocd-cmd-params-cm"))
+        self._clients: dict[str, Client] = {}
         self.repo_server = RepoServer(repository, clock)
         self._ground = ground
         self.caches = {server: LiveCache(one, self.settings) for server, one in self.destinations.items()}
@@ -195,6 +186,25 @@ class Office:
         return ClusterGround(
             destination.model, user=user, health=self.health, wave_delay=self.pace.wave_delay
         )
+
+    def dry_run(self, server: str) -> Callable[[Object], Object]:
+        """What a server-side apply would make of an object, as `argocd-controller` asks it; for its diffs."""
+        client = self._clients.get(server)
+        if client is None:
+            client = self._clients[server] = Client(self.destinations[server].model)
+
+        def applied(obj: Object) -> Object:
+            ref = ref_of(obj)
+            served = client.kind(ref.api_version, ref.kind)
+            if served is None:
+                raise DiffError(f'no matches for kind "{ref.kind}" in version "{ref.api_version}"')
+            path = served.path(ref.namespace, ref.name)
+            answer = client.send("ssa", path, obj, manager=MANAGER, force=True, dry_run=True)
+            if not answer.ok or answer.body is None:
+                raise DiffError(said(answer))
+            return answer.body
+
+        return applied
 
     def health(self, obj: Object) -> Assessment | None:
         return assess(obj, self.settings.overrides, now=self.clock.now.timestamp())

@@ -88,6 +88,8 @@ class Refresher:
             return self._persist(name, app, {**fields(app.get("status")), **self._summary(typed, cache)})
         now = self._office.clock.now
         self._registry.say(name, What.REFRESHED, _told(need))
+        if need.reason is RefreshReason.REQUESTED:
+            record.rules = ()  # what the API server answered to a dry run may be different by now
         checked = spec_conditions(
             typed,
             self._office.typed_projects(),
@@ -128,6 +130,7 @@ class Refresher:
             repo_server=office.repo_server,
             namespace=office.namespace,
             now=office.clock.now,
+            dry_run=office.dry_run(cluster.server),
             memory=_memory(record, app, office.settings, project, cache, cache.schemas, cache.scopes),
         )
         try:
@@ -223,7 +226,7 @@ def _memory(record: Record, app: Object, *rules: object) -> Memory:
     same = len(record.rules) == len(now) and all(
         one is other for one, other in zip(record.rules[:-1], rules, strict=True)
     )
-    if not same or record.rules[-1] != own:
+    if not record.rules or not same or record.rules[-1] != own:
         record.memory = Memory()
         record.rules = now
     return record.memory
