@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from whysync.contracts import pointer as pointers
 from whysync.contracts.tree import Json, Missing, fields
+from whysync.diagnosis.admission import mutating_webhook
 from whysync.diagnosis.cloud_marks import is_instant, is_written_by_cloud
+from whysync.diagnosis.crds import default_in_schema
 from whysync.diagnosis.known_fields import builtin_knows, schema_knows
 from whysync.diagnosis.meaning import reordered_list_of, same_but
 from whysync.diagnosis.shape import (
@@ -131,8 +133,12 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
     writer = drift.writer
     if moved_in_git(case, drift) and (writer is None or writer.kind is WriterKind.ARGOCD):
         return Mechanism.NOT_SYNCED_YET
+    if _is_of_schema(case, drift, writer):
+        return Mechanism.CRD_DEFAULT
     if _is_kept(drift, writer):
         return Mechanism.KEPT
+    if _is_rewritten(case, drift, writer):
+        return Mechanism.INJECTED
     if writer is None or writer.kind in (WriterKind.ARGOCD, WriterKind.UNKNOWN, WriterKind.API_SERVER):
         return None
     if writer.kind in _CONTROLLERS and drift.only_live and _annotation(drift):
@@ -144,6 +150,31 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
     # What keeps a caBundle fresh writes it later, by itself, whatever else it does at admission.
     injected = writer.kind is WriterKind.WEBHOOK and not is_ca_bundle(drift)
     return Mechanism.INJECTED if injected else Mechanism.BY_CONTROLLER
+
+
+def _is_of_schema(case: Case, drift: Drift, writer: Writer | None) -> bool:
+    """In a list that is applied as a whole, even the schema's defaults bear the name of who applied it."""
+    by_argocd = writer is None or writer.kind is WriterKind.ARGOCD
+    return (
+        drift.only_live
+        and by_argocd
+        and not is_builtin(drift.ref)
+        and default_in_schema(case, drift) is not None
+    )
+
+
+def _is_rewritten(case: Case, drift: Drift, writer: Writer | None) -> bool:
+    """Argo CD sent Git's value, nobody has written since, and another value is there: admission put it in."""
+    if writer is None or writer.kind is not WriterKind.ARGOCD or drift.only_live or drift.only_git:
+        return False
+    applied = _last_applied(drift)
+    if isinstance(applied, Missing):
+        return (
+            writer.operation == "Apply"
+            and not behind_git(case)
+            and mutating_webhook(case, drift.ref) is not None
+        )
+    return pointers.resolve(applied, drift.pointer) == drift.wanted
 
 
 def _is_kept(drift: Drift, writer: Writer | None) -> bool:

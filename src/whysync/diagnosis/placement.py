@@ -26,6 +26,16 @@ def is_deleted_before_next_run(manifest: Manifest) -> bool:
     return DeletePolicy.BEFORE_HOOK_CREATION in hooks.delete_policies(manifest.body)
 
 
+def keeps_old_run(manifest: Manifest | None) -> bool:
+    """A hook of a fixed name whose old run nothing deletes before the next."""
+    return (
+        manifest is not None
+        and is_hook(manifest)
+        and bool(manifest.ref.name)
+        and not is_deleted_before_next_run(manifest)
+    )
+
+
 def comes_before(one: Manifest, other: Manifest) -> bool:
     """Is `one` surely applied, and healthy, before `other`? The same phase and wave is not an order."""
     return _moment(one) < _moment(other)

@@ -1,4 +1,4 @@
-"""What a Pod needs before it can start: the Secrets, ConfigMaps, claims and accounts that its spec names."""
+"""What an object names and cannot do without: a Pod its Secrets and claims, an autoscaler its target."""
 
 from __future__ import annotations
 
@@ -37,7 +37,19 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def references_of(manifest: Manifest) -> Iterator[Reference]:
-    """The objects without which its Pods do not start; what is marked `optional` is left out."""
+    """The objects without which its Pods do not start; what is marked `optional` is left out.
+
+    Of an autoscaler, what it scales.
+    """
+    if manifest.ref.kind == "HorizontalPodAutoscaler":
+        target = fields(manifest.spec.get("scaleTargetRef"))
+        if target.get("name") and target.get("kind"):
+            yield Reference(
+                kind=text(target.get("kind")),
+                name=text(target.get("name")),
+                pointer="/spec/scaleTargetRef/name",
+            )
+        return
     template = _template_of(manifest)
     if template is None:
         return

@@ -11,6 +11,7 @@ from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.awaited import Wait, result_of
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.rule import Fact
+from whysync.diagnosis.symptoms import health_of_row
 from whysync.semantics.messages import Awaited
 
 if TYPE_CHECKING:
@@ -38,10 +39,9 @@ def why_stalled(case: Case, wait: Wait) -> Stall | None:
     found = _cannot_start(case, wait)
     if found is not None:
         return found
-    if row is not None and row.health is not None and row.health.status in ("Degraded", "Suspended"):
-        return Stall(
-            words=f"it is {row.health.status}" + (f": {row.health.message}" if row.health.message else "")
-        )
+    code, message = health_of_row(case, row) if row is not None else ("", "")
+    if code in ("Degraded", "Suspended"):
+        return Stall(words=f"it is {code}" + (f": {message}" if message else ""))
     if wait.is_long:
         return Stall(words="nothing at hand tells why, and it should have ended", certain=False)
     return None

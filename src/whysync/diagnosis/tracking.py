@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whysync.diagnosis.mechanism import TRACKING_ID
+from whysync.diagnosis.mechanism import INSTANCE, TRACKING_ID
+from whysync.semantics.writers import WriterKind
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -24,3 +25,10 @@ def other_app_of(case: Case, drift: Drift) -> str:
         own = ("", case.app.name, f"{case.app.namespace}_{case.app.name}", wanted)
         return "" if owner in own or ":" not in found else owner
     return found if found != case.app.name and found in case.world.apps_by_name else ""
+
+
+def is_mark_of_a_tool(case: Case, drift: Drift) -> bool:
+    """A label that Helm, a pipeline or a person wrote: what it names is no Application, whatever Argo CD says."""
+    writer = drift.writer
+    by_tool = writer is not None and writer.kind not in (WriterKind.ARGOCD, WriterKind.UNKNOWN)
+    return by_tool and drift.pointer == INSTANCE and not other_app_of(case, drift)

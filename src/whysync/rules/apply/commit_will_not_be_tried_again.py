@@ -20,9 +20,11 @@ Auto-sync does nothing because a window is closed (sync-window), or because only
 
 from collections.abc import Iterator
 
+from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Reported, Set, Severity, cite, rule
 from whysync.diagnosis.commands import sync
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.mended import given_up_and_mended
 from whysync.diagnosis.spoken import FAILED_PHASES
 from whysync.semantics.messages import AutosyncSkipped, LayerKind, understand
 
@@ -47,20 +49,37 @@ def _failed(case: Case) -> Iterator[Finding]:
         if condition.type != "SyncError" or message.layer(LayerKind.SYNC_ATTEMPT) is None:
             continue
         symptom = f"condition:{condition.type}:{index}"
+        failed = ("operation", *(s.id for s in case.symptoms if s.id.startswith("result:")))
+        mended = given_up_and_mended(case)
         yield Finding(
             about=case.application.ref,
             field="/status/operationState",
-            explains=(symptom,),
-            because=("operation", symptom, *(s.id for s in case.symptoms if s.id.startswith("result:"))),
-            severity=Severity.INFO,
+            explains=(symptom, *failed) if mended else (symptom,),
+            because=() if mended else (*failed, symptom),
+            severity=Severity.WARNING if mended else Severity.INFO,
             confidence=Confidence.HIGH,
-            verdict="auto-sync will not try this commit again: a new commit, or a sync by hand, is needed",
+            verdict=_given_up(mended),
             evidence=(
                 cite(case.application, f"/status/conditions/{index}/message", says="auto-sync gave it up"),
                 cite(case.application, "/spec/syncPolicy/automated", says="auto-sync is on"),
+                *(cite(one, "/metadata/name", says="what was in the way is mended") for one in mended),
             ),
-            fixes=(Fix.run(sync(case), title="When the cause is mended outside Git: sync once by hand"),),
+            fixes=(
+                Fix.run(
+                    sync(case),
+                    title="Sync once by hand"
+                    if mended
+                    else "When the cause is mended outside Git: sync once by hand",
+                ),
+            ),
         )
+
+
+def _given_up(mended: tuple[Manifest, ...]) -> str:
+    if not mended:
+        return "auto-sync will not try this commit again: a new commit, or a sync by hand, is needed"
+    names = ", ".join(str(one.ref) for one in mended)
+    return f"auto-sync gave this commit up and will not try it again, though what failed is mended ({names})"
 
 
 def _succeeded(case: Case) -> Iterator[Finding]:

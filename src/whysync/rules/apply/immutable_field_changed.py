@@ -28,6 +28,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Sev
 from whysync.diagnosis.commands import on_object, sync
 from whysync.diagnosis.fix import Edit
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.placement import keeps_old_run
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.sync_options import with_options
 from whysync.semantics.messages import ImmutableField
@@ -52,6 +53,8 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired, live = case.desired_of(ref.key), case.live_of(ref.key)
+        if keeps_old_run(desired):
+            continue  # an old run in the way of a new one: old_hook_in_the_way tells it
         fixed = _fixed_fields(case, ref, failure)
         reverted = _is_reverted(fixed, desired, live)
         yield Finding(

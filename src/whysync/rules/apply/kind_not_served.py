@@ -28,7 +28,7 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.tree import dig
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import beside, remark, sync
-from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.placement import comes_before, place_in_words, wave_of
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.sync_options import has_option
@@ -50,23 +50,42 @@ class Definition(msgspec.Struct, frozen=True, kw_only=True):
 
 @rule(cause="missing-crd", since="0.1")
 def kind_not_served(case: Case) -> Iterator[Finding]:
-    for group in grouped(case, KindNotServed, by=lambda failure: (failure.kind, failure.group)):
+    groups = tuple(grouped(case, KindNotServed, by=lambda failure: (failure.kind, failure.group)))
+    for group in groups:
         failure = group.failure
-        if failure.other_version or failure.other_group:
+        if failure.other_version or failure.other_group or _is_told_better(group, groups):
             continue
         ref = named_ref(case, failure.resource, group.ref)
+        if ref.key == case.application.ref.key:  # the text names an API group and no object of it
+            ref = next((m.ref for m in case.desired if m.ref.group == failure.group), ref)
         kind, api_group = failure.kind or ref.kind, failure.group or ref.group
         definition = _definition(case, kind, api_group)
         mended = _is_mended(case, ref, definition)
         yield Finding(
             about=case.application.ref if mended else ref,
-            explains=group.explains,
+            explains=_with_vague_ones(group, groups),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(_called(kind, api_group), definition),
             evidence=(*group.cited(says="the API server does not know the kind"), *_cited(definition)),
             fixes=tuple(_fixes(case, ref, kind, api_group, definition)),
         )
+
+
+def _is_told_better(group: Grouped[KindNotServed], groups: tuple[Grouped[KindNotServed], ...]) -> bool:
+    """The operation speaks of an API group, the result of its kind: that is one trouble."""
+    return not group.failure.kind and any(
+        other.failure.kind and other.failure.group == group.failure.group for other in groups
+    )
+
+
+def _with_vague_ones(
+    group: Grouped[KindNotServed], groups: tuple[Grouped[KindNotServed], ...]
+) -> tuple[str, ...]:
+    vague = (
+        other for other in groups if not other.failure.kind and other.failure.group == group.failure.group
+    )
+    return tuple(dict.fromkeys((*group.explains, *(id for other in vague for id in other.explains))))
 
 
 def _called(kind: str, api_group: str) -> str:

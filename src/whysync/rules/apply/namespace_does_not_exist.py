@@ -21,6 +21,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.mended import given_up_and_mended, mended_by
 from whysync.semantics.messages import NamespaceMissing
 
 CREATE = "CreateNamespace=true"
@@ -30,6 +31,8 @@ OPTIONS = "/spec/syncPolicy/syncOptions"
 @rule(cause="namespace-missing", since="0.1")
 def namespace_does_not_exist(case: Case) -> Iterator[Finding]:
     for group in grouped(case, NamespaceMissing, by=lambda failure: failure.namespace):
+        if mended_by(case, group.failure) is not None and given_up_and_mended(case):
+            continue  # it is there by now: commit_will_not_be_tried_again tells why nothing happens
         namespace = group.failure.namespace or case.destination_namespace
         own = namespace == case.destination_namespace
         created = own and case.has_sync_option(CREATE)

@@ -23,6 +23,7 @@ from whysync.contracts.tree import Object
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl, remark, sync
 from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.mended import given_up_and_mended, mended_by
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
 from whysync.semantics.messages import QuotaExceeded
@@ -32,6 +33,8 @@ from whysync.semantics.messages import QuotaExceeded
 def quota_exceeded(case: Case) -> Iterator[Finding]:
     for group in grouped(case, QuotaExceeded, by=lambda f: (f.quota, bool(f.must_specify))):
         failure = group.failure
+        if mended_by(case, failure) is not None and given_up_and_mended(case):
+            continue  # there is room by now: commit_will_not_be_tried_again tells why nothing happens
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
         quota = case.live_named("ResourceQuota", namespace, failure.quota)

@@ -41,6 +41,7 @@ from whysync.diagnosis.placement import (
 )
 from whysync.diagnosis.references import is_absent, references_of
 from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
+from whysync.diagnosis.symptoms import health_of_row
 from whysync.semantics.hooks import DeletePolicy, delete_policies
 from whysync.semantics.messages import DependencyMissing, understand
 
@@ -159,7 +160,7 @@ def _seen(case: Case) -> Iterator[Need]:
 def _troubled(case: Case) -> Iterator[Ref]:
     """Rows that are not healthy, and hooks that have not succeeded."""
     for row in case.app.status.resources:
-        if row.health is not None and row.health.status in ("Degraded", "Progressing"):
+        if health_of_row(case, row)[0] in ("Degraded", "Progressing"):
             yield row.ref
     for result in case.results:
         if result.hook_type and result.hook_phase in ("Running", "Failed", "Error"):

@@ -20,7 +20,10 @@ or of a CRD needs no webhook.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import text
+from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis.admission import mutating_webhook
 from whysync.diagnosis.ignoring import ignore_field
 from whysync.semantics.writers import WriterKind, phrase
 
@@ -33,16 +36,17 @@ def changed_by_admission_webhook(case: Case) -> Iterator[Finding]:
         writer = drift.writer
         # A webhook's change is recorded under the name of whoever sent the request.
         known = writer is not None and writer.kind is WriterKind.WEBHOOK
-        who = phrase(writer) if writer is not None and known else "an admission webhook"
+        seen = None if known else mutating_webhook(case, drift.ref)
+        who = phrase(writer) if writer is not None and known else _called(seen)
         did = "adds" if drift.only_live else "rewrites"
         yield Finding(
             about=drift.ref,
             field=drift.pointer,
             writer=writer,
             explains=(drift.symptom,),
-            confidence=Confidence.HIGH if known else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if known or seen is not None else Confidence.MEDIUM,
             verdict=f"{who} {did} {drift.last_key} of {drift.ref} as it comes into the cluster",
-            evidence=drift.cited(),
+            evidence=(*drift.cited(), *_looking(seen)),
             fixes=(
                 ignore_field(case, drift.ref, drift.pointer),
                 Fix.application(
@@ -53,3 +57,13 @@ def changed_by_admission_webhook(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _called(seen: tuple[Manifest, str] | None) -> str:
+    name = text(seen[0].at(f"{seen[1]}/name")) if seen is not None else ""
+    return f"admission webhook {name}" if name else "an admission webhook"
+
+
+def _looking(seen: tuple[Manifest, str] | None) -> Iterator[Evidence]:
+    if seen is not None:
+        yield cite(seen[0], f"{seen[1]}/rules", says="this webhook sees every such object on its way in")

@@ -24,7 +24,7 @@ from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.commands import remark
 from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.tracking import other_app_of
+from whysync.diagnosis.tracking import is_mark_of_a_tool, other_app_of
 from whysync.semantics.messages import SharedResource
 
 
@@ -38,6 +38,8 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
         warned.add(ref.name)
         apps = " and ".join(report.failure.apps)
         drifts = [d for d in case.drifts_by(Mechanism.TRACKING) if d.ref.name == ref.name]
+        if any(is_mark_of_a_tool(case, drift) for drift in drifts):
+            continue  # Argo CD takes a label for a claim: tracking_mark_differs tells whose label it is
         yield Finding(
             about=ref,
             explains=(*report.symptoms, *(drift.symptom for drift in drifts), *_row(case, ref)),

@@ -19,7 +19,7 @@ Somebody who syncs by hand, again and again, shows in the history as that user.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Set, cite, rule
+from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, Set, cite, rule
 from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.freshness import Looping, looping
 from whysync.semantics.writers import WriterKind, phrase
@@ -33,11 +33,12 @@ def synced_again_and_again(case: Case) -> Iterator[Finding]:
     if loop is None:
         return
     contested = [d for d in case.drifts if d.writer is None or d.writer.kind is not WriterKind.ARGOCD]
+    untold = [drift for drift in case.drifts_by(Mechanism.UNTOLD) if drift in contested]
     yield Finding(
         about=contested[0].ref if contested else case.application.ref,
         field=contested[0].pointer if contested else None,
         writer=contested[0].writer if contested else None,
-        explains=("looping",),
+        explains=("looping", *(drift.symptom for drift in untold)),
         because=tuple(drift.symptom for drift in contested),
         confidence=Confidence.HIGH if contested else Confidence.MEDIUM,
         verdict=f"Argo CD has synced one commit {loop.times} times in a row{_period(loop)}{_who(contested)}",

@@ -27,7 +27,9 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.commands import argocd_namespace, kubectl, sync
 from whysync.diagnosis.mechanism import INSTANCE
-from whysync.diagnosis.tracking import other_app_of
+from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.tracking import is_mark_of_a_tool, other_app_of
+from whysync.semantics.messages import SharedResource
 from whysync.semantics.writers import WriterKind, phrase
 
 ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
@@ -42,12 +44,21 @@ def tracking_mark_differs(case: Case) -> Iterator[Finding]:
             about=drift.ref,
             field=drift.pointer,
             writer=drift.writer,
-            explains=(drift.symptom,),
+            explains=(drift.symptom, *_taken_for_a_claim(case, drift)),
             confidence=Confidence.HIGH if drift.writer else Confidence.MEDIUM,
             verdict=f"{drift.ref} {_what(drift)}",
             evidence=drift.cited(),
             fixes=tuple(_fixes(case, drift)),
         )
+
+
+def _taken_for_a_claim(case: Case, drift: Drift) -> Iterator[str]:
+    """Argo CD reads the foreign label as another Application's, and warns of a shared resource."""
+    if not is_mark_of_a_tool(case, drift):
+        return
+    for report in case.failures(SharedResource):
+        if named_ref(case, report.failure.resource, report.ref).name == drift.ref.name:
+            yield from report.symptoms
 
 
 def _what(drift: Drift) -> str:

@@ -98,6 +98,7 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
         "node-problem-detector",
         "sealed-secrets",
         "external-secrets",
+        "keel",
         "reloader",
         "stakater-reloader",
         "traefik",

@@ -1,0 +1,61 @@
+"""Is what made the last sync fail out of the world by now? Auto-sync does not look, so somebody has to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import Missing, dig
+from whysync.diagnosis.spoken import FAILED_PHASES
+from whysync.semantics.messages import Failure, LayerKind, NamespaceMissing, QuotaExceeded, understand
+from whysync.semantics.validation.quantities import amount
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+
+def mended_by(case: Case, failure: Failure) -> Manifest | None:
+    """The live object that shows it: a namespace that is there, a quota that has room."""
+    if isinstance(failure, NamespaceMissing):
+        found = case.live_named("Namespace", "", failure.namespace or case.destination_namespace)
+        return found if found is not None and not found.meta.get("deletionTimestamp") else None
+    if isinstance(failure, QuotaExceeded) and failure.requested and failure.quota:
+        for quota in case.live_of_kind("ResourceQuota"):
+            if quota.ref.name == failure.quota and _has_room(quota, failure.requested):
+                return quota
+    return None
+
+
+def _has_room(quota: Manifest, requested: str) -> bool:
+    """`services=1,requests.cpu=500m` against what is allowed and used now."""
+    for part in requested.split(","):
+        name, _, wanted = part.strip().partition("=")
+        hard, used = dig(quota.body, "spec", "hard", name), dig(quota.body, "status", "used", name)
+        allowed, taken, more = amount(hard), amount(used), amount(wanted)
+        if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
+            return False
+        if taken + more > allowed:
+            return False
+    return True
+
+
+def given_up_and_mended(case: Case) -> tuple[Manifest, ...]:
+    """What shows that nothing stands in the way of a commit any more that auto-sync gave up; else nothing."""
+    operation = case.operation
+    if operation is None or operation.phase not in FAILED_PHASES or not case.is_automated:
+        return ()
+    given_up = any(
+        condition.type == "SyncError"
+        and understand(condition.message).layer(LayerKind.SYNC_ATTEMPT) is not None
+        for condition in case.app.status.conditions
+    )
+    failures = [
+        failure
+        for result in case.results
+        if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES
+        for failure in understand(result.message).failures
+    ]
+    shown = [mended_by(case, failure) for failure in failures]
+    if not given_up or not shown or any(one is None for one in shown):
+        return ()
+    return tuple({one.key: one for one in shown if one is not None}.values())
