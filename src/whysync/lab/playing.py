@@ -73,8 +73,8 @@ class Play:
         told = [copy_object(one) for one in scenario.cluster.objects]
         named = {text(dig(one, "metadata", "name")) for one in told if one.get("kind") == "Namespace"}
         spaces = [text(dig(one, "metadata", "namespace")) for one in told]
-        for space in dict.fromkeys(space for space in spaces if space):
-            if space not in named and space != "default":
+        for space in dict.fromkeys(("default", "kube-system", *(space for space in spaces if space))):
+            if space not in named:
                 self._put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}}, scenario)
         for obj in (*told, *configurations_of(scenario.cluster.webhooks)):
             self._put(obj, scenario)
