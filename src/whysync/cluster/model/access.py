@@ -41,15 +41,15 @@ def check_access(call: Call, store: Store) -> None:
     """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
     if not call.request.user or not call.resource.kept:
         return
-    asked = _question(call, _VERBS.get(call.request.verb, call.request.verb))
+    asked = question_of(call, _VERBS.get(call.request.verb, call.request.verb))
     if not may(store, asked):
-        raise _denied(call, asked.verb)
+        raise _denied(call, asked.verb, _unresolved(store, asked))
     creates = call.request.verb == "ssa" and store.get(call.place) is None
     if creates and not may(store, asked._replace(verb="create")):
-        raise _denied(call, "create")
+        raise _denied(call, "create", _unresolved(store, asked))
 
 
-def _question(call: Call, verb: str) -> Question:
+def question_of(call: Call, verb: str) -> Question:
     return Question(
         user=call.request.user,
         groups=call.request.groups,
@@ -64,18 +64,48 @@ def _question(call: Call, verb: str) -> Question:
 
 def may(store: Store, asked: Question) -> bool:
     """The administrator, who has no name here, may do everything."""
-    return not asked.user or any(_grants(rule, asked) for rule in _rules(store, asked))
+    return not asked.user or any(_grants(rule, asked) for rule in rules_for(store, asked))
 
 
-def _rules(store: Store, asked: Question) -> Iterator[Object]:
+def rules_for(store: Store, asked: Question) -> Iterator[Object]:
     """The rules that hold for the user where the request goes."""
+    for binding, namespace in _bindings(store, asked):
+        yield from role_rules(store, binding, namespace) or ()
+
+
+def _bindings(store: Store, asked: Question) -> Iterator[tuple[Object, str]]:
     for _, binding in store.within((_GROUP, "clusterrolebindings")):
         if _names(binding, asked):
-            yield from _role_rules(store, binding, "")
+            yield binding, ""
     if asked.namespace:
         for _, binding in store.within((_GROUP, "rolebindings"), asked.namespace):
             if _names(binding, asked):
-                yield from _role_rules(store, binding, asked.namespace)
+                yield binding, asked.namespace
+
+
+def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """All groups of a user; a ServiceAccount is in some by its name."""
+    prefix, _, rest = user.partition("system:serviceaccount:")
+    if prefix or not rest or "system:serviceaccounts" in groups:
+        return (*groups, "system:authenticated")
+    own = ("system:serviceaccounts", f"system:serviceaccounts:{rest.partition(':')[0]}")
+    return (*groups, *own, "system:authenticated")
+
+
+def _unresolved(store: Store, asked: Question) -> str:
+    """The server tells a user that it turns away of roles that their bindings name in vain."""
+    roles = [
+        fields(binding.get("roleRef"))
+        for binding, namespace in _bindings(store, asked)
+        if role_rules(store, binding, namespace) is None
+    ]
+    missing = [
+        f'{text(role.get("kind")).lower()}.{_GROUP} "{text(role.get("name"))}" not found' for role in roles
+    ]
+    told = list(dict.fromkeys(missing))
+    if not told:
+        return ""
+    return f": RBAC: {told[0]}" if len(told) == 1 else f": RBAC: [{', '.join(told)}]"
 
 
 def _namespace(call: Call) -> str:
@@ -86,7 +116,7 @@ def _namespace(call: Call) -> str:
 
 
 def _names(binding: Object, asked: Question) -> bool:
-    groups = (*asked.groups, "system:authenticated")
+    groups = groups_of(asked.user, asked.groups)
     for raw in items(binding.get("subjects")):
         subject = fields(raw)
         name = text(subject.get("name"))
@@ -103,14 +133,16 @@ def _names(binding: Object, asked: Question) -> bool:
     return False
 
 
-def _role_rules(store: Store, binding: Object, namespace: str) -> Iterator[Object]:
+def role_rules(store: Store, binding: Object, namespace: str) -> list[Object] | None:
+    """The rules of the role that a binding names; `None` where there is no such role."""
     name = text(dig(binding, "roleRef", "name"))
     if dig(binding, "roleRef", "kind") == "ClusterRole":
         role = store.get(((_GROUP, "clusterroles"), "", name))
+        if role is None and name == "cluster-admin":  # which every cluster has, told of or not
+            return [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     else:
         role = store.get(((_GROUP, "roles"), namespace, name))
-    for rule in items((role or {}).get("rules")):
-        yield fields(rule)
+    return None if role is None else [fields(rule) for rule in items(role.get("rules"))]
 
 
 def _grants(rule: Object, asked: Question) -> bool:
@@ -129,8 +161,8 @@ def _has(rule: Object, key: str, wanted: set[str]) -> bool:
     return any(text(value) in wanted for value in items(rule.get(key)))
 
 
-def _denied(call: Call, verb: str) -> Refused:
-    return _refusal(call.request.user, verb, call.resource.group, call.address, _namespace(call))
+def _denied(call: Call, verb: str, more: str) -> Refused:
+    return _refusal(call.request.user, verb, call.resource.group, call.address, _namespace(call), more)
 
 
 def unknown_to(request: Request, address: Address) -> Refused:
@@ -139,10 +171,10 @@ def unknown_to(request: Request, address: Address) -> Refused:
     return _refusal(request.user, verb, group_of(address.api_version), address, address.namespace)
 
 
-def _refusal(user: str, verb: str, group: str, address: Address, namespace: str) -> Refused:
+def _refusal(user: str, verb: str, group: str, address: Address, namespace: str, more: str = "") -> Refused:
     what = f"{address.plural}/{address.subresource}" if address.subresource else address.plural
     where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
-    why = f'User "{user}" cannot {verb} resource "{what}" in API group "{group}" {where}'
+    why = f'User "{user}" cannot {verb} resource "{what}" in API group "{group}" {where}{more}'
     kind = qualified(address.plural, group)
     named = f'{kind} "{address.name}"' if address.name else kind
     details: Object = {"name": address.name} if address.name else {}

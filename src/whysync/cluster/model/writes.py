@@ -8,6 +8,7 @@ from whysync.cluster.model.checks import check_create, check_runtime_class, chec
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.escalation import check_escalation
 from whysync.cluster.model.failures import already_exists, bad_request, forbidden, internal, not_found
 from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
 from whysync.cluster.model.limit_ranges import check_limits, with_limits
@@ -166,6 +167,7 @@ class Writes:
             call.served.zero(),
             self._ground(),
         )
+        check_escalation(obj, None, call, self._store)
         check_runtime_class(obj, resource, self._store)
         check_create(obj, call)
         check_limits(obj, call, self._store)
@@ -233,6 +235,7 @@ class Writes:
             obj = _only_status(obj, live)
         else:
             obj = prepare_update(obj, live, resource, self._ground())
+        check_escalation(obj, live, call, self._store)
         check_update(obj, live, call)
         check_policies(obj, live, call, "UPDATE", self._store)
         check_webhooks(obj, live, call, "UPDATE", self._store, self.webhooks)
