@@ -35,7 +35,7 @@ REF = {"group", "version", "kind", "namespace", "name", "cluster"}
 EVIDENCE = {"source", "ref", "pointer", "value", "says"}
 WRITER = {"manager", "operation", "subresource", "time", "kind"}
 SYMPTOM = {"id", "kind", "ref", "text"}
-GROUP = {"cause", "rule", "apps", "fix"}
+GROUP = {"cause", "rule", "apps", "fix", "what", "checked"}
 
 
 def objects(value: Json) -> list[Object]:

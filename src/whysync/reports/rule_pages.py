@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from whysync.contracts.tree import Object
 from whysync.contracts.yaml import dump
+from whysync.diagnosis.advice import advice_for
 from whysync.diagnosis.rule import Rule
 from whysync.diagnosis.symptom import Side
 from whysync.reports.json_v1 import indented
@@ -26,6 +28,29 @@ def render(rules: Sequence[Rule], *, form: str, pages: bool) -> str:
             return "\n".join(_page(rule) for rule in rules) if pages else _list(rules)
 
 
+def _runbook(rule: Rule) -> str:
+    """What the pages of a single app say too, in general."""
+    advice = advice_for(rule.cause, rule.side)
+    return (
+        f"\n\n## What not to do\n{_filled(advice.dont)}\n\n## How to verify\n{_filled(_VERIFY[rule.side])}"
+        f"\n\n## How to prevent\n{_filled(advice.prevent)}"
+    )
+
+
+_VERIFY = {
+    Side.COMPARE: "`argocd app get APP --hard-refresh` shows no ComparisonError any more.",
+    Side.DRIFT: "`argocd app diff APP` is empty, now and after the next reconciliation.",
+    Side.APPLY: "`argocd app wait APP --operation --health` ends well.",
+    Side.HEALTH: "`argocd app wait APP --health` ends well, and stays so for some minutes.",
+    Side.FRESH: "`argocd app get APP --refresh` shows the commit that Git has.",
+    Side.NONE: "`argocd app get APP` shows Synced and Healthy.",
+}
+
+
+def _filled(words: str) -> str:
+    return textwrap.fill(words, 100, break_long_words=False, break_on_hyphens=False)
+
+
 def _as_object(rule: Rule) -> Object:
     return {
         "rule": rule.id,
@@ -38,12 +63,14 @@ def _as_object(rule: Rule) -> Object:
 
 
 def _page(rule: Rule) -> str:
-    return f"{rule.id}  (cause {rule.cause}, side {rule.side}, since {rule.since})\n\n{rule.docs}\n"
+    head = f"{rule.id}  (cause {rule.cause}, side {rule.side}, since {rule.since})"
+    return f"{head}\n\n{rule.docs}{_runbook(rule)}\n"
 
 
 def _markdown(rule: Rule) -> str:
     title, _, rest = rule.docs.partition("\n")
-    return f"# {title}\n\n`{rule.id}` · cause `{rule.cause}` · side {rule.side}\n{rest.rstrip()}\n"
+    about = f"`{rule.id}` · cause `{rule.cause}` · side {rule.side}"
+    return f"# {title}\n\n{about}\n{rest.rstrip()}{_runbook(rule)}\n"
 
 
 def _list(rules: Sequence[Rule]) -> str:
