@@ -28,7 +28,7 @@ def other_app_of(case: Case, drift: Drift) -> str:
 
 
 def is_mark_of_a_tool(case: Case, drift: Drift) -> bool:
-    """A label that Helm, a pipeline or a person wrote: what it names is no Application, whatever Argo CD says."""
+    """A label that Helm, a pipeline or a person wrote names no Application, whatever Argo CD makes of it."""
     writer = drift.writer
     by_tool = writer is not None and writer.kind not in (WriterKind.ARGOCD, WriterKind.UNKNOWN)
     return by_tool and drift.pointer == INSTANCE and not other_app_of(case, drift)
