@@ -9,7 +9,7 @@ it was; a change of what an app's object has made merely redraws the tree.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -136,7 +136,17 @@ class LiveCache:
 
     def tree(self, instance: str) -> Iterator[Object]:
         """The app's own objects and all that these have made, by owner references."""
-        waiting = list(self._by_owner.get(instance, ()))
+        return self.below(self._by_owner.get(instance, ()))
+
+    def top_level(self, namespace: str) -> Iterator[tuple[Key, str]]:
+        """What nobody has made in a namespace, each with the instance name of the app it is marked for."""
+        for key, obj in self._by_key.items():
+            if key.namespace == namespace and not dig(obj, "metadata", "ownerReferences"):
+                yield key, self._owner_of.get(key, "")
+
+    def below(self, keys: Iterable[Key]) -> Iterator[Object]:
+        """These, and all that they have made."""
+        waiting = list(keys)
         seen: set[Key] = set()
         while waiting:
             key = waiting.pop()

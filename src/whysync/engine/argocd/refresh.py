@@ -9,9 +9,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from whysync.contracts.application import Application, Condition
+from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
-from whysync.contracts.tree import Json, Object, dig, fields, items
+from whysync.contracts.tree import Object, dig, fields, items
 from whysync.engine.argocd.comparing import Aim, Compared, Setting, aim_at_spec, compared
 from whysync.engine.argocd.live_cache import LiveCache
 from whysync.engine.argocd.office import Office
@@ -19,15 +19,20 @@ from whysync.engine.argocd.record import Record
 from whysync.engine.argocd.registry import Registry
 from whysync.engine.argocd.summary import summary_of
 from whysync.engine.argocd.trace import What
+from whysync.engine.argocd.writing import (
+    source_types,
+    unknown,
+    with_condition,
+    with_finalizers,
+    without_refresh,
+)
 from whysync.engine.compare import NotComparedYet
-from whysync.engine.deletion.finalizers import with_hook_finalizers
 from whysync.engine.memory import Memory
-from whysync.engine.status import conditions_json, go_time
-from whysync.semantics.comparison.conditions import set_conditions
+from whysync.engine.status import conditions_json
+from whysync.semantics.comparison.orphans import orphan_warning, orphans
 from whysync.semantics.policies.autosync import AutoSync, AutoSyncReason, auto_sync
 from whysync.semantics.policies.operation import CompareWith
 from whysync.semantics.policies.refresh import (
-    REFRESH,
     Processing,
     Refresh,
     RefreshReason,
@@ -42,6 +47,7 @@ from whysync.semantics.tracking import instance_name
 _A_MOMENT: Final = timedelta(microseconds=1)
 """Upstream asks whether more time than the timeout has passed; here it is looked at right then."""
 _SYNC_ERROR: Final = "SyncError"
+_ORPHANS: Final = "OrphanedResourceWarning"
 
 
 class Refresher:
@@ -101,7 +107,7 @@ class Refresher:
         if not checked.conditions:
             status.pop("conditions", None)
         if checked.has_errors:
-            return self._persist(name, app, _unknown(status, now))
+            return self._persist(name, app, unknown(status, now))
         recent = need.level is CompareWith.CompareWithRecent
         forced = need.level is CompareWith.CompareWithLatestForceResolve
         with_conditions: Object = {**app, "status": status}
@@ -152,19 +158,15 @@ class Refresher:
         before = fields(app.get("status"))
         if need.level < CompareWith.CompareWithLatest and before.get("reconciledAt"):
             status["reconciledAt"] = before["reconciledAt"]
+        status |= source_types(comparison.inputs.spec, found.source_types)
+        status["controllerNamespace"] = office.namespace
         cache = office.cache_of(typed)
         if cache is not None:
             status |= self._summary(typed, cache)
-        status |= _source_types(comparison.inputs.spec, found.source_types)
-        status["controllerNamespace"] = office.namespace
+            status = self._orphans(typed, cache, found, status)
         decided = self._decide(name, app, typed, status, found)
         if decided.reason is not AutoSyncReason.WINDOW:
-            told = [Condition(type=_SYNC_ERROR, message=decided.condition)] if decided.condition else []
-            known = [decode(fields(one), Condition)[0] for one in items(status.get("conditions"))]
-            kept = [one for one in known if one is not None]
-            conditions = set_conditions(kept, told, (_SYNC_ERROR,), now)
-            status.pop("conditions", None)
-            status |= conditions_json(conditions)
+            status = with_condition(status, _SYNC_ERROR, decided.condition, now)
         after: Object = {**app, "status": status}
         if decided.operation is not None:
             # A new operation wipes what was known of the last one.
@@ -172,10 +174,10 @@ class Refresher:
             status.pop("operationState", None)
         if decided.retry_in is not None:
             record.ask_later(CompareWith.CompareWithLatest, now + decided.retry_in)
-        after = _with_finalizers(
+        after = with_finalizers(
             after, pre=comparison.has_pre_delete_hooks, post=comparison.has_post_delete_hooks
         )
-        return self._registry.save(name, _without_refresh(after))
+        return self._registry.save(name, without_refresh(after))
 
     def _decide(
         self, name: str, app: Object, typed: Application, status: Object, found: Compared
@@ -207,8 +209,27 @@ class Refresher:
             known = self._summaries[instance] = cache.seen, summary_of(cache.tree(instance))
         return {"summary": known[1]}
 
+    def _orphans(self, typed: Application, cache: LiveCache, found: Compared, status: Object) -> Object:
+        """A warning of objects that nobody owns, where the project asks for it."""
+        project = self._office.typed_projects()[typed.project]
+        count = 0
+        if project.spec.orphaned_resources is not None and not cache.destination.unreachable:
+            names = (
+                instance_name(name.partition("/")[2], name.partition("/")[0], self._office.namespace)
+                for name in self._registry.applications
+            )
+            keys = orphans(
+                project,
+                cache.top_level(typed.spec.destination.namespace),
+                managed=(one.key for one in found.comparison.resources),
+                existing_apps=names,
+            )
+            count = sum(1 for _ in cache.below(keys))
+        told = orphan_warning(project, count) or ""
+        return with_condition(status, _ORPHANS, told, self._office.clock.now)
+
     def _persist(self, name: str, app: Object, status: Object) -> bool:
-        return self._registry.save(name, _without_refresh({**app, "status": status}))
+        return self._registry.save(name, without_refresh({**app, "status": status}))
 
 
 def _memory(record: Record, app: Object, *rules: object) -> Memory:
@@ -243,47 +264,6 @@ def _why(decided: AutoSync) -> str:
     if decided.retry_in is not None:
         return f"{decided.reason}: again in {decided.retry_in.total_seconds():g}s"
     return str(decided.reason)
-
-
-def _unknown(status: Object, now: datetime) -> Object:
-    """What is written where project or spec are not as they must be; nothing was compared."""
-    sync: Object = {**fields(status.get("sync")), "status": "Unknown"}
-    health = fields(status.get("health"))
-    after: Object = {"status": "Unknown"}
-    if health.get("status") != "Unknown":
-        after["lastTransitionTime"] = go_time(now)
-    elif health.get("lastTransitionTime") is not None:
-        after["lastTransitionTime"] = health["lastTransitionTime"]
-    return {**status, "sync": sync, "health": after}
-
-
-def _source_types(spec: Object, types: tuple[str, ...]) -> Object:
-    if not types:
-        return {}
-    several: list[Json] = [*types]
-    return {"sourceTypes": several} if items(spec.get("sources")) else {"sourceType": types[0]}
-
-
-def _without_refresh(app: Object) -> Object:
-    """The refresh that was asked for is done."""
-    meta = fields(app.get("metadata"))
-    annotations = fields(meta.get("annotations"))
-    if REFRESH not in annotations:
-        return app
-    gone = (REFRESH, f"{REFRESH}-timestamp")
-    kept: Object = {key: value for key, value in annotations.items() if key not in gone}
-    left: Object = {key: value for key, value in meta.items() if key != "annotations"}
-    return {**app, "metadata": {**left, "annotations": kept} if kept else left}
-
-
-def _with_finalizers(app: Object, *, pre: bool, post: bool) -> Object:
-    """Hooks that run at the deletion of the app hold it with finalizers, as long as Git has them."""
-    meta = fields(app.get("metadata"))
-    after: list[Json] = [*with_hook_finalizers(app, pre_delete=pre, post_delete=post)]
-    if after == items(meta.get("finalizers")):
-        return app
-    left: Object = {key: value for key, value in meta.items() if key != "finalizers"}
-    return {**app, "metadata": {**left, "finalizers": after} if after else left}
 
 
 def _shortened(timeout: timedelta) -> timedelta:
