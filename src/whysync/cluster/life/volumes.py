@@ -39,6 +39,7 @@ from whysync.contracts.tree import Json, Object, dig, fields, items, text
 
 _BINDER: Final = "persistentvolume-controller"
 _PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
+_PROTECTION: Final = "kubernetes.io/pv-protection"
 _NO_CLASS: Final = "no persistent volumes available for this claim and no storage class is set"
 _LOST: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
 
@@ -253,8 +254,19 @@ class VolumeBinder(Worker):
     def _mind_volume(self, name: str) -> None:
         volume = self.desk.get(VOLUMES, "", name)
         phase = text(dig(volume, "status", "phase"))
-        if volume is not None and phase in ("", "Pending") and not fields(dig(volume, "spec", "claimRef")):
+        if volume is not None and is_leaving(volume):
+            self._let_go(volume)
+        elif volume is not None and phase in ("", "Pending") and not fields(dig(volume, "spec", "claimRef")):
             self.desk.update_status(volume, {**fields(volume.get("status")), "phase": "Available"})
+
+    def _let_go(self, volume: Object) -> None:
+        """A volume that is to go is held only as long as its claim is there."""
+        holder = fields(dig(volume, "spec", "claimRef"))
+        claim = self.desk.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
+        held = items(dig(volume, "metadata", "finalizers"))
+        if _PROTECTION in held and (claim is None or uid_of(claim) != holder.get("uid")):
+            kept: list[Json] = [one for one in held if one != _PROTECTION]
+            self._put({**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}})
 
     def _reclaim(self, name: str) -> None:
         volume = self.desk.get(VOLUMES, "", name) if name else None
