@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator
 
 from whysync.contracts.tree import Json
+from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
-from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.text import patch_text
@@ -139,7 +140,7 @@ def _finding(
             yield from _labelled(screen, "seen", _seen(evidence, finding, wide=wide))
     if finding.confidence is not Confidence.HIGH:
         yield from _labelled(screen, "confidence", finding.confidence.value)
-    yield from _fixes(finding, report, screen, wide=wide)
+    yield from _fixes(finding, report, screen, wide=wide, first=first)
 
 
 def _chain(finding: Finding, screen: Screen, *, wide: bool) -> Iterator[str]:
@@ -188,7 +189,7 @@ def _seen(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
     return f"{evidence.says}: {value} ({plain(where)} {evidence.pointer})"
 
 
-def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
+def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, first: bool) -> Iterator[str]:
     for number, fix in enumerate(finding.fixes, start=1):
         label = "fix" if len(finding.fixes) == 1 else f"fix {number}"
         yield from _labelled(screen, label, one_line(fix.title), "green")
@@ -197,6 +198,15 @@ def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool) -
         if fix.destroys:
             yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}", "red")
         yield from _patch(fix, report, wide=wide)
+    if first and finding.fixes and not finding.fixes[0].commands:
+        yield from _labelled(screen, "take it", _how_to_take(finding.fixes[0], report))
+
+
+def _how_to_take(fix: Fix, report: AppReport) -> str:
+    """Where it goes: into the files of a checkout, or onto the object itself."""
+    command = f"whysync fix {plain(app_argument(report.case))}"
+    in_git = fix.kind is FixKind.MANIFEST
+    return f"{command} --checkout DIR | git apply" if in_git else f"{command} -o commands"
 
 
 def _patch(fix: Fix, report: AppReport, *, wide: bool) -> Iterator[str]:
