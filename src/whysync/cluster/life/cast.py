@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from whysync.cluster.life.controller import Controller
 from whysync.cluster.life.desk import CONTROLLERS, Desk
@@ -12,6 +13,9 @@ from whysync.cluster.life.logs import LogBook
 from whysync.cluster.life.script import Script
 from whysync.cluster.life.workloads import workload_controllers
 from whysync.cluster.model import Model
+
+_BEFORE_PODS: Final = frozenset({"serviceaccount", "resourcequota"})
+"""What the API server asks for when a pod is made must be there before anybody makes one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,4 +29,6 @@ def cast(model: Model, script: Script) -> Cast:
     manager = Desk(model, CONTROLLERS, index)
     logs = LogBook(model.clock)
     others = infrastructure(model, script, index, logs)
-    return Cast(controllers=(*workload_controllers(manager), *others), logs=logs)
+    first = [one for one in others if one.name in _BEFORE_PODS]
+    rest = [one for one in others if one.name not in _BEFORE_PODS]
+    return Cast(controllers=(*first, *workload_controllers(manager), *rest), logs=logs)

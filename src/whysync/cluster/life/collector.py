@@ -6,7 +6,7 @@ from datetime import datetime
 
 from whysync.cluster.life.desk import Desk
 from whysync.cluster.life.index import Kind
-from whysync.cluster.model.store import Change
+from whysync.cluster.model.store import Change, owners_of
 from whysync.contracts.tree import fields
 
 
@@ -23,6 +23,9 @@ class Collector:
     def heard(self, change: Change) -> None:
         if change.type == "DELETED" or "deletionTimestamp" in fields(change.obj.get("metadata")):
             self._wanted = True
+        elif change.type == "ADDED":
+            known_as = self._desk.model.store.known_as
+            self._wanted = self._wanted or any(not known_as(owner) for owner in owners_of(change.obj))
 
     def act(self) -> bool:
         if not self._wanted:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
-from whysync.cluster.life.desk import Desk, name_of, namespace_of
+from whysync.cluster.life.desk import Denied, Desk, name_of, namespace_of
 from whysync.cluster.life.index import Kind, controller_of
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Object, text
+
+_AGAIN_SECONDS: Final = 60
+"""After a refusal that a controller did not reckon with."""
 
 
 class Controller(Protocol):
@@ -120,7 +123,10 @@ class Worker:
             if obj is None:
                 self.gone((namespace, name))
             else:
-                self.sync(obj)
+                try:
+                    self.sync(obj)
+                except Denied:
+                    self.later(obj, _AGAIN_SECONDS)
         return bool(keys)
 
     def due(self) -> datetime | None:
