@@ -22,18 +22,11 @@ from whysync.contracts.decode import decode
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import group_of
 from whysync.contracts.snapshot import Log, Snapshot
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.engine.argocd import (
-    ArgoCD,
-    Destination,
-    Folder,
-    GitRepositories,
-    GitRepository,
-    Pace,
-    Repository,
-)
+from whysync.contracts.tree import Object, dig, text
+from whysync.engine.argocd import ArgoCD, Destination, GitRepositories, Pace, Repository
 from whysync.engine.argocd.office import GroundOf
-from whysync.semantics.policies.sources import has_multiple_sources, source_of
+from whysync.engine.found_world import destination_for, marked_live, repositories_for, with_project
+from whysync.semantics.settings import Settings
 
 VERSION: Final = "v3.6.0"
 _BY_DEFAULT: Final = (
@@ -104,6 +97,8 @@ class Simulation:
         """Of the first destination; mostly there is no other."""
         self.clock = self.model.clock
         self.repository = repository
+        self.strangers: list[Object] = []
+        """Live objects that were given, and that the model does not serve."""
         self.secrets: list[Object] = []
         """Of Argo CD's own, that a snapshot shows beside its settings: clusters, repositories."""
         self.argocd = ArgoCD(
@@ -139,19 +134,22 @@ class Simulation:
         """A world as it was found: the Application with its present status, its live objects as they are, and
         `desired` as what its present commit renders to.
 
-        The branch that it follows points at the commit that it was last compared with; what is pushed to
-        `simulation.git` comes after that. Objects of kinds that the model does not serve are in `strangers`.
+        The branch that it follows points at the commit that it was last compared with; push to
+        `simulation.git` what comes after that. Objects of kinds that the model does not serve are in
+        `strangers`. A project that is not given permits everything, unless the status says that it is
+        missing.
         """
         clock = Clock(now)
-        repositories = repositories_for(application, desired, clock)
+        wanted, maps = tuple(desired), list(config_maps)
+        repositories = repositories_for(application, wanted, clock)
         model = Model(clock)
-        strangers = model.load(live)
+        strangers = model.load(marked_live(application, wanted, live, settings_of(maps), namespace))
         destination = destination_for(application, model)
         found = cls(
             repositories,
             applications=[application],
-            projects=projects,
-            config_maps=config_maps,
+            projects=with_project(application, projects),
+            config_maps=maps,
             destinations=[destination],
             life=life,
             others=others,
@@ -162,7 +160,46 @@ class Simulation:
         found.strangers = strangers
         return found
 
-    strangers: list[Object]
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot,
+        app: str,
+        *,
+        life: Callable[[Model], Participant] | None = None,
+        others: Iterable[Participant] = (),
+        pace: Pace | None = None,
+    ) -> Simulation:
+        """The world of one Application of a snapshot (`argocd/shop`), as it was found. Raises `KeyError`."""
+        application = next((one for one in snapshot.applications if one.ref.place == app), None)
+        if application is None:
+            raise KeyError(app)
+        typed = decode(application.body, Application)[0] or Application()
+        told = typed.spec.destination
+        here = [one for one in snapshot.live if one.cluster in (told.name, told.server)]
+        maps = [one.body for one in snapshot.settings if one.ref.kind == "ConfigMap"]
+        config = next((one for one in maps if dig(one, "metadata", "name") == "argocd-cm"), None)
+        return cls.of(
+            application=application.body,
+            desired=[one.body for one in snapshot.desired.get(app, ())],
+            live=[one.body for one in here or snapshot.live if here or not one.cluster],
+            now=snapshot.collected_at or typed.status.reconciled_at or Clock().now,
+            projects=[one.body for one in snapshot.projects],
+            config_maps=maps,
+            life=life,
+            others=others,
+            namespace=typed.status.controller_namespace
+            or text(dig(config, "metadata", "namespace"))
+            or typed.namespace
+            or "argocd",
+            pace=pace,
+        )
+
+    @property
+    def git(self) -> GitRepositories:
+        """The repositories, where they are in memory."""
+        assert isinstance(self.repository, GitRepositories)
+        return self.repository
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -228,42 +265,9 @@ class Simulation:
             )
 
 
-def repositories_for(application: Object, desired: Iterable[Object], clock: Clock) -> GitRepositories:
-    """Repositories in which the app's first source renders to these objects, at the commit compared last."""
-    spec = fields(application.get("spec"))
-    status = fields(dig(application, "status", "sync"))
-    several = has_multiple_sources(spec)
-    sources = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
-    revisions = (
-        [text(one) for one in items(status.get("revisions"))] if several else [text(status.get("revision"))]
-    )
-    found: dict[str, GitRepository] = {}
-    kind = text(dig(application, "status", "sourceType")) or "Directory"
-    for index, source in enumerate(sources):
-        url = text(source.get("repoURL"))
-        git = found.setdefault(url, GitRepository(url=url, clock=clock))
-        branch = text(source.get("targetRevision"))
-        path = (text(source.get("path")) or text(source.get("chart"))).strip("/") or "."
-        objects = tuple(desired) if index == 0 else ()
-        commit = revisions[index] if index < len(revisions) else ""
-        git.push(
-            {path: Folder(manifests=objects, source_type=kind)},
-            branch=branch or git.default_branch,
-            commit=commit,
-        )
-    return GitRepositories(found.values())
-
-
-def destination_for(application: Object, model: Model) -> Destination:
-    """The cluster that an app names, whatever its name or address."""
-    app = decode(application, Application)[0] or Application()
-    told = app.spec.destination
-    known = Destination(model=model)
-    return Destination(
-        model=model,
-        server=told.server or (known.server if told.name in ("", known.name) else f"https://{told.name}"),
-        name=told.name or (known.name if told.server in ("", known.server) else told.server),
-    )
+def settings_of(config_maps: Iterable[Object]) -> Settings:
+    maps = {text(dig(one, "metadata", "name")): one for one in config_maps}
+    return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))
 
 
 def _manifests(bodies: Iterable[Object], role: Role, origin: str) -> tuple[Manifest, ...]:

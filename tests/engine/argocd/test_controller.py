@@ -59,7 +59,7 @@ def test_a_push_is_seen_when_the_revision_is_next_asked_for() -> None:
     world = World.with_objects([config_map("a", x="1")])
     world.minutes(5)
     pushed = world.clock.now
-    world.git.push({"apps/shop": [config_map("a", x="2")]})
+    world.repo.push({"apps/shop": [config_map("a", x="2")]})
     assert world.until(lambda: world.data("a", "x") == "2", timedelta(minutes=10))
     # Looked at every 2 minutes, but the repo-server remembers for 3 what the branch was.
     assert timedelta(minutes=2) < world.clock.now - pushed <= timedelta(minutes=4)
@@ -68,7 +68,7 @@ def test_a_push_is_seen_when_the_revision_is_next_asked_for() -> None:
 def test_a_webhook_makes_a_push_known_at_once() -> None:
     world = World.with_objects([config_map("a", x="1")])
     world.minutes(5)
-    world.git.push({"apps/shop": [config_map("a", x="2")]})
+    world.repo.push({"apps/shop": [config_map("a", x="2")]})
     world.argocd.webhook("git@git.example.com:team/shop.git")
     world.seconds(1)
     assert world.data("a", "x") == "2"
@@ -150,7 +150,7 @@ def test_a_failed_sync_is_tried_again_with_growing_pauses_and_then_given_up() ->
     assert told.startswith("Failed last sync attempt to [")
     world.minutes(30)
     assert len(world.moments(What.STARTED)) == 1, "one revision is tried once"
-    world.git.push({"apps/shop": [config_map("a", x="1")]})
+    world.repo.push({"apps/shop": [config_map("a", x="1")]})
     world.minutes(5)
     assert world.codes == ("Synced", "Healthy")
     assert world.condition("SyncError") is None
@@ -285,7 +285,7 @@ def test_a_hanging_sync_can_be_terminated() -> None:
 def test_without_prune_an_extra_object_stays_and_auto_sync_does_nothing() -> None:
     world = World.with_objects([config_map("a"), config_map("b")], application(automated={}))
     world.minutes(1)
-    world.git.push({"apps/shop": [config_map("a")]})
+    world.repo.push({"apps/shop": [config_map("a")]})
     world.minutes(10)
     assert world.codes == ("OutOfSync", "Healthy")
     assert world.argocd.trace[-1].what is not What.ENDED
@@ -299,7 +299,7 @@ def test_without_prune_an_extra_object_stays_and_auto_sync_does_nothing() -> Non
 def test_auto_sync_does_not_wipe_out_everything() -> None:
     world = World.with_objects([config_map("a"), config_map("b")])
     world.minutes(1)
-    world.git.push({"apps/shop": []})
+    world.repo.push({"apps/shop": []})
     world.minutes(10)
     told = world.condition("SyncError") or ""
     assert told.endswith(": auto-sync will wipe out all resources")
@@ -315,7 +315,7 @@ def test_an_error_is_cached_until_a_hard_refresh() -> None:
         error_until=START + timedelta(minutes=20),
         source_type="Helm",
     )
-    world.git.push({"apps/shop": broken})
+    world.repo.push({"apps/shop": broken})
     world.minutes(4)
     assert world.condition("ComparisonError") is None, "kept back for a while"
     world.minutes(15)
@@ -338,7 +338,7 @@ def test_an_error_is_cached_until_a_hard_refresh() -> None:
 
 def test_a_cached_error_is_forgotten_after_an_hour() -> None:
     world = World.with_objects([config_map("a", x="1")])
-    world.git.push({"apps/shop": Folder(error="boom", error_until=START + timedelta(minutes=20))})
+    world.repo.push({"apps/shop": Folder(error="boom", error_until=START + timedelta(minutes=20))})
     world.minutes(59)
     assert world.codes[0] == "Unknown"
     world.minutes(10)
@@ -349,7 +349,7 @@ def test_a_repository_that_is_away_shows_after_its_grace_and_not_to_the_cached()
     world = World.with_objects([config_map("a", x="1")])
     world.minutes(1)
     away = "failed to list refs: dial tcp: lookup git.example.com: no such host"
-    world.git.outages.append(Outage(text=away, since=START, until=START + timedelta(minutes=30)))
+    world.repo.outages.append(Outage(text=away, since=START, until=START + timedelta(minutes=30)))
     world.minutes(3)
     assert world.codes == ("Synced", "Healthy")
     world.minutes(10)
@@ -362,7 +362,7 @@ def test_a_repository_that_is_away_shows_after_its_grace_and_not_to_the_cached()
 
 def test_two_apps_that_share_an_object_warn_of_each_other() -> None:
     world = World.with_objects([config_map("a", x="1")])
-    world.git.push({"apps/other": [config_map("a", x="2")]})
+    world.repo.push({"apps/other": [config_map("a", x="2")]})
     world.argocd.add(application(name="other", path="apps/other", automated={}))
     world.minutes(10)
     assert world.data("a", "x") == "1", "who heals itself wins"
@@ -401,7 +401,7 @@ def test_rollback_goes_to_an_entry_of_the_history() -> None:
     world = World.with_objects([config_map("a", x="1")], application())
     world.argocd.request_sync("shop")
     world.minutes(1)
-    world.git.push({"apps/shop": [config_map("a", x="2")]})
+    world.repo.push({"apps/shop": [config_map("a", x="2")]})
     world.argocd.refresh("shop")
     world.argocd.request_sync("shop")
     world.minutes(1)

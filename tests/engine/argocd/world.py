@@ -68,7 +68,7 @@ def application(
 class World(Simulation):
     """A simulation, and the questions that tests ask of it."""
 
-    git: GitRepository
+    repo: GitRepository
 
     @classmethod
     def with_objects(cls, objects: Iterable[Object], app: Object | None = None, **more: object) -> World:
@@ -77,7 +77,7 @@ class World(Simulation):
         git.push({"apps/shop": tuple(objects)})
         apps = [app or application(automated={"selfHeal": True, "prune": True})]
         world = cls(GitRepositories([git]), applications=apps, clock=clock, **more)  # pyright: ignore[reportArgumentType]
-        world.git = git
+        world.repo = git
         return world
 
     def minutes(self, number: float) -> None:

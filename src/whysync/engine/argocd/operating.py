@@ -81,7 +81,9 @@ class Operator:
         following = now + self._office.pace.step
         started = text(state.get("startedAt"))
         if timeout and started and state.get("phase") != "Terminating":
-            following = min(following, max(now, datetime.fromisoformat(started) + timeout))
+            # More time than that must have passed, and times are kept to the second.
+            over = datetime.fromisoformat(started) + timeout + timedelta(seconds=1)
+            following = min(following, max(now, over))
         return following
 
     def _write(self, name: str, app: Object, done: Processed) -> bool:

@@ -1,0 +1,111 @@
+"""From facts to a world that goes on: the repository, the cluster and the marks that facts may lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whysync.cluster.model import Clock, Model
+from whysync.contracts.application import Application
+from whysync.contracts.decode import decode
+from whysync.contracts.ref import ref_of
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.engine.argocd import Destination, Folder, GitRepositories, GitRepository
+from whysync.engine.argocd.office import DEFAULT_PROJECT
+from whysync.semantics.policies.sources import has_multiple_sources, source_of
+from whysync.semantics.settings import Settings
+from whysync.semantics.tracking import (
+    LabelTooLong,
+    MalformedMetadata,
+    instance_name,
+    owner_of,
+    with_tracking,
+)
+
+
+def with_project(application: Object, projects: Iterable[Object]) -> list[Object]:
+    """The projects; the app's own, if it is not among the facts, is one that permits everything.
+
+    One of which Argo CD says that it does not exist stays away.
+    """
+    found = list(projects)
+    app = decode(application, Application)[0] or Application()
+    if any(dig(one, "metadata", "name") == app.project for one in found):
+        return found
+    if any("which does not exist" in one.message for one in app.status.conditions):
+        return found
+    meta: Object = {"name": app.project, "namespace": app.namespace}
+    return [*found, {**DEFAULT_PROJECT, "metadata": meta}]
+
+
+def marked_live(
+    application: Object, desired: Iterable[Object], live: Iterable[Object], settings: Settings, namespace: str
+) -> list[Object]:
+    """The live objects, with the app's marks on those that Git or the app's own rows name.
+
+    Only where nothing is marked at all, as in facts that were written by hand: else the marks tell.
+    """
+    objects = list(live)
+    method, label = settings.tracking_method, settings.instance_label_key
+    if any(owner_of(one, method=method, label_key=label) for one in objects):
+        return objects
+    app = decode(application, Application)[0] or Application()
+    own = {row.key for row in app.status.resources if not row.hook}
+    for target in desired:
+        ref = ref_of(target)
+        own |= {ref.key, ref.key._replace(namespace=ref.namespace or app.spec.destination.namespace)}
+    instance = instance_name(app.name, app.namespace, namespace)
+    return [_marked(one, instance, app, settings) if ref_of(one).key in own else one for one in objects]
+
+
+def _marked(obj: Object, instance: str, app: Application, settings: Settings) -> Object:
+    if obj.get("kind") == "CustomResourceDefinition" or dig(obj, "metadata", "ownerReferences"):
+        return obj
+    try:
+        return with_tracking(
+            obj,
+            app=instance,
+            method=settings.tracking_method,
+            namespace=app.spec.destination.namespace,
+            label_key=settings.instance_label_key,
+            installation_id=settings.installation_id,
+        )
+    except (MalformedMetadata, LabelTooLong):
+        return obj
+
+
+def repositories_for(application: Object, desired: Iterable[Object], clock: Clock) -> GitRepositories:
+    """Repositories in which the app's first source renders to these objects, at the commit compared last."""
+    spec = fields(application.get("spec"))
+    status = fields(dig(application, "status", "sync"))
+    several = has_multiple_sources(spec)
+    sources = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
+    revisions = (
+        [text(one) for one in items(status.get("revisions"))] if several else [text(status.get("revision"))]
+    )
+    found: dict[str, GitRepository] = {}
+    kind = text(dig(application, "status", "sourceType")) or "Directory"
+    for index, source in enumerate(sources):
+        url = text(source.get("repoURL"))
+        git = found.setdefault(url, GitRepository(url=url, clock=clock))
+        branch = text(source.get("targetRevision"))
+        path = (text(source.get("path")) or text(source.get("chart"))).strip("/") or "."
+        objects = tuple(desired) if index == 0 else ()
+        commit = revisions[index] if index < len(revisions) else ""
+        git.push(
+            {path: Folder(manifests=objects, source_type=kind)},
+            branch=branch or git.default_branch,
+            commit=commit,
+        )
+    return GitRepositories(found.values())
+
+
+def destination_for(application: Object, model: Model) -> Destination:
+    """The cluster that an app names, whatever its name or address."""
+    app = decode(application, Application)[0] or Application()
+    told = app.spec.destination
+    known = Destination(model=model)
+    return Destination(
+        model=model,
+        server=told.server or (known.server if told.name in ("", known.name) else f"https://{told.name}"),
+        name=told.name or (known.name if told.server in ("", known.server) else told.server),
+    )
