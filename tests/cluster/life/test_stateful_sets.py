@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cluster.life.playground import Playground
 from tests.cluster.life.workloads import counts, image_set, images, owned, patched, pods_of, workload
 from whysync.cluster.life.script import PodScript
-from whysync.contracts.tree import Json, Object, dig, text
+from whysync.contracts.tree import Json, Object, dig, fields, text
 
 PATH = "/apis/apps/v1/namespaces/shop/statefulsets/web"
 CLAIM: Object = {
@@ -14,8 +14,9 @@ CLAIM: Object = {
 }
 
 
-def stateful(**spec: Json) -> Object:
-    return workload("StatefulSet", serviceName="web", **spec)
+def stateful(*, pod: Object | None = None, **spec: Json) -> Object:
+    made = workload("StatefulSet", pod=pod)
+    return {**made, "spec": {**fields(made.get("spec")), "serviceName": "web", **spec}}
 
 
 def names(play: Playground) -> list[str]:
