@@ -78,7 +78,7 @@ class Eyes:
             return [self._walked(item) for item in value]
         if isinstance(value, str):
             return self._text(value)
-        if key in _NODE_PORTS and isinstance(value, int) and 30000 <= value <= 32767:
+        if key in _NODE_PORTS and isinstance(value, int) and 30000 <= value < 33000:
             return "<node port>"
         return value
 

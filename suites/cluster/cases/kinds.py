@@ -264,4 +264,8 @@ CASES: tuple[Case, ...] = (
         )
         for name, body in _OBJECTS.items()
     ),
+    *(
+        case(f"{name}_unchanged", create(body), patch("merge", body, "{}"), patch("merge", body, "{}"))
+        for name, body in _OBJECTS.items()
+    ),
 )

@@ -194,6 +194,14 @@ CASES: tuple[Case, ...] = (
         for name, body in _MORE.items()
         if not name.startswith("job")
     ),
+    *(
+        case(f"{name}_unchanged", create(body), patch("merge", body, "{}"), patch("merge", body, "{}"))
+        for name, body in _MORE.items()
+    ),
+    *(
+        case(f"pod_{name}_unchanged", create(pod(spec)), patch("merge", pod(spec), "{}"))
+        for name, spec in _SPECS.items()
+    ),
     case(
         "scale",
         create(workload("apps/v1/Deployment")),
