@@ -166,8 +166,9 @@ def _lines(done: Play, screen: Screen, title: str) -> Iterator[str]:
 
 def _deeds(done: Play) -> Iterator[Line]:
     for deed in done.deeds:
+        mark = "bad" if deed.failed else "deed"
         answer = f" ({deed.answer})" if deed.answer else ""
-        yield Line(at=deed.at, mark="deed", text=f"{deed.text}{answer}", starts_round=True)
+        yield Line(at=deed.at, mark=mark, text=f"{deed.text}{answer}", starts_round=True)
 
 
 def _animate(done: Play, picture: Picture, screen: Screen, speed: float) -> None:

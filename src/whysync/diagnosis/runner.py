@@ -66,15 +66,17 @@ def _signed(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
 
 
 def linked(findings: list[Finding]) -> list[Finding]:
-    """`because` names symptoms; `caused_by` names the findings that explain them."""
-    by_symptom: dict[str, list[str]] = {}
+    """`because` names symptoms; `caused_by` names the findings that explain them. News cause no trouble."""
+    by_symptom: dict[str, list[Finding]] = {}
     for finding in findings:
         for symptom in finding.explains:
-            by_symptom.setdefault(symptom, []).append(finding.id)
+            by_symptom.setdefault(symptom, []).append(finding)
     out: list[Finding] = []
     for finding in findings:
+        trouble = finding.severity is not Severity.INFO
+        explaining = (one for symptom in finding.because for one in by_symptom.get(symptom, ()))
         causes = sorted(
-            {id for symptom in finding.because for id in by_symptom.get(symptom, ())} - {finding.id}
+            {one.id for one in explaining if not (trouble and one.severity is Severity.INFO)} - {finding.id}
         )
         out.append(msgspec.structs.replace(finding, caused_by=tuple(causes)))
     return out

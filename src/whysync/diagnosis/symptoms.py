@@ -17,7 +17,7 @@ from whysync.diagnosis.freshness import is_frozen, looping, overdue, troubled_se
 from whysync.diagnosis.rows_above import row_above
 from whysync.diagnosis.spoken import FAILED_PHASES, Spoken
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
-from whysync.semantics.messages import Unknown, understand
+from whysync.semantics.messages import ArgocdDenied, Unknown, understand
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -204,7 +204,9 @@ def _behind(case: Case) -> Iterator[Symptom]:
     for index, source in enumerate(case.app.sources):
         head = case.head_of(source.repo_url, source.target_revision)
         compared = case.app.revisions[index] if index < len(case.app.revisions) else ""
-        if head is not None and compared and not _same_commit(head.commit, compared):
+        # Where rendering fails, Argo CD keeps the branch's name: it has compared with no commit at all.
+        unresolved = head is not None and compared == head.revision
+        if head is not None and compared and not unresolved and not _same_commit(head.commit, compared):
             yield _symptom(
                 f"behind:{index}",
                 SymptomKind.BEHIND,
@@ -238,10 +240,17 @@ def _spoken_only(case: Case) -> Iterator[Symptom]:
             continue
         if kind == SymptomKind.EVENT and is_history(case, spoken):
             continue
-        if any(not isinstance(failure, Unknown) for failure in understand(spoken.text).failures):
+        failures = understand(spoken.text).failures
+        if any(not isinstance(failure, Unknown) for failure in failures):
             because = (f"unhealthy:{spoken.ref.key}",) if spoken.ref is not None else ()
+            refused = any(isinstance(failure, ArgocdDenied) for failure in failures)
             yield _symptom(
-                spoken.symptom, SymptomKind(kind), spoken.text.strip(), ref=spoken.ref, because=because
+                spoken.symptom,
+                SymptomKind(kind),
+                spoken.text.strip(),
+                ref=spoken.ref,
+                because=because,
+                side=Side.APPLY if refused else SIDE_OF_KIND[SymptomKind(kind)],
             )
 
 

@@ -56,7 +56,9 @@ class Progress:
             case What.STATUS:
                 self.sync, _, self.health = moment.text.partition(", ")
             case What.STARTED:
-                self._states.clear()
+                # What an earlier sync has applied is there, whether this one touches it or not.
+                before = self._states if self.phase == "Succeeded" else {}
+                self._states = {key: "Synced" for key, state in before.items() if state != "Pruned"}
                 self.phase, self.message = "Running", ""
             case What.RESULT if moment.about is not None:
                 phase = _ORDER.index(SyncPhase(moment.phase)) if moment.phase in _NAMES else 1
@@ -101,6 +103,7 @@ class Progress:
         if state in _FAILED:
             return "bad"
         over = self.phase == "Succeeded" or (place.phase, place.wave) < self._farthest()
+        over = over or place.ref.kind == "Namespace"  # which has no health to wait for
         if state in _DONE or (state == "Running" and over):
             return "good"
         return "hourglass" if state else "dot"

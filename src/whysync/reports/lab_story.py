@@ -53,8 +53,6 @@ def lines_of(moments: Iterable[Moment]) -> Iterator[Line]:
                 if states.get(key) != moment.status:
                     yield _result(moment, app, again=key in states)
                 states[key] = moment.status
-            case What.DENIED:
-                yield Line(at=moment.at, app=app, mark="bad", text=moment.text)
             case What.DELETED:
                 yield Line(at=moment.at, app=app, text="the Application is gone")
             case _:

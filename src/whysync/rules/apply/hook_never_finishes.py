@@ -47,7 +47,8 @@ def hook_never_finishes(case: Case) -> Iterator[Finding]:
     yield Finding(
         about=wait.ref,
         explains=tuple(dict.fromkeys(("operation", *about_it))),
-        because=tuple(id for id in about_it if id != "operation"),
+        # Where nothing tells why, any rule that does tell it has the word.
+        because=tuple(id for id in about_it if id != "operation" or not stall.certain),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
         verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}: {stall.words}",

@@ -8,8 +8,8 @@ still shows it.
 
 ## How whysync knows
 The word `(cached)` in the condition. If the branch has moved past the revision that was compared,
-or the error itself names nothing that could be mended in Git, the cache is the likely cause;
-otherwise the error inside comes first, and this is the reason why mending it may not show at once.
+the error is one that passes by itself (a registry that was away), or it names nothing that could be
+mended in Git, the cache is the likely cause; otherwise the error inside comes first, and this is the reason why mending it may not show at once.
 
 ## Fix
 A hard refresh makes Argo CD ask anew. If the same error comes back without the word `(cached)`, it
@@ -29,6 +29,13 @@ from whysync.diagnosis.symptom import SymptomKind
 from whysync.semantics.messages import Message, Unknown, understand
 
 
+_PASSING = (
+    "Service Unavailable", "Bad Gateway", "Gateway Time", "502", "503", "504", "i/o timeout",
+    "TLS handshake timeout", "connection refused", "connection reset", "Client.Timeout", "no such host",
+    "context deadline exceeded", "Too Many Requests",
+)  # fmt: skip
+
+
 @rule(cause="cached-error", since="0.1")
 def cached_manifest_error(case: Case) -> Iterator[Finding]:
     cached = tuple(_cached(case))
@@ -38,14 +45,15 @@ def cached_manifest_error(case: Case) -> Iterator[Finding]:
     symptoms = tuple(dict.fromkeys(s.symptom for s, _ in cached if s.symptom in case.symptom_ids))
     moved = tuple(s for s in case.symptoms if s.kind is SymptomKind.BEHIND)
     unexplained = all(isinstance(failure, Unknown) for failure in message.failures)
-    is_the_bet = bool(moved) or unexplained
+    passing = _may_be_over(spoken.text)
+    is_the_bet = bool(moved) or unexplained or passing
     yield Finding(
         about=case.application.ref,
         field="/status/conditions",
         explains=(*symptoms, *(s.id for s in moved)),
         because=() if is_the_bet else symptoms,
         severity=Severity.CRITICAL if is_the_bet else Severity.INFO,
-        confidence=Confidence.HIGH if moved else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if moved or passing else Confidence.MEDIUM,
         verdict=(
             f"Argo CD repeats a cached error; {moved[0].text}"
             if moved
@@ -54,6 +62,11 @@ def cached_manifest_error(case: Case) -> Iterator[Finding]:
         evidence=(cite_spoken(spoken, says="`(cached)`: an old answer, repeated"), *_compared(case)),
         fixes=(Fix.run(hard_refresh(case), title="Hard refresh: make Argo CD render anew"),),
     )
+
+
+def _may_be_over(text: str) -> bool:
+    """A host that was away is back some day, and nothing in Git tells of it."""
+    return any(word in text for word in _PASSING)
 
 
 def _cached(case: Case) -> Iterator[tuple[Spoken, Message]]:
