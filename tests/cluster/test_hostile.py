@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.talk import Talk, config_map, definition, deployment, widget
+from whysync.cluster.model.kinds import built_in
 from whysync.cluster.protocol import Request
 from whysync.contracts.tree import Json, Object, copy_object
+from whysync.semantics.schemas import Type, type_of
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3)
 trees = st.recursive(
@@ -89,3 +91,89 @@ def test_any_schema_and_any_object_get_an_answer(tree: Json) -> None:
     talk.create(definition(schema))
     answer = talk.create({**widget({}), "spec": tree})
     assert 200 <= answer.code < 600
+
+
+PATHS = st.one_of(
+    st.sampled_from(
+        [
+            "/apis/apps/v1/namespaces/shop/deployments",
+            "/api/v1/namespaces/shop/configmaps/cm/status",
+            "/api/v1/nodes",
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            "/api/v1/namespaces/shop/pods?labelSelector=a%3Db,!c&fieldSelector=status.phase=x",
+            "/api/v1/namespaces/shop/pods?labelSelector=((",
+            "/apis/apps/v1/namespaces/shop/deployments/web/scale",
+            "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+            "/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles",
+            "/api/v1/namespaces/shop/limitranges",
+            "/api/v1/namespaces/shop/resourcequotas",
+            "/apis/autoscaling/v1/namespaces/shop/horizontalpodautoscalers",
+        ]
+    ),
+    st.text("/abv1?=&.%", max_size=20).map(lambda text: f"/{text}"),
+    st.text("/apisv1?=&.%", max_size=12).map(lambda text: f"/apis/apps/v1/{text}"),
+)
+ALL_VERBS = [*VERBS, "get", "list", "watch", "deletecollection", "nonsense"]
+KIND_WORDS = st.sampled_from(
+    ["v1", "apps/v1", "ConfigMap", "Deployment", "rbac.authorization.k8s.io/v1", "Role"]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(ALL_VERBS), PATHS, trees, KIND_WORDS, KIND_WORDS, st.sampled_from(["", "someone"]))
+def test_any_request_gets_an_answer(
+    verb: str, path: str, tree: Json, version: str, kind: str, user: str
+) -> None:
+    talk = Talk()
+    bodies: list[Json] = [
+        tree,
+        {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": tree, "data": tree},
+        {"apiVersion": version, "kind": kind, "metadata": tree, "rules": tree, "webhooks": tree},
+    ]
+    for body in bodies:
+        answer = talk.model.send(Request(verb=verb, path=path, body=body, manager="m", user=user))
+        assert 200 <= answer.code < 600
+    talk.model.settle()
+
+
+KINDS = sorted({(resource.api_version, resource.kind) for resource in built_in().values()})
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(KINDS), trees, trees)
+def test_any_body_of_any_kind_gets_an_answer(which: tuple[str, str], tree: Json, other: Json) -> None:
+    talk = Talk()
+    version, kind = which
+    served = next(one for one in built_in().values() if (one.api_version, one.kind) == which)
+    prefix = f"/apis/{version}" if served.group else f"/api/{version}"
+    space = "/namespaces/shop" if served.namespaced else ""
+    struct = type_of(version, kind)
+    assert struct is not None
+    parts: Object = {
+        name: tree for name in struct.struct.fields if name not in {"metadata", "apiVersion", "kind"}
+    }
+    for spec in (tree, dict.fromkeys(_fields_of(struct), other)):
+        body: Object = {**parts, "apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+        answer = talk.model.send(Request(verb="create", path=f"{prefix}{space}/{served.plural}", body=body))
+        assert 200 <= answer.code < 600
+
+
+def _fields_of(kind: Type) -> list[str]:
+    spec = kind.struct.fields.get("spec")
+    return list(spec.type.struct.fields) if spec is not None and spec.type.kind == "struct" else []
+
+
+def test_deep_nesting_and_long_numbers_get_an_answer(talk: Talk) -> None:
+    deep: Json = "x"
+    for _ in range(5000):
+        deep = {"a": deep}
+    talk.create(definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    for body in (
+        {**widget({}), "spec": deep},
+        {**config_map(), "data": deep},
+        {**deployment(), "spec": deep},
+    ):
+        assert 200 <= talk.create(body).code < 600
+    huge: Object = {**deployment(), "spec": {"replicas": 10**400}}
+    assert talk.create(huge).code == 400
+    assert talk.create(config_map(a="\ud800")).code < 600
