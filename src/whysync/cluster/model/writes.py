@@ -51,6 +51,8 @@ class Writes:
         self._clock = clock
         self._numbers = Numbers(store)
         self.webhooks: dict[str, Webhook] = {}
+        self._unsettled: set[str] = set()
+        """Ids of objects that lie in the store without what reading them adds."""
 
     # -- verbs ----------------------------------------------------------------------------------------
 
@@ -75,11 +77,7 @@ class Writes:
             return self._rescale(call, body, live)
         obj, strangers = object_in_body(body, call, live)
         told_strangers([*repeated, *strangers], call)
-        name = text(dig(obj, "metadata", "name"))
-        if name != call.address.name:
-            raise bad_request(
-                f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
-            )
+        _require_name(obj, call)
         if live is None:
             if call.resource.kind in _CREATED_BY_UPDATE:
                 return Reply(201, self._create(obj, call))
@@ -142,6 +140,8 @@ class Writes:
     def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
         resource = call.resource
         meta = dict(fields(obj.get("metadata")))
+        if meta.get("resourceVersion") and not owned:
+            raise internal("resourceVersion should not be set on objects to be created")
         for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink", "uid"):
             meta.pop(key, None)
         if not meta.get("name") and meta.get("generateName"):
@@ -157,7 +157,6 @@ class Writes:
         meta = dict(fields(obj.get("metadata")))
         meta["uid"] = self._store.uid()
         meta["creationTimestamp"] = self._clock.stamp()
-        meta.pop("generation", None)
         if resource.counted:
             meta["generation"] = 1
         named: Object = {**obj, "metadata": meta}
@@ -253,9 +252,17 @@ class Writes:
             meta = fields(obj.get("metadata"))
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
-        if same_but_for_times(obj, live):
+        if same_but_for_times(obj, live) and not self._not_settled(live, call):
             return live
         return self._kept(call.place, obj, call)
+
+    def _not_settled(self, live: Object, call: Call) -> bool:
+        """The first write after a creation puts in the store what reading adds, and so is one in any case."""
+        uid = text(dig(live, "metadata", "uid"))
+        found = uid in self._unsettled
+        if not call.request.dry_run:
+            self._unsettled.discard(uid)
+        return found
 
     def _reckoned(self, obj: Object, live: Object, call: Call) -> Object:
         """The object with its managedFields; a writer may clear them with one empty entry."""
@@ -278,7 +285,10 @@ class Writes:
         if may_go(obj, call.resource):
             self._store.drop(place)
             return obj
-        settled = call.served.settled(obj, self._store.get(place))
+        before = self._store.get(place)
+        settled = call.served.settled(obj, before)
+        if before is None and (settled != obj or call.resource.kind == "PersistentVolumeClaim"):
+            self._unsettled.add(text(dig(obj, "metadata", "uid")))
         if too_large(settled):
             raise internal("etcdserver: request is too large")
         return self._store.put(place, settled)
@@ -354,12 +364,18 @@ def _only_status(obj: Object, live: Object) -> Object:
     return {**kept, "metadata": meta}
 
 
-def _same_name(obj: Object, live: Object, call: Call) -> None:
-    name = text(dig(obj, "metadata", "name"))
-    if name != dig(live, "metadata", "name"):
+def _require_name(obj: Object, call: Call) -> None:
+    name, wanted = text(dig(obj, "metadata", "name")), call.address.name
+    if not name:
         raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
+            f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
         )
+    if name != wanted:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+
+
+def _same_name(obj: Object, live: Object, call: Call) -> None:
+    _require_name(obj, call)
     space = text(dig(obj, "metadata", "namespace"))
     if space and space != text(dig(live, "metadata", "namespace")):
         raise bad_request(
