@@ -49,7 +49,8 @@ def fields_owned_by_another_manager(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     kubectl("apply", "--server-side", "--force-conflicts", "-f", "MANIFEST"),
                     title="Or take the fields over once",
-                    risk=f"{owners} loses its values, and may write them back",
+                    risk=f"{owners} may write its values back",
+                    destroys=(f"the values that {owners} has set at {shown}{more}",),
                 ),
             ),
         )

@@ -1,0 +1,272 @@
+"""Fixes of every kind as changes of files: found, fitted, written, or refused with a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.situations import application, case_of, config_map, row
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object, dig, fields
+from whysync.contracts.yaml import load
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
+from whysync.errors import Refused
+from whysync.fixes.checkout import Checkout
+from whysync.fixes.elsewhere import moved
+from whysync.fixes.files import FileChange, file_change
+from whysync.fixes.forms import as_commands, as_patch, as_yaml
+from whysync.fixes.secrecy import secret_lines
+from whysync.fixes.text import file_name
+from whysync.sources.masking.marks import Marks
+
+SETTINGS = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
+RBAC: Object = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "argocd-rbac-cm", "namespace": "argocd"},
+    "data": {"policy.csv": "p, role:dev, applications, get, */*, allow\n", "policy.default": "role:readonly"},
+}
+LINE = "p, role:dev, applications, sync, */*, allow"
+
+
+def the_case(*more: Object, source: Object | None = None, data: Object | None = None) -> Case:
+    spec: Object = {"source": source} if source else {}
+    return case_of(
+        application(
+            sync="OutOfSync", spec=spec, status={"resources": [row("ConfigMap", "settings", "OutOfSync")]}
+        ),
+        config_map(data=data or {"a": "git", "b": "same"}, desired=True),
+        config_map(data={"a": "live", "b": "same"}),
+        *more,
+    )
+
+
+def checkout(tmp_path: Path, **files: str) -> Checkout:
+    for name, text in files.items():
+        path = tmp_path / name.replace("__", "/")
+        path = path.with_name(path.name + ".yaml")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "deploy").mkdir(exist_ok=True)
+    return Checkout(str(tmp_path))
+
+
+def put(change: FileChange, files: Checkout) -> str:
+    files.write(change.path, change.before, change.after)
+    return (files.root / change.path).read_text()
+
+
+GIT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  a: git # here\n  b: same\n"
+DROP_B = Fix.remove(SETTINGS, "/data/b", title="t")
+
+
+def test_an_object_without_a_namespace_is_the_destinations(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    change = file_change(DROP_B, the_case(), files)
+    assert change.path == "deploy/cm.yaml"
+    assert put(change, files) == GIT.replace("  b: same\n", "")
+
+
+def test_one_of_another_namespace_is_another(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT.replace("settings\n", "settings\n  namespace: other\n"))
+    with pytest.raises(Refused, match="no file of the checkout holds"):
+        file_change(DROP_B, the_case(), files)
+
+
+def test_the_folder_of_the_source_comes_before_the_rest(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT, other__cm=GIT)
+    assert file_change(DROP_B, the_case(), files).path == "deploy/cm.yaml"
+
+
+def test_a_checkout_that_is_the_folder_itself(tmp_path: Path) -> None:
+    (tmp_path / "cm.yaml").write_text(GIT)
+    assert file_change(DROP_B, the_case(), Checkout(str(tmp_path))).path == "cm.yaml"
+
+
+def test_a_template_is_no_manifest(tmp_path: Path) -> None:
+    text = GIT.replace("git # here", "{{ .Values.a }}").replace("metadata:", "{{- if .x }}\nmetadata:")
+    with pytest.raises(Refused, match="no file of the checkout holds"):
+        file_change(DROP_B, the_case(), checkout(tmp_path, deploy__cm=text))
+
+
+def test_anchors_are_refused_not_spoilt(tmp_path: Path) -> None:
+    text = GIT.replace("data:\n  a: git # here\n  b: same\n", "x: &all {a: git, b: same}\ndata: *all\n")
+    files = checkout(tmp_path, deploy__cm=text)
+    with pytest.raises(Refused, match="cannot be edited in place") as refused:
+        file_change(DROP_B, the_case(), files)
+    assert "alias" in refused.value.why
+
+
+def test_a_source_that_is_a_chart_has_no_files(tmp_path: Path) -> None:
+    source: Object = {"repoURL": "https://charts.example.com", "chart": "shop", "targetRevision": "1.0.0"}
+    with pytest.raises(Refused, match="made by Helm"):
+        file_change(DROP_B, the_case(source=source), checkout(tmp_path, deploy__cm=GIT))
+
+
+def test_a_masked_value_is_never_written(tmp_path: Path) -> None:
+    fix = Fix.change(SETTINGS, Set(pointer="/data/a", value=Marks().mark(b"secret")), title="t")
+    with pytest.raises(Refused, match="masked"):
+        file_change(fix, the_case(), checkout(tmp_path, deploy__cm=GIT))
+
+
+def test_commands_change_no_file(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="changes no file"):
+        file_change(Fix.run("true", title="t"), the_case(), checkout(tmp_path))
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    change = file_change(DROP_B, the_case(), files)
+    (tmp_path / "deploy" / "cm.yaml").write_text(GIT + "  c: new\n")
+    with pytest.raises(Refused, match="changed meanwhile"):
+        files.write(change.path, change.before, change.after)
+
+
+# --- new objects ---------------------------------------------------------------------------------------
+
+ROLE: Object = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "Role",
+    "metadata": {"name": "reader", "namespace": "shop"},
+    "rules": [],
+}
+
+
+def test_a_new_object_is_a_new_file_beside_the_others(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    fix = Fix.new(ROLE, title="t")
+    change = file_change(fix, the_case(), files)
+    assert (change.path, change.before) == ("deploy/role-reader.yaml", None)
+    assert load(put(change, files)) == ROLE
+    assert not file_change(fix, the_case(), files).changes, "a second time it is there"
+    with pytest.raises(Refused, match="is there already"):
+        files.write(change.path, None, change.after)
+
+
+def test_a_new_object_that_is_there_in_other_words(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    (tmp_path / "deploy" / "r.yml").write_text(
+        as_yaml(Fix.new({**ROLE, "rules": [{}]}, title="t"), the_case())
+    )
+    with pytest.raises(Refused, match="in Git already"):
+        file_change(Fix.new(ROLE, title="t"), the_case(), files)
+
+
+def test_a_new_object_in_a_kustomization_must_be_listed(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__kustomization="resources: []\n")
+    with pytest.raises(Refused, match="not plain where"):
+        file_change(Fix.new(ROLE, title="t"), the_case(), files)
+    assert (
+        file_change(Fix.new(ROLE, title="t"), the_case(), files, only="deploy/x/r.yaml").path
+        == "deploy/x/r.yaml"
+    )
+    outside = file_change(Fix.new(ROLE, title="t"), the_case(), files, only="../r.yaml")
+    with pytest.raises(Refused, match="no plain file inside the checkout"):
+        files.write(outside.path, outside.before, outside.after)
+    assert not (tmp_path.parent / "r.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("reader", "role-reader.yaml"),
+        ("../../etc/passwd", "role-..-..-etc-passwd.yaml"),
+        ("system:x", "role-system-x.yaml"),
+        ("a\nb\x00", "role-a-b.yaml"),
+        ("é" * 300, "role.yaml"),
+        ("x" * 300, f"role-{'x' * 95}.yaml"),
+    ],
+)
+def test_whatever_the_name_it_is_one_file(name: str, made: str) -> None:
+    assert file_name(Ref(kind="Role", name=name)) == made
+
+
+# --- policy and settings -------------------------------------------------------------------------------
+
+
+def test_a_line_of_policy_comes_behind_the_others(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argocd-rbac-cm\ndata:\n"
+        "  policy.csv: |\n    # people\n    p, role:dev, applications, get, */*, allow\n"
+        "  scopes: '[groups]' # all\n"
+    )
+    files = checkout(tmp_path, argocd__rbac=text)
+    fix = Fix.policy(LINE, title="t")
+    change = file_change(fix, the_case(RBAC), files)
+    assert put(change, files) == text.replace("get, */*, allow\n", f"get, */*, allow\n    {LINE}\n")
+    assert not file_change(fix, the_case(RBAC), files).changes
+
+
+def test_a_line_of_policy_as_a_patch_and_as_a_command() -> None:
+    fix, case = Fix.policy(LINE, title="t"), the_case(RBAC)
+    wanted = f"p, role:dev, applications, get, */*, allow\n{LINE}\n"
+    assert load(as_patch(fix, case)) == {"data": {"policy.csv": wanted}}
+    assert dig(load(as_yaml(fix, case)), "data", "policy.default") == "role:readonly"
+    command = as_commands(fix, case)[0]
+    assert command.startswith("kubectl -n argocd patch configmap argocd-rbac-cm --type merge -p ")
+    assert LINE in as_patch(fix, the_case()), "without the ConfigMap, the line alone"
+    with pytest.raises(Refused, match="not among the facts"):
+        as_yaml(fix, the_case())
+
+
+def test_an_unseen_argocd_cm_is_patched_not_replaced() -> None:
+    target = Ref(version="v1", kind="ConfigMap", namespace="argocd", name="argocd-cm")
+    fix = Fix(title="t", kind=FixKind.SETTINGS, target=target, edits=(Set(pointer="/data/x", value="y"),))
+    assert load(as_patch(fix, the_case())) == {"data": {"x": "y"}}
+
+
+def test_a_manifest_is_changed_in_git_not_in_the_cluster() -> None:
+    words = as_commands(DROP_B, the_case())
+    assert words[0] == "# in Git: remove /data/b of ConfigMap shop/settings"
+    assert not any(word.startswith("kubectl") for word in words)
+
+
+# --- fitting -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pointer", "known", "other", "made"),
+    [
+        ("/l/0/v", [{"name": "a"}], [{"name": "z"}, {"name": "a"}], "/l/1/v"),
+        ("/l/0/v", [{"name": "a"}], [{"name": "z"}], None),
+        ("/l/0", ["x"], ["y", "x"], "/l/1"),
+        ("/l/5", ["x"], ["y"], "/l/1"),
+        ("/l/1", ["x", "x"], ["x", "x"], "/l/1"),
+        ("/l/name", ["x"], ["x"], None),
+        ("/l/0/port", [{"port": 80}], [{"port": 81}, {"port": 80}], "/l/1/port"),
+    ],
+)
+def test_an_element_is_found_by_its_name(
+    pointer: str, known: list[Json], other: list[Json], made: str | None
+) -> None:
+    assert moved(pointer, {"l": known}, {"l": other}) == made
+
+
+def test_edits_of_all_kinds_fit(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    edits = (
+        Set(pointer="/data/a", value="live"),
+        Remove(pointer="/data/b"),
+        Set(pointer="/metadata/annotations/x~1y", value="z"),
+        Add(pointer="/metadata/finalizers", value="f"),
+    )
+    change = file_change(Fix.change(SETTINGS, *edits, title="t"), the_case(), files)
+    body = fields(load(put(change, files)))
+    assert body["data"] == {"a": "live"}
+    assert fields(body["metadata"])["annotations"] == {"x/y": "z"}
+    assert fields(body["metadata"])["finalizers"] == ["f"]
+    assert "a: live # here" in change.after
+
+
+# --- secrets -------------------------------------------------------------------------------------------
+
+
+def test_lines_with_secrets_are_known() -> None:
+    head = "kind: Secret\napiVersion: v1\nmetadata: {name: a}\n"
+    text = head + "stringData:\n  password: |\n    one\n    two\n---\na: 1\n"
+    assert secret_lines(text) >= {4, 5, 6}
+    assert 8 not in secret_lines(text)
+    assert secret_lines("a: [1\n") == {0, 1}, "what cannot be read is secret"
+    assert secret_lines(GIT) == set()
