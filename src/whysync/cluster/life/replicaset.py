@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whysync.cluster.life.backoff import Backoff
-from whysync.cluster.life.conditions import condition, without
+from whysync.cluster.life.conditions import condition, conditions_of, without
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.desk import PODS, REPLICA_SETS, Desk, is_leaving, labels_of, name_of, namespace_of
 from whysync.cluster.life.podset import (
@@ -19,13 +19,14 @@ from whysync.cluster.life.podset import (
     delete_pod,
     is_active,
     is_available,
+    is_finished,
     is_ready,
     next_available,
     pod_from,
     worst_first,
 )
 from whysync.cluster.model.selectors import selects
-from whysync.cluster.model.store import Change
+from whysync.cluster.model.store import Change, Place
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items
 
 _COMPONENT: Final = "replicaset-controller"
@@ -42,6 +43,18 @@ class ReplicaSets(Worker):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._backoff = Backoff()
+        self._seen: dict[Place, tuple[Json, ...]] = {}
+
+    def keys_of(self, change: Change) -> Iterable[Key]:
+        """Most of what happens to a pod on its node is nothing to its ReplicaSet."""
+        if change.type == "DELETED":
+            self._seen.pop(change.place, None)
+            return super().keys_of(change)
+        mark = _mark(change)
+        if self._seen.get(change.place) == mark:
+            return ()
+        self._seen[change.place] = mark
+        return super().keys_of(change)
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
         labels = labels_of(change.obj)
@@ -134,3 +147,13 @@ class ReplicaSets(Worker):
             "message": failure.message,
         }
         return [*found, new]
+
+
+def _mark(change: Change) -> tuple[Json, ...]:
+    """What a ReplicaSet looks at, of itself or of a pod."""
+    meta = fields(change.obj.get("metadata"))
+    both = (meta.get("deletionTimestamp"), meta.get("ownerReferences"), meta.get("labels"))
+    if change.place[0] == REPLICA_SETS:
+        return (*both, meta.get("generation"), meta.get("uid"))
+    ready = condition(conditions_of(change.obj), "Ready")
+    return (*both, is_finished(change.obj), ready.get("status"), ready.get("lastTransitionTime"))
