@@ -6,7 +6,7 @@ time, and refreshes are not spread by chance over a minute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from whysync.contracts.application import Application
@@ -169,8 +169,8 @@ class ArgoCD:
         """argocd-cm, argocd-cmd-params-cm or argocd-rbac-cm, changed while Argo CD runs."""
         self.office.set_config_map(config_map)
 
-    def rendered(self) -> dict[str, tuple[Object, ...]]:
-        """What was last rendered for each app, with its marks."""
+    def rendered(self) -> dict[str, Sequence[Object]]:
+        """What was rendered for each app when it was last compared, with its marks."""
         return {name: record.targets for name, record in self._registry.records.items() if record.targets}
 
     def status(self, app: str) -> Object:

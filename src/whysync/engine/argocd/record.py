@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Object
 from whysync.engine.memory import Memory
+from whysync.semantics.hooks import wave_of
 from whysync.semantics.policies.operation import CompareWith
 
 
@@ -32,8 +35,18 @@ class Record:
     memory: Memory = field(default_factory=Memory)
     rules: tuple[object, ...] = ()
     """Under which the memory holds."""
-    targets: tuple[Object, ...] = ()
-    """What was rendered for the last comparison, with its marks."""
+    compared: bool = False
+    targets: Sequence[Object] = ()
+    """What was rendered for the last refresh, with its marks; nothing, where that failed."""
+    _waves: tuple[Sequence[Object], dict[tuple[str, str, str], int]] | None = None
+
+    def waves(self) -> dict[tuple[str, str, str], int]:
+        """The wave of each object of Git, by group, kind and name."""
+        if self._waves is None or self._waves[0] is not self.targets:
+            refs = ((ref_of(one), one) for one in self.targets)
+            found = {(ref.group, ref.kind, ref.name): wave_of(one) for ref, one in refs}
+            self._waves = self.targets, found
+        return self._waves[1]
 
     def ask(self, level: CompareWith) -> None:
         self.level = level if self.level is None else max(self.level, level)

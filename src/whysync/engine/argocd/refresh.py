@@ -90,7 +90,7 @@ class Refresher:
     def _refresh(self, name: str, app: Object, record: Record, need: Refresh) -> bool:
         typed = decode(app, Application)[0] or Application()
         cache = self._office.cache_of(typed)
-        if need.level is CompareWith.ComparisonWithNothing and cache is not None and record.targets:
+        if need.level is CompareWith.ComparisonWithNothing and cache is not None and record.compared:
             return self._persist(name, app, {**fields(app.get("status")), **self._summary(typed, cache)})
         now = self._office.clock.now
         self._registry.say(name, What.REFRESHED, _told(need))
@@ -116,6 +116,8 @@ class Refresher:
             found = self.compare(name, with_conditions, aim, forced=forced)
         except (NotComparedYet, NoCluster):
             return False
+        record.compared = True
+        record.targets = found.comparison.inputs.targets
         return self._conclude(name, app, typed, found, need)
 
     # --- comparing -------------------------------------------------------------------------------
@@ -146,7 +148,6 @@ class Refresher:
             raise
         if found.comparison.inputs.target_error is None:
             record.repo_error_since = None
-            record.targets = tuple(found.comparison.inputs.targets)
         return found
 
     # --- what comes of it ------------------------------------------------------------------------

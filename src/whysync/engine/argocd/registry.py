@@ -112,51 +112,51 @@ class Registry:
         for type in dict.fromkeys(type for type, _ in known):
             if type not in {one for one, _ in found}:
                 yield Moment(at=now, app=name, what=What.CLEARED, text=type, status=type)
-        yield from _operation_moments(name, now, old, new)
+        yield from self._operation_moments(name, now, old, new)
 
+    def _operation_moments(self, name: str, now: datetime, old: Object, new: Object) -> Iterator[Moment]:
+        before, after = fields(old.get("operationState")), fields(new.get("operationState"))
+        if before == after or not after:
+            return
+        phase, message = text(after.get("phase")), text(after.get("message"))
+        begun = before.get("startedAt") != after.get("startedAt")
+        if begun:
+            yield Moment(at=now, app=name, what=What.STARTED, text=_wanted(after), phase=phase)
+        yield from self._results(name, now, {} if begun else before, after)
+        if phase == text(before.get("phase")) and message == text(before.get("message")) and not begun:
+            return
+        if phase in COMPLETED:
+            what = What.ENDED
+        elif after.get("finishedAt") is not None:
+            what = What.RETRY
+        else:
+            what = What.STEP
+        if message or what is What.ENDED:
+            yield Moment(at=now, app=name, what=what, text=message, phase=phase)
 
-def _operation_moments(name: str, now: datetime, old: Object, new: Object) -> Iterator[Moment]:
-    before, after = fields(old.get("operationState")), fields(new.get("operationState"))
-    if before == after or not after:
-        return
-    phase, message = text(after.get("phase")), text(after.get("message"))
-    begun = before.get("startedAt") != after.get("startedAt")
-    if begun:
-        yield Moment(at=now, app=name, what=What.STARTED, text=_wanted(after), phase=phase)
-    yield from _results(name, now, {} if begun else before, after)
-    if phase == text(before.get("phase")) and message == text(before.get("message")) and not begun:
-        return
-    if phase in COMPLETED:
-        what = What.ENDED
-    elif after.get("finishedAt") is not None:
-        what = What.RETRY
-    else:
-        what = What.STEP
-    if message or what is What.ENDED:
-        yield Moment(at=now, app=name, what=what, text=message, phase=phase)
-
-
-def _results(name: str, now: datetime, before: Object, after: Object) -> Iterator[Moment]:
-    known = {_result_key(row): row for row in _rows(before)}
-    for row in _rows(after):
-        if known.get(_result_key(row)) == row:
-            continue
-        ref = Ref(
-            group=text(row.get("group")),
-            version=text(row.get("version")),
-            kind=text(row.get("kind")),
-            namespace=text(row.get("namespace")),
-            name=text(row.get("name")),
-        )
-        yield Moment(
-            at=now,
-            app=name,
-            what=What.RESULT,
-            text=text(row.get("message")),
-            about=ref,
-            phase=text(row.get("syncPhase")),
-            status=text(row.get("hookPhase")) or text(row.get("status")),
-        )
+    def _results(self, name: str, now: datetime, before: Object, after: Object) -> Iterator[Moment]:
+        waves = self.records[name].waves()
+        known = {_result_key(row): row for row in _rows(before)}
+        for row in _rows(after):
+            if known.get(_result_key(row)) == row:
+                continue
+            ref = Ref(
+                group=text(row.get("group")),
+                version=text(row.get("version")),
+                kind=text(row.get("kind")),
+                namespace=text(row.get("namespace")),
+                name=text(row.get("name")),
+            )
+            yield Moment(
+                at=now,
+                app=name,
+                what=What.RESULT,
+                text=text(row.get("message")),
+                about=ref,
+                phase=text(row.get("syncPhase")),
+                wave=waves.get((ref.group, ref.kind, ref.name)),
+                status=text(row.get("hookPhase")) or text(row.get("status")),
+            )
 
 
 def _rows(state: Object) -> list[Object]:
