@@ -18,7 +18,6 @@ from whysync.cluster.life.desk import (
     PODS,
     REPLICA_SETS,
     Desk,
-    annotations_of,
     is_leaving,
     labels_of,
     name_of,
@@ -314,7 +313,3 @@ def _has_progressed(before: Object, after: Object) -> bool:
         or count(after, "readyReplicas") > count(before, "readyReplicas")
         or count(after, "availableReplicas") > count(before, "availableReplicas")
     )
-
-
-def revision_told(obj: Object) -> str:
-    return text(annotations_of(obj).get("deployment.kubernetes.io/revision"))

@@ -15,7 +15,6 @@ from whysync.cluster.life.desk import (
     Desk,
     annotations_of,
     is_leaving,
-    labels_of,
     name_of,
     namespace_of,
     owner_reference,
@@ -344,7 +343,3 @@ class SetsOf:
             if not told(one, "replicas") and not replicas_of(one) and seen:
                 self._desk.delete(one)
                 sets.old = [each for each in sets.old if uid_of(each) != uid_of(one)]
-
-
-def hash_of(replica_set: Object) -> str:
-    return text(labels_of(replica_set).get(HASH))
