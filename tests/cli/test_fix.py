@@ -348,3 +348,37 @@ def test_one_app_at_a_time(whysync: Whysync, tmp_path: Path) -> None:
     ran = whysync("fix", "--bundle", str(folder), "--write", "--checkout", str(tmp_path / "c"))
     assert ran.code == 2
     assert "one app at a time" in ran.err
+
+
+EVIL = "\x1b]0;x\x07\x9b31m\u202e\n$(touch pwned); `id` 'q' \"d\" | ../../etc"
+
+
+@pytest.mark.parametrize("form", ["text", "patch", "yaml", "commands", "json"])
+@pytest.mark.parametrize("pick", ["1", "2"])
+def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, form: str, pick: str) -> None:
+    """No control characters, and nothing that a shell would run."""
+    app, desired, live = edited_by_hand()
+    fields(app["metadata"])["name"] = f"shop{EVIL}"
+    for one in (desired, live):
+        fields(one["metadata"])["name"] = f"settings{EVIL}"
+        fields(one["data"])[EVIL] = EVIL
+    fields(items(dig(app, "status", "resources"))[0])["name"] = f"settings{EVIL}"
+    ran = whysync("fix", "--bundle", bundle(tmp_path, app, desired, live), "-o", form, "--pick", pick)
+    assert ran.code in (0, 2)
+    assert sorted({c for c in ran.out + ran.err if not c.isprintable() and c != "\n"}) == []
+    if form == "commands":
+        shell = "set -f; argocd() { :; }; kubectl() { :; }; git() { :; }\n"
+        done = subprocess.run(["bash", "-c", shell + ran.out], cwd=tmp_path, check=False, timeout=60)
+        assert done.returncode == 0
+        assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [", "\x00", "- " * 3000, "{" * 5000, "a: &x [*x]\n", "---\n---\n", "\xff\xfe"]
+)
+def test_files_that_are_no_manifests_are_passed_over(whysync: Whysync, checkout: Path, text: str) -> None:
+    odd = checkout / "apps" / APP / "a-first.yaml"
+    odd.write_bytes(f"# Deployment {APP}\n{text}".encode("latin-1"))
+    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert (ran.code, ran.err) == (0, "")
+    assert "replicas" not in written(checkout)

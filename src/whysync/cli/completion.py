@@ -33,7 +33,9 @@ _whysync() {{
     *) words='{" ".join(verbs)}';;
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then words='{" ".join(verbs)}'; fi
-  case "${{COMP_WORDS[COMP_CWORD-1]}}" in --bundle) COMPREPLY=( $(compgen -f -- "$current") ); return;; esac
+  case "${{COMP_WORDS[COMP_CWORD-1]}}" in
+    --bundle|--checkout|--local|--file) COMPREPLY=( $(compgen -f -- "$current") ); return;;
+  esac
   COMPREPLY=( $(compgen -W "$words" -- "$current") )
 }}
 complete -F _whysync whysync

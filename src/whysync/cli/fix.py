@@ -18,7 +18,7 @@ from whysync.errors import NotFound, Refused, UsageError
 from whysync.fixes.checkout import Checkout
 from whysync.fixes.files import file_change
 from whysync.reports.fix_view import Chosen, render, written_text
-from whysync.reports.screen import one_line
+from whysync.reports.screen import one_line, plain
 
 
 def fix(options: argparse.Namespace) -> int:
@@ -39,8 +39,15 @@ def fix(options: argparse.Namespace) -> int:
         return _write(every[0], checkout, options)
     if checkout is not None:
         every = [_seen_in(one, checkout, options.file) for one in every]
-    sys.stdout.write(render(every, form=options.output))
+    _show(render(every, form=options.output))
     return Exit.OK
+
+
+def _show(text: str) -> None:
+    """A pipe gets each byte of a file as it is; a terminal gets nothing that it would obey."""
+    if sys.stdout.isatty():
+        text = "".join(f"{plain(line)}\n" for line in text.split("\n")[:-1])
+    sys.stdout.write(text)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -145,7 +152,7 @@ def _write(one: Chosen, checkout: Checkout, options: argparse.Namespace) -> int:
         checkout.write(change.path, change.before, change.after)
     one = replace(one, change=change, written=change.changes and not options.dry_run)
     if options.output == "text":
-        sys.stdout.write(written_text(one, dry_run=options.dry_run))
+        _show(written_text(one, dry_run=options.dry_run))
     else:
-        sys.stdout.write(render([one], form=options.output))
+        _show(render([one], form=options.output))
     return Exit.OK

@@ -9,6 +9,7 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.commands import kubectl, remark
 from whysync.diagnosis.difference import differences
 from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.fixes.diffs import unified
@@ -109,7 +110,6 @@ def merge_patch(before: Json, after: Json) -> Json:
 
 def _merge_patch_text(ref: Ref, before: Object, after: Object) -> str:
     resource = RESOURCES.get(ref.kind, ref.kind.lower())
-    place = f"-n {ref.namespace} " if ref.namespace else ""
-    patch = merge_patch(before, after)
-    head = f"# kubectl {place}patch {resource} {ref.name} --type merge --patch-file THIS_FILE\n"
-    return head + dump(patch)
+    words = ("patch", resource, ref.name, "--type", "merge", "--patch-file", "THIS_FILE")
+    head = remark(kubectl(*words, namespace=ref.namespace))
+    return f"{head}\n{dump(merge_patch(before, after))}"

@@ -15,7 +15,7 @@ from whysync.fixes.files import FileChange
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.text import patch_text
 from whysync.reports.json_v1 import FixV1, fix_v1, indented
-from whysync.reports.screen import one_line
+from whysync.reports.screen import one_line, plain
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def render(every: Sequence[Chosen], *, form: str) -> str:
         case "yaml":
             return "---\n".join(as_yaml(one.fix, one.case) for one in every)
         case "commands":
-            return "".join(f"{command}\n" for one in every for command in as_commands(one.fix, one.case))
+            return "".join(f"{plain(word)}\n" for one in every for word in as_commands(one.fix, one.case))
         case "patch":
             return "".join(_patch(one) for one in every)
         case _:
@@ -74,7 +74,7 @@ def render(every: Sequence[Chosen], *, form: str) -> str:
 
 def _text(chosen: Chosen) -> str:
     """Lines that begin with `#` are for the reader: `git apply`, `kubectl` and a shell pass over them."""
-    body = patch_text(chosen.fix, chosen.case)
+    body = _words(patch_text(chosen.fix, chosen.case))
     if chosen.change is not None:
         body = "" if not chosen.change.changes else shown_diff(chosen.change)
     return "".join(f"{line}\n" for line in _head(chosen)) + body
@@ -104,7 +104,12 @@ def _head(chosen: Chosen) -> Iterator[str]:
 def _patch(chosen: Chosen) -> str:
     if chosen.change is not None:
         return shown_diff(chosen.change) if chosen.change.changes else ""
-    return as_patch(chosen.fix, chosen.case)
+    return _words(as_patch(chosen.fix, chosen.case))
+
+
+def _words(text: str) -> str:
+    """YAML has its own escapes; a command or a remark gets rid of what a terminal would obey."""
+    return "".join(f"{plain(line)}\n" for line in text.split("\n")[:-1])
 
 
 def shown_diff(change: FileChange) -> str:
