@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.talk import Talk, definition, said
+from whysync.cluster.model.cel import evaluate
 from whysync.cluster.model.cel_judging import judged
 from whysync.cluster.model.cel_shapes import Shape, shape_of
 from whysync.cluster.model.go_regexes import regex_problem
@@ -159,3 +160,19 @@ def test_claims_in_another_version_must_still_make_sense(talk: Talk) -> None:
         "failed to prune fields: failed to convert merged object to last applied version: "
         ".spec.b: field not declared in schema"
     )
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("type(self) == int ? self > 1 : self == '10%'", True),
+        ("duration('1h30m') > duration('90s')", True),
+        ("isIP('::1') && !isIP('x')", True),
+        ("'abc'.substring(1, 2) + ['x', 'y'].join('-')", "bx-y"),
+        ("[3, 1].min() + [1, 2].sum()", 4),
+        ("[1, 2].isSorted() && 'abc'.indexOf('c') == 2", True),
+        ('r"""a"b""" == \'a"b\'', True),
+    ],
+)
+def test_functions_of_the_language(expression: str, value: Json) -> None:
+    assert evaluate(expression, {"self": 5}) == value

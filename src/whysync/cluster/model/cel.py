@@ -12,7 +12,16 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from whysync.cluster.model.cel_tokens import meant, tokens_of, unquoted
-from whysync.cluster.model.cel_values import FUNCTIONS, CelError, NotKnown, number, reckoned, truth
+from whysync.cluster.model.cel_values import (
+    FUNCTIONS,
+    TYPE_MARK,
+    TYPE_NAMES,
+    CelError,
+    NotKnown,
+    number,
+    reckoned,
+    truth,
+)
 from whysync.contracts.tree import Json, Object
 
 Env: TypeAlias = Object
@@ -204,9 +213,11 @@ def _called(name: str, arguments: list[Run]) -> Run:
 
 
 def _variable(env: Env, name: str) -> Json:
-    if name not in env:
-        raise NotKnown(name)
-    return env[name]
+    if name in env:
+        return env[name]
+    if name in TYPE_NAMES:
+        return f"{TYPE_MARK}{name}"
+    raise NotKnown(name)
 
 
 def _field(target: Run, name: str) -> Run:

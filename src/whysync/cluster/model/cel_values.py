@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from whysync.contracts.tree import Json
@@ -105,6 +107,81 @@ def _whole(value: Json) -> Json:
         raise CelError("type conversion error from 'string' to 'int'") from None
 
 
+def _duration(value: Json) -> Json:
+    """In nanoseconds: enough to compare two of them."""
+    written = value if isinstance(value, str) else ""
+    sign = -1 if written.startswith("-") else 1
+    bare = written.lstrip("+-")
+    parts = list(_DURATION.finditer(bare))
+    if bare == "0":
+        return 0
+    if not parts or "".join(part[0] for part in parts) != bare:
+        raise CelError(f'invalid duration "{written}"')
+    return sign * round(sum(float(part[1]) * _UNITS[part[2]] for part in parts))
+
+
+def _is_ip(value: Json) -> Json:
+    try:
+        ipaddress.ip_address(value if isinstance(value, str) else "")
+    except ValueError:
+        return False
+    return True
+
+
+def _part(given: list[Json]) -> Json:
+    word, places = given[0], [int(number(place)) for place in given[1:]]
+    if not isinstance(word, str):
+        raise CelError("no such overload")
+    start, end = places[0], places[1] if len(places) > 1 else len(word)
+    if not 0 <= start <= end <= len(word):
+        raise CelError(f"index out of range: {start if not 0 <= start <= len(word) else end}")
+    return word[start:end]
+
+
+def _joined(given: list[Json]) -> Json:
+    values = given[0] if isinstance(given[0], list) else []
+    between = given[1] if len(given) > 1 and isinstance(given[1], str) else ""
+    return between.join(_texts(values))
+
+
+def _numbers(value: Json) -> list[float]:
+    return [number(one) for one in value] if isinstance(value, list) else [number(value)]
+
+
+def _extreme(value: Json, pick: Callable[[list[float]], float]) -> Json:
+    found = _numbers(value)
+    if not found:
+        raise CelError("min/max called on empty list")
+    return pick(found)
+
+
+def _sorted(value: Json) -> Json:
+    if not isinstance(value, list):
+        raise CelError("no such overload")
+    return all(_ordered("<=", one, other) for one, other in pairwise(value))
+
+
+def type_name(value: Json) -> str:
+    """What `type(x)` gives: a name that no text has."""
+    for kind, name in _TYPES:
+        if isinstance(value, kind):
+            return f"{TYPE_MARK}{name}"
+    return f"{TYPE_MARK}null_type"
+
+
+TYPE_MARK: Final = "\0type "
+TYPE_NAMES: Final = frozenset({"bool", "int", "double", "string", "list", "map", "null_type"})
+_TYPES: Final = (
+    (bool, "bool"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (list, "list"),
+    (dict, "map"),
+)
+_DURATION: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
+_UNITS: Final = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "m": 6e10, "h": 3.6e12}
+
 Function: TypeAlias = Callable[[list[Json]], Json]
 FUNCTIONS: Final[dict[tuple[str, int], Function]] = {
     ("size", 1): lambda given: _size(given[0]),
@@ -117,6 +194,21 @@ FUNCTIONS: Final[dict[tuple[str, int], Function]] = {
     ("trim", 1): lambda given: _texts(given)[0].strip(),
     ("split", 2): lambda given: list(_texts(given)[0].split(_texts(given)[1])),
     ("replace", 3): lambda given: _texts(given)[0].replace(_texts(given)[1], _texts(given)[2]),
+    ("substring", 2): _part,
+    ("substring", 3): _part,
+    ("indexOf", 2): lambda given: _texts(given)[0].find(_texts(given)[1]),
+    ("lastIndexOf", 2): lambda given: _texts(given)[0].rfind(_texts(given)[1]),
+    ("join", 1): _joined,
+    ("join", 2): _joined,
+    ("min", 1): lambda given: _extreme(given[0], min),
+    ("max", 1): lambda given: _extreme(given[0], max),
+    ("sum", 1): lambda given: sum(_numbers(given[0])),
+    ("isSorted", 1): lambda given: _sorted(given[0]),
+    ("duration", 1): lambda given: _duration(given[0]),
+    ("isIP", 1): lambda given: _is_ip(given[0]),
+    ("type", 1): lambda given: type_name(given[0]),
+    ("dyn", 1): lambda given: given[0],
+    ("double", 1): lambda given: float(number(given[0])),
     ("int", 1): lambda given: _whole(given[0]),
     ("string", 1): lambda given: given[0] if isinstance(given[0], str) else str(given[0]),
 }
