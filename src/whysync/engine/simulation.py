@@ -23,7 +23,8 @@ from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import group_of
 from whysync.contracts.snapshot import Log, Snapshot
 from whysync.contracts.tree import Object, dig, text
-from whysync.engine.argocd import ArgoCD, Destination, GitRepositories, Pace, Repository
+from whysync.engine.argocd import IN_CLUSTER, ArgoCD, Destination, GitRepositories, Pace, Repository
+from whysync.engine.argocd.app_of_apps import definitions
 from whysync.engine.argocd.office import GroundOf
 from whysync.engine.found_world import destination_for, marked_live, repositories_for, with_project
 from whysync.semantics.settings import Settings
@@ -101,6 +102,9 @@ class Simulation:
         """Live objects that were given, and that the model does not serve."""
         self.secrets: list[Object] = []
         """Of Argo CD's own, that a snapshot shows beside its settings: clusters, repositories."""
+        home = next((one for one in self.destinations if one.server == IN_CLUSTER), None)
+        if home is not None and isinstance(repository, GitRepositories) and repository.has_applications():
+            home.model.load(definitions(namespace))
         self.argocd = ArgoCD(
             self.destinations,
             repository,

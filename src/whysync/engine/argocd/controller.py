@@ -12,7 +12,8 @@ from datetime import datetime
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.tree import Object, dig, fields
-from whysync.engine.argocd.destination import Destination
+from whysync.engine.argocd.app_of_apps import ChildApps
+from whysync.engine.argocd.destination import IN_CLUSTER, Destination
 from whysync.engine.argocd.office import GroundOf, Office
 from whysync.engine.argocd.operating import Operator
 from whysync.engine.argocd.pace import Pace
@@ -65,6 +66,7 @@ class ArgoCD:
         self._operator = Operator(self.office, self._registry, self._refresher)
         self.server = Server(self.office, self._registry)
         self._instances: dict[str, str] = {}
+        self._children = ChildApps(self.office.destinations.get(IN_CLUSTER), self._registry, self.add)
         for application in applications:
             self.add(application)
 
@@ -81,8 +83,8 @@ class ArgoCD:
     def act(self) -> bool:
         """Everything that is due at this instant, once."""
         self.office.follow()
+        changed = self._children.take_over(self.office.own_kinds())
         now = self.office.clock.now
-        changed = False
         for name, record in list(self._registry.records.items()):
             record.wake(now)
             if record.queued:
@@ -90,6 +92,7 @@ class ArgoCD:
         for name, record in list(self._registry.records.items()):
             if record.may_operate(now):
                 changed = self._operator.step(name) or changed
+        self._children.write_back()
         return changed
 
     def due(self) -> datetime | None:

@@ -40,6 +40,8 @@ class Tell(Protocol):
 class LiveCache:
     def __init__(self, destination: Destination, settings: Settings) -> None:
         self.destination = destination
+        self.own_kinds: list[Key] = []
+        """Objects of Argo CD's own kinds that were written since somebody last asked."""
         self._store = destination.model.store
         self._read = 0
         self.learn(settings)
@@ -58,7 +60,10 @@ class LiveCache:
         self._schemas: Schemas | None = None
         self._normalizer = _normalizer(settings)
         for _, obj in self._store.everything():
-            self._put(_key(obj), obj)
+            key = _key(obj)
+            self._put(key, obj)
+            if key.group == "argoproj.io":
+                self.own_kinds.append(key)
         self._read = len(self._store.journal)
 
     def follow(self, tell: Tell) -> bool:
@@ -70,6 +75,8 @@ class LiveCache:
             change = journal[self._read]
             self._read += 1
             key = _key(change.obj)
+            if key.group == "argoproj.io":
+                self.own_kinds.append(key)
             if self._is_excluded(key):
                 continue
             before = self._by_key.get(key)

@@ -10,9 +10,9 @@ from whysync.cluster.model.clock import Clock
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
-from whysync.contracts.ref import ref_of
+from whysync.contracts.ref import Key, ref_of
 from whysync.contracts.tree import Object, dig, fields, text
-from whysync.engine.argocd.destination import Destination
+from whysync.engine.argocd.destination import IN_CLUSTER, Destination
 from whysync.engine.argocd.live_cache import LiveCache, Tell
 from whysync.engine.argocd.pace import Pace
 from whysync.engine.argocd.repo_server import REVISIONS_KEPT, RepoServer
@@ -156,6 +156,14 @@ class Office:
         """Read what was written to the clusters, and tell whom it concerns."""
         for cache in self.caches.values():
             cache.follow(self.tell)
+
+    def own_kinds(self) -> list[Key]:
+        """Objects of Argo CD's own kinds in its own cluster that were written since this was last asked."""
+        cache = self.caches.get(IN_CLUSTER)
+        if cache is None or not cache.own_kinds:
+            return []
+        found, cache.own_kinds = cache.own_kinds, []
+        return found
 
     @property
     def writes(self) -> int:

@@ -190,6 +190,16 @@ class GitRepositories:
     def render(self, application: Object, source: Object, commit: str) -> Rendered:  # noqa: ARG002
         return self._repository(source).render(source, commit)
 
+    def has_applications(self) -> bool:
+        """Does any commit deploy Applications?"""
+        return any(
+            obj.get("kind") == "Application"
+            for one in self.all
+            for folders in one.commits.values()
+            for folder in folders.values()
+            for obj in folder.manifests
+        )
+
     def heads(self) -> Sequence[Head]:
         return tuple(
             Head(repo=one.url, revision=branch, commit=commit)
