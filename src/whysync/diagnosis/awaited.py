@@ -93,9 +93,11 @@ def _completed(case: Case, group: str, kind: str, name: str) -> Ref:
 
 
 def minutes(age: timedelta | None) -> str:
-    """`12 min`, `3 h`, `2 days`: as exact as a person needs it."""
+    """`40 s`, `12 min`, `3 h`, `2 days`: as exact as a person needs it."""
     if age is None:
         return "an unknown time"
+    if age.total_seconds() < 60:
+        return f"{max(0, int(age.total_seconds()))} s"
     total = max(0, int(age.total_seconds()) // 60)
     if total < 120:
         return f"{total} min"

@@ -64,7 +64,7 @@ class Progress:
                 phase = _ORDER.index(SyncPhase(moment.phase)) if moment.phase in _NAMES else 1
                 key = phase, _bare(moment.about)
                 self._waves.setdefault(key, moment.wave or 0)
-                self._states[key] = moment.status
+                self._states[key] = "Pruned" if moment.text == "pruned" else moment.status
             case What.STEP | What.RETRY | What.ENDED:
                 self.phase, self.message = moment.phase, moment.text
             case _:
@@ -91,11 +91,16 @@ class Progress:
         for phase, wave in sorted(groups):
             places = sorted(groups[phase, wave])
             marks = [self._mark(place) for place in places]
+            words = [self._words(place) for place in places]
             if _ORDER[phase] is SyncPhase.SYNC_FAIL and all(mark == "dot" for mark in marks):
                 continue
             head = f"  {_ORDER[phase] if phase != shown else '':<9}{wave:>3}  "
             shown = phase
-            yield from _wrapped(head, list(zip(marks, places, strict=True)), screen)
+            yield from _wrapped(head, list(zip(marks, words, strict=True)), screen)
+
+    def _words(self, place: Place) -> str:
+        pruned = self._states.get((place.phase, place.ref)) == "Pruned"
+        return plain(f"{place.ref.kind} {place.ref.name}{' (pruned)' if pruned else ''}")
 
     def _mark(self, place: Place) -> str:
         """Argo CD does not go on before a wave is done, even where it no longer says so of every object."""
@@ -120,11 +125,10 @@ def _bare(ref: Ref) -> Ref:
     return Ref(group=ref.group, version="", kind=ref.kind, namespace="", name=ref.name)
 
 
-def _wrapped(head: str, marked: list[tuple[str, Place]], screen: Screen) -> Iterator[str]:
+def _wrapped(head: str, marked: list[tuple[str, str]], screen: Screen) -> Iterator[str]:
     line, used = head, len(head)
     fresh = True
-    for mark, place in marked:
-        words = plain(f"{place.ref.kind} {place.ref.name}")
+    for mark, words in marked:
         size = len(words) + 4
         if not fresh and used + size > screen.width:
             yield line.rstrip()

@@ -34,7 +34,7 @@ def test_ten_minutes_are_long_unless_earlier_syncs_took_longer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "words"), [(0, "0 min"), (119, "119 min"), (120, "2 h"), (2879, "47 h"), (2880, "2 days")]
+    ("age", "words"), [(0, "0 s"), (119, "119 min"), (120, "2 h"), (2879, "47 h"), (2880, "2 days")]
 )
 def test_ages_are_as_exact_as_a_person_needs(age: int, words: str) -> None:
     assert minutes(timedelta(minutes=age)) == words

@@ -68,13 +68,18 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     said: bool
     goes: bool = False
+    pointer: str = ""
+    """Where the user names it, where that is known."""
+    pruned: Evidence | None = None
+    """The last sync deleted it, because Git does not declare it any more."""
 
 
 @rule(cause="dependency-missing", since="0.1")
 def referenced_object_missing(case: Case) -> Iterator[Finding]:
     for found in _joined(case, (*_told(case), *_waiting(case), *_seen(case))):
         live = case.live_named(found.kind, found.namespace, found.name)
-        need = replace(found, goes=live is not None and _comes_and_goes(live))
+        goes = live is not None and _comes_and_goes(live)
+        need = replace(found, goes=goes, pruned=_pruned(case, found))
         source = _declared(case, need)
         user = case.desired_of(need.needed_by.key) if need.needed_by else None
         late = source is not None and user is not None and not _in_time(need, source, user)
@@ -86,7 +91,11 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH if need.said else Confidence.MEDIUM,
             verdict=_verdict(need, source, user, late=late),
             root=f"{need.kind} {need.namespace}/{need.name} does not exist" if not need.key else None,
-            evidence=(*need.evidence, *_places(source, user)),
+            evidence=(
+                *need.evidence,
+                *((need.pruned,) if need.pruned is not None else ()),
+                *_places(source, user),
+            ),
             fixes=tuple(_fixes(case, need, source, user, late=late)),
         )
 
@@ -154,6 +163,7 @@ def _seen(case: Case) -> Iterator[Need]:
                         cite(manifest, reference.pointer, says="it needs this, and no such object is live"),
                     ),
                     said=False,
+                    pointer=reference.pointer,
                 )
 
 
@@ -187,8 +197,17 @@ def _joined(case: Case, needs: tuple[Need, ...]) -> Iterator[Need]:
                 explains=tuple(dict.fromkeys((*known.explains, *need.explains))),
                 evidence=_distinct((*known.evidence, *need.evidence)),
                 said=known.said or need.said,
+                pointer=known.pointer or need.pointer,
             )
     yield from found.values()
+
+
+def _pruned(case: Case, need: Need) -> Evidence | None:
+    for index, result in enumerate(case.results):
+        if result.status == "Pruned" and (result.kind, result.name) == (need.kind, need.name):
+            pointer = f"/status/operationState/syncResult/resources/{index}/status"
+            return cite(case.application, pointer, says="the last sync deleted it")
+    return None
 
 
 def _distinct(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -234,6 +253,8 @@ def _verdict(need: Need, source: Manifest | None, user: Manifest | None, *, late
         return f"{who}key {need.key} of {what}, which is not in it"
     if need.goes:
         return f"{who}{what}, which is a hook: its delete policy HookSucceeded removes it after the sync"
+    if source is None and need.pruned is not None:
+        return f"{who}{what}, which the last sync pruned: Git does not declare it any more"
     if source is None:
         return f"{who}{what}, which does not exist, and this Application does not declare it"
     made = "" if source.ref.kind == need.kind else f" made from {source.ref},"
@@ -272,10 +293,25 @@ def _fixes(
         )
         return
     alike = get_close_matches(need.name, _names(case, need), n=1)
-    if alike:
+    if alike and user is not None and need.pointer and user.at(need.pointer) == need.name:
+        yield Fix.change(
+            user.ref,
+            Set(pointer=need.pointer, value=alike[0]),
+            title=f"Is {alike[0]} meant? Then name it in Git",
+        )
+    elif alike:
         yield Fix.run(
             kubectl("get", need.kind.lower(), alike[0], namespace=need.namespace),
             title=f"Is {alike[0]} meant? Then correct the name in Git",
+        )
+    if need.pruned is not None:
+        yield Fix.run(
+            remark(
+                f"the commit that took {need.kind} {need.name} out of Git: git log --diff-filter=D -- PATH"
+            ),
+            "git revert COMMIT && git push",
+            title=f"Bring {need.kind} {need.name} back into Git; argocd.argoproj.io/sync-options: Prune=false"
+            " keeps it from the next accident",
         )
     yield Fix.run(
         *_creation(need),

@@ -9,7 +9,8 @@ still shows it.
 ## How whysync knows
 The word `(cached)` in the condition. If the branch has moved past the revision that was compared,
 the error is one that passes by itself (a registry that was away), or it names nothing that could be
-mended in Git, the cache is the likely cause; otherwise the error inside comes first, and this is the reason why mending it may not show at once.
+mended in Git, the cache is the likely cause; otherwise the error inside comes first, and this is the
+reason why mending it may not show at once.
 
 ## Fix
 A hard refresh makes Argo CD ask anew. If the same error comes back without the word `(cached)`, it
@@ -27,7 +28,6 @@ from whysync.diagnosis.reported import cite_spoken
 from whysync.diagnosis.spoken import Spoken, texts_of
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.semantics.messages import Message, Unknown, understand
-
 
 _PASSING = (
     "Service Unavailable", "Bad Gateway", "Gateway Time", "502", "503", "504", "i/o timeout",

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.commands import refresh
 
 # timeout.reconciliation, its jitter, and the repo-server's cache of revisions: the longest normal wait.
@@ -35,9 +36,7 @@ def commit_not_seen_yet(case: Case) -> Iterator[Finding]:
         if symptom.kind is not SymptomKind.BEHIND:
             continue
         waited = (
-            f"last compared {int(age.total_seconds() // 60)} min ago"
-            if age
-            else "when it last compared is unknown"
+            f"last compared {minutes(age)} ago" if age is not None else "when it last compared is unknown"
         )
         yield Finding(
             about=case.application.ref,

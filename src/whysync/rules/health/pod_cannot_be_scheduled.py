@@ -19,6 +19,7 @@ A claim that is not bound yet keeps a Pod from being scheduled: then the claim i
 from collections.abc import Iterator
 
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import kubectl
@@ -39,7 +40,8 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
             told.add(symptom.id)
             yield Finding(
                 about=symptom.ref,
-                explains=(symptom.id,),
+                explains=(symptom.id, *_said_of(case, story.pod.ref)),
+                because=(symptom.id,) if _waits_for_claim(message) else (),
                 severity=_severity(message),
                 confidence=Confidence.HIGH,
                 verdict=f"no node takes {story.pod.ref}: {message}",
@@ -67,7 +69,18 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
 
 def _severity(message: str) -> Severity:
     """A Pod that waits for its claim is the claim's story, which comes first."""
-    return Severity.WARNING if "PersistentVolumeClaim" in message else Severity.CRITICAL
+    return Severity.WARNING if _waits_for_claim(message) else Severity.CRITICAL
+
+
+def _waits_for_claim(message: str) -> bool:
+    return "PersistentVolumeClaim" in message
+
+
+def _said_of(case: Case, pod: Ref) -> Iterator[str]:
+    """Events of the scheduler about this very Pod say the same."""
+    for report in case.failures(Unschedulable):
+        if report.ref is not None and (report.ref.namespace, report.ref.name) == (pod.namespace, pod.name):
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
 def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
