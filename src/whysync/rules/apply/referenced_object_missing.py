@@ -39,7 +39,7 @@ from whysync.diagnosis.placement import (
     place_in_words,
     wave_of,
 )
-from whysync.diagnosis.references import is_absent, references_of
+from whysync.diagnosis.references import Reference, is_absent, references_of
 from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.semantics.hooks import DeletePolicy, delete_policies
@@ -151,7 +151,7 @@ def _seen(case: Case) -> Iterator[Need]:
             continue
         namespace = row.namespace or case.destination_namespace
         for reference in references_of(manifest):
-            if is_absent(case, reference, namespace):
+            if is_absent(case, reference, namespace) and not _renamed_in_git(case, row, reference):
                 yield Need(
                     kind=reference.kind,
                     name=reference.name,
@@ -165,6 +165,13 @@ def _seen(case: Case) -> Iterator[Need]:
                     said=False,
                     pointer=reference.pointer,
                 )
+
+
+def _renamed_in_git(case: Case, row: Ref, reference: Reference) -> bool:
+    """Git names another object by now: what is left is to sync."""
+    desired = case.desired_of(row.key)
+    found = desired.at(reference.pointer) if desired is not None else reference.name
+    return isinstance(found, str) and found != reference.name
 
 
 def _troubled(case: Case) -> Iterator[Ref]:
@@ -306,9 +313,7 @@ def _fixes(
         )
     if need.pruned is not None:
         yield Fix.run(
-            remark(
-                f"the commit that took {need.kind} {need.name} out of Git: git log --diff-filter=D -- PATH"
-            ),
+            remark(f"who took {need.kind} {need.name} out of Git: git log --diff-filter=D -- PATH"),
             "git revert COMMIT && git push",
             title=f"Bring {need.kind} {need.name} back into Git; argocd.argoproj.io/sync-options: Prune=false"
             " keeps it from the next accident",
