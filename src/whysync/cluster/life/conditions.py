@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Final
 
 from whysync.contracts.tree import Json, Object, fields, items, text
 
@@ -16,6 +17,23 @@ def instant(stamp: str) -> datetime | None:
     except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+_LONGEST: Final = 18
+
+
+def after(when: datetime, seconds: float) -> datetime:
+    """So much later; the end of the calendar where that is beyond it."""
+    try:
+        return when + timedelta(seconds=seconds)
+    except OverflowError:
+        return _NEVER
+
+
+def whole(written: str) -> int | None:
+    """A number without a sign, as annotations and names carry it."""
+    return int(written) if written.isascii() and written.isdecimal() and len(written) <= _LONGEST else None
 
 
 def stamped(when: datetime) -> str:

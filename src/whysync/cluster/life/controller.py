@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final, Protocol
 
+from whysync.cluster.life.conditions import after
 from whysync.cluster.life.desk import Denied, Desk, name_of, namespace_of
 from whysync.cluster.life.index import Kind, controller_of
 from whysync.cluster.model.store import Change
@@ -140,7 +141,7 @@ class Worker:
 
     def later(self, obj: Object, seconds: float) -> None:
         """Look at it again after a while."""
-        self.later_at(obj, self.desk.now + timedelta(seconds=seconds))
+        self.later_at(obj, after(self.desk.now, seconds))
 
     def later_at(self, obj: Object, when: datetime) -> None:
         self.queue.add_at((namespace_of(obj), name_of(obj)), when)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from whysync.cluster.life.backoff import Backoff
-from whysync.cluster.life.conditions import instant, is_true, stamped
+from whysync.cluster.life.conditions import after, instant, is_true, stamped
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.cron_times import next_of
 from whysync.cluster.life.desk import (
@@ -58,7 +58,7 @@ class CronJobs(Worker):
             return
         self._backoff.forget(key)
         if when is not None:
-            self.later_at(obj, max(when, self.desk.now + timedelta(seconds=1)))
+            self.later_at(obj, max(when, after(self.desk.now, 1)))
 
 
 class _Round:
@@ -126,7 +126,7 @@ class _Round:
         if due is None:
             return following(now)
         late = dig(obj, "spec", "startingDeadlineSeconds")
-        if isinstance(late, int) and due + timedelta(seconds=late) < now:
+        if isinstance(late, int) and after(due, late) < now:
             told = due.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
             self._event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {told}")
         elif not self._is_started(due) and self._makes_room():
@@ -141,7 +141,7 @@ class _Round:
         if earliest is None:
             return None
         if isinstance(late, int):
-            earliest = max(earliest, now - timedelta(seconds=late))
+            earliest = max(earliest, _before(now, late))
         first = following(earliest)
         if first is None or first > now:
             return None
@@ -153,7 +153,7 @@ class _Round:
         if missed > _MANY:
             message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds"
             self._event("Warning", "TooManyMissedTimes", f"{message} or check clock skew")
-        found, when = first, following(first + timedelta(seconds=(missed - 2) * between))
+        found, when = first, following(after(first, (missed - 2) * between))
         while when is not None and when <= now:
             found, when = when, following(when)
         return found
@@ -256,6 +256,13 @@ class _Round:
 
     def _event(self, type: str, reason: str, message: str) -> None:
         self._desk.event(self._obj, type, reason, message, _COMPONENT)
+
+
+def _before(when: datetime, seconds: int) -> datetime:
+    try:
+        return when - timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _end_of(job: Object) -> str:

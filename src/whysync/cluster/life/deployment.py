@@ -6,11 +6,10 @@ Mirrors `pkg/controller/deployment`, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from typing import Final
 
 from whysync.cluster.life.backoff import Backoff
-from whysync.cluster.life.conditions import condition, instant, set_condition, without
+from whysync.cluster.life.conditions import after, condition, instant, set_condition, without
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.deployment_sets import Sets, SetsOf
 from whysync.cluster.life.desk import (
@@ -236,9 +235,7 @@ class Deployments(Worker):
             return True
         since = instant(text(progressing.get("lastUpdateTime")))
         deadline = deadline_of(obj)
-        return (
-            since is not None and deadline is not None and since + timedelta(seconds=deadline) < self.desk.now
-        )
+        return since is not None and deadline is not None and after(since, deadline) < self.desk.now
 
     def _watch_deadline(self, obj: Object, deadline: int) -> None:
         status = fields(obj.get("status"))
@@ -248,7 +245,7 @@ class Deployments(Worker):
             return
         if not _is_complete(obj, status):
             # One second more than the deadline, as the times are whole seconds.
-            self.later_at(obj, max(since + timedelta(seconds=deadline), self.desk.now) + timedelta(seconds=1))
+            self.later_at(obj, after(max(after(since, deadline), self.desk.now), 1))
 
     def _status(self, obj: Object, sets: Sets) -> Object:
         before = fields(obj.get("status"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from whysync.cluster.life.conditions import condition, set_condition
+from whysync.cluster.life.conditions import condition, set_condition, whole
 from whysync.cluster.life.desk import (
     REPLICA_SETS,
     Denied,
@@ -113,9 +113,10 @@ class SetsOf:
         annotations = copied_annotations(self._obj, annotations_of(new))
         wanted = max((revision_of(one) for one in sets.old), default=0) + 1
         before = text(annotations.get(REVISION))
-        if before and not before.isdecimal():
+        number = whole(before)
+        if before and number is None:
             return annotations
-        if (int(before) if before else 0) < wanted:
+        if (number or 0) < wanted:
             annotations[REVISION] = str(wanted)
             if before:
                 past = text(annotations.get(HISTORY))

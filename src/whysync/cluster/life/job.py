@@ -7,11 +7,11 @@ nothing.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from contextlib import suppress
 from typing import Final
 
 from whysync.cluster.life.backoff import Backoff
-from whysync.cluster.life.conditions import condition, instant, is_true
+from whysync.cluster.life.conditions import after, condition, instant, is_true
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.desk import (
     JOBS,
@@ -36,6 +36,7 @@ from whysync.cluster.life.job_pods import (
     written_indexes,
 )
 from whysync.cluster.life.podset import is_active, is_ready, phase_of
+from whysync.cluster.life.rollout import MOST_PODS
 from whysync.cluster.model.store import Change, Place
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 
@@ -90,7 +91,8 @@ class Jobs(Worker):
             return
         job = self.desk.get(JOBS, place[1], text(owner.get("name"))) if owner else None
         if job is None or uid_of(job) != owner.get("uid") or is_done(job):
-            self.desk.update(untracked(pod))
+            with suppress(Denied):
+                self.desk.update(untracked(pod))
 
     def gone(self, key: Key) -> None:
         self._failures.pop(key, None)
@@ -177,7 +179,7 @@ class _Round:
             instant(text(self._status.get("startTime"))),
         )
         if isinstance(allowed, int) and since is not None and not self._suspended:
-            left = (since + timedelta(seconds=allowed) - self._desk.now).total_seconds()
+            left = (after(since, allowed) - self._desk.now).total_seconds()
             if left <= 0:
                 return self._condition(_TARGET, *_TOO_LATE)
             self._wait(left)
@@ -211,7 +213,7 @@ class _Round:
             for pod in active:
                 hands.drop(pod)
             return [], False
-        parallel = integer(dig(self._obj, "spec", "parallelism"), 1)
+        parallel = min(integer(dig(self._obj, "spec", "parallelism"), 1), MOST_PODS)
         wanted = dig(self._obj, "spec", "completions")
         if isinstance(wanted, int):
             target = max(min(wanted - done, parallel), 0)

@@ -6,10 +6,10 @@ Mirrors `backoff_utils.go` and `pod_failure_policy.go` of the Job controller, Ku
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from whysync.cluster.life.conditions import condition, conditions_of, instant
+from whysync.cluster.life.conditions import after, condition, conditions_of, instant
 from whysync.cluster.life.desk import name_of, namespace_of, uid_of
 from whysync.cluster.life.job_pods import is_failed
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
@@ -43,7 +43,7 @@ class Failures:
         if not self.count or self.last is None:
             return 0
         wait = min(_FIRST * 2 ** min(self.count - 1, 10), _LONGEST)
-        return max((self.last + timedelta(seconds=wait) - now).total_seconds(), 0)
+        return max((after(self.last, wait) - now).total_seconds(), 0)
 
 
 def finished_at(pod: Object) -> datetime | None:
@@ -60,7 +60,7 @@ def finished_at(pod: Object) -> datetime | None:
     leaving = instant(text(dig(pod, "metadata", "deletionTimestamp")))
     if leaving is not None:
         grace = integer(dig(pod, "metadata", "deletionGracePeriodSeconds"))
-        return leaving - timedelta(seconds=grace)
+        return after(leaving, -grace)
     return instant(text(dig(pod, "metadata", "creationTimestamp")))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from whysync.cluster.life.conditions import whole
 from whysync.cluster.life.desk import (
     Denied,
     Desk,
@@ -28,6 +29,7 @@ _INDEX: Final = "batch.kubernetes.io/job-completion-index"
 _COMPONENT: Final = "job-controller"
 _VARIABLE: Final = "JOB_COMPLETION_INDEX"
 _MOST_AT_ONCE: Final = 500
+_MOST_INDEXES: Final = 100_000
 
 
 def is_tracked(pod: Object) -> bool:
@@ -57,8 +59,8 @@ def is_indexed(job: Object) -> bool:
 
 
 def index_of(pod: Object) -> int:
-    found = text(annotations_of(pod).get(_INDEX))
-    return int(found) if found.isascii() and found.isdecimal() else -1
+    found = whole(text(annotations_of(pod).get(_INDEX)))
+    return -1 if found is None else found
 
 
 def indexes_in(written: str) -> set[int]:
@@ -66,8 +68,10 @@ def indexes_in(written: str) -> set[int]:
     found: set[int] = set()
     for part in written.split(","):
         first, _, last = part.partition("-")
-        if first.isdecimal():
-            found.update(range(int(first), int(last if last.isdecimal() else first) + 1))
+        least = whole(first)
+        if least is not None:
+            most = whole(last)
+            found.update(range(least, min(least if most is None else most, least + _MOST_INDEXES) + 1))
     return found
 
 
@@ -140,7 +144,8 @@ class JobPods:
         if not is_indexed(self._job):
             return [plain] * count
         taken = done | {index_of(one) for one in self._pods if is_active(one)}
-        free = [at for at in range(integer(dig(self._job, "spec", "completions"))) if at not in taken]
+        most = min(integer(dig(self._job, "spec", "completions")), _MOST_INDEXES)
+        free = [at for at in range(most) if at not in taken]
         return [self._numbered(plain, index) for index in free[:count]]
 
     def _numbered(self, pod: Object, index: int) -> Object:

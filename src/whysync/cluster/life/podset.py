@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from whysync.cluster.life.conditions import condition, conditions_of, instant
+from whysync.cluster.life.conditions import after, condition, conditions_of, instant, whole
 from whysync.cluster.life.desk import (
     PODS,
     Denied,
@@ -57,7 +57,7 @@ def is_available(pod: Object, seconds: int, now: datetime) -> bool:
     if not is_ready(pod):
         return False
     since = ready_since(pod)
-    return not seconds or (since is not None and since + timedelta(seconds=seconds) <= now)
+    return not seconds or (since is not None and after(since, seconds) <= now)
 
 
 def restarts_of(pod: Object) -> int:
@@ -68,9 +68,7 @@ def restarts_of(pod: Object) -> int:
 def next_available(pods: list[Object], seconds: int, now: datetime) -> datetime | None:
     """When the next of those that are ready has been so for long enough."""
     dates = [
-        since + timedelta(seconds=seconds)
-        for pod in pods
-        if is_ready(pod) and (since := ready_since(pod)) is not None
+        after(since, seconds) for pod in pods if is_ready(pod) and (since := ready_since(pod)) is not None
     ]
     return min((when for when in dates if when > now), default=None)
 
@@ -90,11 +88,12 @@ def worst_first(pods: list[Object], related: list[Object]) -> list[Object]:
         node = text(dig(pod, "spec", "nodeName"))
         since, born = ready_since(pod), instant(text(dig(pod, "metadata", "creationTimestamp")))
         cost = text(annotations_of(pod).get(_COST))
+        price = whole(cost.removeprefix("-")) or 0
         return (
             1 if node else 0,
             _PHASES.get(phase_of(pod), 0),
             1 if is_ready(pod) else 0,
-            int(cost) if cost.lstrip("-").isdecimal() else 0,
+            -price if cost.startswith("-") else price,
             -crowd.get(node, 0),
             -since.timestamp() if since else 0,
             -restarts_of(pod),

@@ -25,6 +25,7 @@ from whysync.cluster.life.podset import (
     pod_from,
     worst_first,
 )
+from whysync.cluster.life.rollout import replicas_of
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change, Place
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items
@@ -89,7 +90,7 @@ class ReplicaSets(Worker):
                 self.later_at(obj, when)
 
     def _managed(self, obj: Object, active: list[Object]) -> Failure | None:
-        wanted = integer(dig(obj, "spec", "replicas"), 1)
+        wanted = replicas_of(obj)
         if len(active) < wanted:
             pod = pod_from(fields(dig(obj, "spec", "template")), obj)
             count = min(wanted - len(active), _MOST_AT_ONCE)
@@ -138,7 +139,7 @@ class ReplicaSets(Worker):
             return without(found, _FAILURE)
         if condition(found, _FAILURE):
             return found
-        wanted = integer(dig(obj, "spec", "replicas"), 1)
+        wanted = replicas_of(obj)
         new: Object = {
             "type": _FAILURE,
             "status": "True",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from whysync.cluster.life.conditions import whole
 from whysync.cluster.life.desk import annotations_of
 from whysync.contracts.tree import Json, Missing, Object, dig, fields, integer, same, text
 
@@ -22,11 +23,13 @@ _NOT_COPIED: Final = frozenset(
         "deprecated.deployment.rollback.to",
     }
 )  # fmt: skip
+MOST_PODS: Final = 3000
 _NO_LIMIT: Final = 2**31 - 1
 
 
 def replicas_of(obj: Object) -> int:
-    return integer(dig(obj, "spec", "replicas"), 1)
+    """How many pods are asked for, up to more than any cluster has room for."""
+    return min(max(integer(dig(obj, "spec", "replicas"), 1), 0), MOST_PODS)
 
 
 def told(obj: Object, key: str) -> int:
@@ -36,8 +39,9 @@ def told(obj: Object, key: str) -> int:
 
 def scaled(value: Json | Missing, total: int, *, up: bool) -> int:
     """A number, or a share of the total: `25%`."""
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
-        share = int(value[:-1]) * total / 100
+    part = whole(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
+    if part is not None:
+        share = part * total / 100
         return math.ceil(share) if up else math.floor(share)
     return integer(value)
 
@@ -70,13 +74,11 @@ def history_limit_of(deployment: Object) -> int | None:
 
 
 def revision_of(obj: Object) -> int:
-    found = text(annotations_of(obj).get(REVISION))
-    return int(found) if found.isdecimal() else 0
+    return whole(text(annotations_of(obj).get(REVISION))) or 0
 
 
 def number_told(obj: Object, key: str) -> int | None:
-    found = text(annotations_of(obj).get(key))
-    return int(found) if found.isdecimal() else None
+    return whole(text(annotations_of(obj).get(key)))
 
 
 def same_template(deployment: Object, replica_set: Object) -> bool:

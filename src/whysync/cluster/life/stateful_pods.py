@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from whysync.cluster.life.conditions import whole
 from whysync.cluster.life.desk import (
     CLAIMS,
     Denied,
@@ -30,7 +31,8 @@ _POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 def ordinal_of(obj: Object, pod: Object) -> int:
     """The number of a pod of this StatefulSet; -1 where the name is not one of its."""
     parent, _, number = name_of(pod).rpartition("-")
-    return int(number) if parent == name_of(obj) and number.isascii() and number.isdecimal() else -1
+    found = whole(number) if parent == name_of(obj) else None
+    return -1 if found is None else found
 
 
 class StatefulPods:

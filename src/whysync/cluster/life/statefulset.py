@@ -30,6 +30,7 @@ from whysync.cluster.life.podset import (
     phase_of,
 )
 from whysync.cluster.life.revisions import History, data_hash, data_of, hash_of, template_in
+from whysync.cluster.life.rollout import replicas_of
 from whysync.cluster.life.stateful_pods import StatefulPods, ordinal_of
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change
@@ -88,7 +89,7 @@ class _Round:
         self._obj = obj
         self._pods = pods
         self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        self._wanted = integer(dig(obj, "spec", "replicas"), 1)
+        self._wanted = replicas_of(obj)
         self._first = integer(dig(obj, "spec", "ordinals", "start"))
         self._in_order = dig(obj, "spec", "podManagementPolicy") != "Parallel"
         self._hands = StatefulPods(desk, obj)
@@ -181,7 +182,7 @@ class _Round:
     def _rolled(self, replicas: list[Object]) -> bool:
         """The last pod of an old revision goes, once all behind it are available."""
         least = integer(dig(self._obj, "spec", "updateStrategy", "rollingUpdate", "partition"))
-        for pod in reversed(replicas[least:]):
+        for pod in reversed(replicas[max(least, 0) :]):
             if hash_of(pod) != name_of(self._update) and not is_leaving(pod):
                 if not self._hands.delete(pod):
                     return False

@@ -5,9 +5,7 @@ Mirrors `pkg/controller/ttlafterfinished`, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from whysync.cluster.life.conditions import instant
+from whysync.cluster.life.conditions import after, instant
 from whysync.cluster.life.controller import Worker
 from whysync.cluster.life.desk import JOBS, is_leaving
 from whysync.contracts.tree import Object, dig, fields, items, text
@@ -27,7 +25,7 @@ class FinishedJobs(Worker):
                 ended = instant(text(one.get("lastTransitionTime")))
                 if ended is None:
                     return
-                when = ended + timedelta(seconds=seconds)
+                when = after(ended, seconds)
                 if when <= self.desk.now:
                     self.desk.delete(obj, policy="Foreground")
                 else:
