@@ -8,7 +8,7 @@ from whysync.cluster.model import Clock, Model
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.contracts.tree import MISSING, Json, Object, dig, fields, items, text
 from whysync.engine.argocd import Destination, Folder, GitRepositories, GitRepository
 from whysync.engine.argocd.office import DEFAULT_PROJECT
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
@@ -44,7 +44,7 @@ def marked_live(
 
     Only where nothing is marked at all, as in facts that were written by hand: else the marks tell.
     """
-    objects = list(live)
+    objects = [_sound(one) for one in live]
     method, label = settings.tracking_method, settings.instance_label_key
     if any(owner_of(one, method=method, label_key=label) for one in objects):
         return objects
@@ -55,6 +55,36 @@ def marked_live(
         own |= {ref.key, ref.key._replace(namespace=ref.namespace or app.spec.destination.namespace)}
     instance = instance_name(app.name, app.namespace, namespace)
     return [_marked(one, instance, app, settings) if ref_of(one).key in own else one for one in objects]
+
+
+def _sound(obj: Object) -> Object:
+    """Without a record of writers that no API server could have written."""
+    rows = dig(obj, "metadata", "managedFields")
+    if rows is MISSING or (isinstance(rows, list) and all(_is_row(fields(row)) for row in rows)):
+        return obj
+    meta: Object = {
+        key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"
+    }
+    return {**obj, "metadata": meta}
+
+
+def _is_row(row: Object) -> bool:
+    told = text(row.get("apiVersion")) and text(row.get("fieldsType")) and text(row.get("operation"))
+    return bool(told) and _is_set(row.get("fieldsV1"))
+
+
+def _is_set(value: Json) -> bool:
+    """Objects all the way down, but for `v:` and the like that name values."""
+    waiting = [value]
+    while waiting:
+        here = waiting.pop()
+        if not isinstance(here, dict):
+            return False
+        for key, below in here.items():
+            if key != "." and key[:2] not in ("f:", "k:", "v:", "i:"):
+                return False
+            waiting.append(below)
+    return True
 
 
 def _marked(obj: Object, instance: str, app: Application, settings: Settings) -> Object:

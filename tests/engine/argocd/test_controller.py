@@ -461,3 +461,18 @@ def test_the_same_start_gives_the_same_bytes(waves: list[int], heal: bool, edits
         return msgspec.json.encode([[one.body for one in told], [str(m) for m in world.argocd.trace]])
 
     assert played() == played()
+
+
+def test_a_person_syncs_what_the_branch_is_now() -> None:
+    world = World.with_objects([config_map("a", x="1")], application())
+    world.minutes(1)
+    commit = world.repo.push({"apps/shop": [config_map("a", x="2")]})
+    world.argocd.request_sync("shop")
+    world.seconds(1)
+    assert world.data("a", "x") == "2"
+    assert dig(world.operation, "operation", "sync", "revision") == commit
+    world.repo.outages.append(Outage(text="failed to list refs: authentication required"))
+    with pytest.raises(
+        Denied, match="error resolving repo revision: rpc error: code = Unknown desc = failed"
+    ):
+        world.argocd.request_sync("shop")

@@ -11,9 +11,10 @@ from datetime import datetime
 
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
-from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.engine.argocd.office import Office
 from whysync.engine.argocd.registry import Registry
+from whysync.engine.argocd.repository import RepoProblem
 from whysync.engine.argocd.trace import What
 from whysync.engine.status import go_time
 from whysync.semantics.policies.rbac import Asker, Request, decide, denial_text, read_policy
@@ -103,10 +104,14 @@ class Server:
         self._check_revision(wanted, spec, policy)
         sync: Object = {**wanted}
         if has_multiple_sources(spec):
-            sync.setdefault("sources", spec["sources"])
+            sources = [fields(one) for one in items(spec["sources"])]
+            told = [text(one) for one in items(wanted.get("revisions"))] or [""] * len(sources)
+            commits: list[Json] = [self._commit(*one, wanted) for one in zip(sources, told, strict=False)]
+            sync |= {"sources": spec["sources"], "revisions": commits}
         else:
-            sync.setdefault("source", source_of(spec))
-            sync.setdefault("revision", text(source_of(spec).get("targetRevision")))
+            source = source_of(spec)
+            sync.setdefault("source", source)
+            sync["revision"] = self._commit(source, text(wanted.get("revision")), wanted)
         if policy.get("syncOptions"):
             sync.setdefault("syncOptions", policy["syncOptions"])
         retry = operation.get("retry", policy.get("retry"))
@@ -180,9 +185,20 @@ class Server:
 
     def _check_revision(self, wanted: Object, spec: Object, policy: Object) -> None:
         told = text(wanted.get("revision"))
-        own = text(source_of(spec).get("targetRevision")) or "HEAD"
-        if told and _is_automated(policy) and wanted.get("dryRun") is not True and told != own:
+        own = text(source_of(spec).get("targetRevision"))
+        if told and _is_automated(policy) and wanted.get("dryRun") is not True and told != (own or "HEAD"):
             raise _denied("FailedPrecondition", f"Cannot sync to {told}: auto-sync currently set to {own}")
+
+    def _commit(self, source: Object, revision: str, wanted: Object) -> str:
+        """A person who syncs means what the branch is now, whatever a cache knows."""
+        if wanted.get("manifests"):
+            return ""
+        try:
+            told = revision or text(source.get("targetRevision"))
+            return self._office.repo_server.commit(source, told, fresh=True)
+        except RepoProblem as problem:
+            inner = f"rpc error: code = {problem.code} desc = {problem.message}"
+            raise _denied("FailedPrecondition", f"error resolving repo revision: {inner}") from problem
 
     def _keep(self, name: str, user: str, method: str, problem: Denied) -> None:
         bare = name.rpartition("/")[2]
