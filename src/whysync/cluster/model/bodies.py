@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.failures import Cause, bad_request, invalid
+from whysync.cluster.model.patch_failures import bad_patch
 from whysync.cluster.model.raw_bodies import parsed_object
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.served import cannot_handle
 from whysync.contracts.tree import Object, dig, fields, text
+from whysync.semantics.schemas import type_of
 
 _MODES = ("", "Ignore", "Strict", "Warn")
 _LONGEST_MANAGER = 128
@@ -65,6 +65,10 @@ def object_in_body(body: Object, call: Call, live: Object | None = None) -> tupl
     """The decoded object with its defaults, and what it says beyond its type."""
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
+    if version and kind == resource.kind and not resource.custom and type_of(version, kind) is None:
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        given = version.rpartition("/")[2]
+        raise bad_request(f'{kind} in version "{given}" cannot be handled as a {resource.kind}: {why}')
     if (resource.custom and not version) or (version and version != resource.api_version and kind):
         if isinstance(call.served, Custom) and version in call.served.versions:
             told_strangers(call.served.versions[version].decode(body)[1], call)
@@ -107,8 +111,6 @@ def told_strangers(strangers: list[str], call: Call, *, patch: Object | None = N
     if call.request.validation == "Strict":
         why = f"strict decoding error: {', '.join(found)}"
         if patch is not None:
-            dump = msgspec.json.encode(patch, order="sorted" if call.resource.custom else None).decode()
-            shown = msgspec.json.encode(dump).decode()
-            raise invalid("", "", "", [Cause("patch", f"Invalid value: {shown}: {why}")])
+            raise bad_patch(why, patch, call)
         raise cannot_handle(call.resource, why)
     call.warnings.extend(found)

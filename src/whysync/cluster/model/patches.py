@@ -22,6 +22,9 @@ def patched(current: Object, call: Call, *, schema: Type | None) -> Object:
         case "json-patch":
             if not isinstance(body, list):
                 raise _undecodable(body, "[]handlers.jsonPatchOp")
+            for one in body:
+                if not isinstance(one, dict) and one is not None:
+                    raise _undecodable(one, "handlers.jsonPatchOp")
             return apply_json_patch(current, body)
         case "merge-patch":
             if not isinstance(body, dict):
@@ -29,17 +32,17 @@ def patched(current: Object, call: Call, *, schema: Type | None) -> Object:
             return merge_patch(current, body)
         case _:
             if not isinstance(body, dict):
-                raise _undecodable(body, _MAP)
+                raise _undecodable(body, _MAP, "")
             if schema is None:
                 raise _unsupported()
             return _strategic(current, body, schema)
 
 
-def _undecodable(body: Json, wanted: str) -> Refused:
+def _undecodable(body: Json, wanted: str, before: str = "error decoding patch: ") -> Refused:
     if body is None or isinstance(body, str):
         return bad_request("Invalid JSON Patch")
     shape = "object" if isinstance(body, dict) else "array" if isinstance(body, list) else "number"
-    return bad_request(f"error decoding patch: json: cannot unmarshal {shape} into Go value of type {wanted}")
+    return bad_request(f"{before}json: cannot unmarshal {shape} into Go value of type {wanted}")
 
 
 def _unsupported() -> Refused:

@@ -9,11 +9,21 @@ from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.escalation import check_escalation
-from whysync.cluster.model.failures import already_exists, bad_request, forbidden, internal, not_found
+from whysync.cluster.model.failures import (
+    Cause,
+    Refused,
+    already_exists,
+    bad_request,
+    forbidden,
+    internal,
+    invalid,
+    not_found,
+)
 from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
 from whysync.cluster.model.limit_ranges import check_limits, with_limits
 from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same_but_for_times
 from whysync.cluster.model.numbers import Numbers
+from whysync.cluster.model.patch_failures import in_order, undecodable
 from whysync.cluster.model.patches import patched
 from whysync.cluster.model.pod_security import check_pod_security
 from whysync.cluster.model.quotas import charge, charged_to
@@ -97,7 +107,7 @@ class Writes:
         body = patched(current, call, schema=call.served.schema)
         if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
             body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
-        obj, strangers = call.served.decode(body, current)
+        obj, strangers = _decoded_patch(body, current, call)
         told_strangers(strangers, call, patch=body)
         _same_name(obj, live, call)
         return Reply(200, self._update(call.served.defaulted(obj, current), live, call))
@@ -148,8 +158,7 @@ class Writes:
             meta["name"] = text(meta["generateName"])[:58] + self._store.suffix()
         obj = {**obj, "metadata": meta}
         if not owned:
-            meta.pop("managedFields", None)
-            obj = self._owned(call.served.zero(), obj, call)
+            obj = self._owned(call.served.zero(), obj, call, _given_managers(obj))
         self._require_namespace(call, text(meta.get("name")))
         if isinstance(call.served, Custom) and call.served.terminating:
             why = "create not allowed while custom resource definition is terminating"
@@ -336,6 +345,9 @@ class Writes:
         if version and version != dig(live, "metadata", "resourceVersion"):
             raise call.conflict(_MODIFIED)
         wanted = integer(dig(body, "spec", "replicas"))
+        if wanted < 0 and not call.resource.custom:
+            why = f"Invalid value: {wanted}: must be greater than or equal to 0"
+            raise invalid("Scale", "autoscaling", call.address.name, [Cause("spec.replicas", why)])
         new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
         # Where nobody owns the number, the scale's own view has no managers, and none is added.
         owned = any(claim.owned.has(_REPLICAS) for claim in read_managed(live).claims.values())
@@ -362,6 +374,24 @@ def _only_status(obj: Object, live: Object) -> Object:
     else:
         meta["labels"] = labels
     return {**kept, "metadata": meta}
+
+
+def _given_managers(obj: Object) -> Managed:
+    """Claims that a new object brings along are taken as they are, where they can be read."""
+    try:
+        return read_managed(obj)
+    except DiffError:
+        return Managed({}, {})
+
+
+def _decoded_patch(body: Object, current: Object, call: Call) -> tuple[Object, list[str]]:
+    try:
+        obj, strangers = call.served.decode(body, current)
+    except Refused as refusal:
+        raise (refusal if call.resource.custom else undecodable(refusal, body, call)) from None
+    if len(strangers) > 1:
+        strangers = call.served.decode(fields(in_order(body)))[1]
+    return obj, strangers
 
 
 def _require_name(obj: Object, call: Call) -> None:

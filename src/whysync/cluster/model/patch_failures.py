@@ -1,0 +1,64 @@
+"""Patches that lead to what cannot be decoded: refused as invalid, with the whole of it in the text.
+
+A merge or JSON patch is decoded as JSON is. A strategic one works on Go's own values, and complains as the
+converter of those does (`runtime.DefaultUnstructuredConverter`, Kubernetes 1.36). Differs: the keys of the
+dump of a built-in object are sorted; the server has those that no patch has touched in the order of its type.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from whysync.cluster.model.failures import Cause, Refused, invalid
+from whysync.cluster.model.requests import Call
+from whysync.contracts.tree import Json, Object
+from whysync.semantics.diff.go_text import go_text
+
+_UNMARSHAL: Final = re.compile(
+    r"json: cannot unmarshal (?P<found>\w+)(?: (?P<number>\S+))? into Go "
+    r"(?:struct field \S+|value) of type (?P<type>.+)"
+)
+_PLAIN: Final = re.compile(r"u?int\d*|float\d*|bool|string")
+
+
+def undecodable(refusal: Refused, body: Object, call: Call) -> Refused:
+    """What becomes of a body that the patch made and that does not decode."""
+    why = refusal.message.partition(" cannot be handled as a ")[2].partition(": ")[2] or refusal.message
+    return bad_patch(why, body, call)
+
+
+def bad_patch(why: str, body: Object, call: Call) -> Refused:
+    if call.request.verb == "strategic-patch":
+        shown, why = go_text(call.request.body), _as_converter(why)
+    else:
+        shown = msgspec.json.encode(body, order="sorted" if call.resource.custom else None).decode()
+    quoted = msgspec.json.encode(shown).decode()
+    return invalid("", "", "", [Cause("patch", f"Invalid value: {quoted}: {why}")])
+
+
+def _as_converter(why: str) -> str:
+    told = _UNMARSHAL.fullmatch(why)
+    if told is None:
+        return f"error decoding from json: {why}" if "base64" in why else why
+    found, wanted = told["found"], told["type"]
+    if found == "number":
+        found = "float64" if re.search(r"[.eE]", told["number"] or "") else "int64"
+    kind = {"object": "map", "array": "slice"}.get(found, found)
+    if wanted.startswith("map["):
+        return f"cannot restore map from {kind}"
+    if wanted.startswith("[]"):
+        return f"cannot restore slice from {kind}"
+    if not _PLAIN.fullmatch(wanted):
+        return f"cannot restore struct from: {kind}"
+    converts = (found == "int64" and wanted == "string") or (found == "float64" and "int" in wanted)
+    return f"cannot convert {found} to {wanted}" if converts else f"unrecognized type: {wanted}"
+
+
+def in_order(value: Json) -> Json:
+    """With the keys of all maps sorted: so a patched object is read, and so its strangers are told."""
+    if isinstance(value, dict):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(item) for item in value] if isinstance(value, list) else value
