@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from whysync.contracts.application import Application
@@ -40,7 +41,7 @@ def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
         ("root", expected.root, (first.root or "") if first else ""),
     )
     for what, wanted, found in pairs:
-        if wanted is not None and wanted != found:
+        if wanted is not None and not matches(wanted, found):
             yield f"{what} is {found!r}, expected {wanted!r}"
     if expected.conditions is not None:
         yield from _conditions(expected, app)
@@ -56,5 +57,13 @@ def _conditions(expected: Expected, app: Application) -> Iterator[str]:
             yield f"condition {type} is missing"
         elif type not in wanted:
             yield f"condition {type} is there and not expected: {found[type]!r}"
-        elif wanted[type] and wanted[type] != found[type]:
+        elif wanted[type] and not matches(wanted[type], found[type]):
             yield f"condition {type} is {found[type]!r}, expected {wanted[type]!r}"
+
+
+def matches(wanted: str, found: str) -> bool:
+    """The very same text; a `*` stands for anything, such as a file that kubectl made up."""
+    if "*" not in wanted:
+        return wanted == found
+    pattern = ".*".join(re.escape(part) for part in wanted.split("*"))
+    return re.fullmatch(pattern, found, re.DOTALL) is not None

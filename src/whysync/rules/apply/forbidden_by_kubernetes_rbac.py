@@ -28,6 +28,7 @@ from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import Forbidden
 
 READING = ("get", "list", "watch")
+APPLYING = ("get", "create", "patch")
 NAME = "argocd-needs"
 
 
@@ -115,11 +116,15 @@ def _meta(failure: Forbidden) -> Object:
 
 
 def _role(group: Grouped[Forbidden]) -> Object:
-    """One rule per resource; who lists must also get and watch, as Argo CD's cache does all three."""
+    """One rule per resource; who lists must also get and watch, as Argo CD's cache does all three.
+
+    A sync that may not even look at an object would be refused again when it writes it.
+    """
     verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in group.reports:
         failure = report.failure
-        wanted = READING if failure.verb in ("list", "watch") else (failure.verb,)
+        applied = failure.verb == "get" and any(id.startswith("result:") for id in report.symptoms)
+        wanted = APPLYING if applied else READING if failure.verb in ("list", "watch") else (failure.verb,)
         verbs[failure.group, failure.resource] += [verb for verb in wanted if verb]
     rules: list[Json] = [
         {"apiGroups": [api_group], "resources": [resource], "verbs": list(dict.fromkeys(wanted))}
