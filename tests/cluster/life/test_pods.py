@@ -282,6 +282,18 @@ def test_a_sidecar_runs_beside_and_ends_with_the_pod() -> None:
     assert "terminated" in fields(play.container(init=True)["state"])
 
 
+def test_a_sidecar_that_crashes_does_not_stop_the_others() -> None:
+    play = Playground(PodScript(container="side", runs_seconds=3, exit_code=1))
+    side: Json = {"name": "side", "image": "envoy:1", "restartPolicy": "Always"}
+    play.create(pod(initContainers=[side]))
+    play.run(300)
+    assert play.phase() == "Running"
+    assert play.waiting(init=True)[0] == "CrashLoopBackOff"
+    assert "running" in fields(play.container()["state"])
+    assert play.condition("Ready")["message"] == "containers with unready status: [side]"
+    assert play.condition("Initialized")["status"] == "True"
+
+
 def test_readiness_takes_as_long_as_the_probe_needs() -> None:
     probe: Object = {"httpGet": {"port": 80}, "initialDelaySeconds": 5, "periodSeconds": 10}
     play = Playground(PodScript(ready_seconds=12))

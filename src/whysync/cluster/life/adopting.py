@@ -50,7 +50,7 @@ def _take_over(one: Container, told: Object, pod: Object, behaviour: Behaviour, 
         one.reason, one.message = text(waiting.get("reason")), text(waiting.get("message"))
         if one.reason in _STUCK:
             one.step = "crash-waits"
-            if behaviour.is_told(pod, one.spec, init=one.role == "init"):
+            if behaviour.is_told(pod, one.spec, one.role):
                 one.due = now + timedelta(seconds=10)
 
 
@@ -62,7 +62,7 @@ def _take_over_running(
     one.running_since = one.begun = _moment(one.started_at, now)
     if one.role != "main":
         return
-    one.part = behaviour.of_run(pod, one.spec, init=False)
+    one.part = behaviour.of_run(pod, one.spec, "main")
     if one.part.runs_seconds is not None:
         one.exit_at = one.due = now + timedelta(seconds=one.part.runs_seconds)
         one.exit_code, one.exit_reason = one.part.exit_code, one.part.reason

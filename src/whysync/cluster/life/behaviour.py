@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Final, Literal
 
 from whysync.cluster.life.desk import labels_of, name_of, namespace_of
 from whysync.cluster.life.index import controller_of
@@ -15,6 +15,8 @@ PLAIN: Final = PodScript()
 _INIT_SECONDS: Final = 1.0
 _JOB_SECONDS: Final = 5.0
 
+Role = Literal["init", "sidecar", "main"]
+
 
 class Behaviour:
     """Counts the runs that a part with `times` was played in, by the owner of the pod."""
@@ -23,26 +25,27 @@ class Behaviour:
         self._parts = parts
         self._played: dict[tuple[int, str, str, str, str], int] = {}
 
-    def of_run(self, pod: Object, container: Object, *, init: bool) -> PodScript:
+    def of_run(self, pod: Object, container: Object, role: Role) -> PodScript:
         """The part for the next run of a container, with an end for those that must end."""
         part = PLAIN
         for number, one in enumerate(self._parts):
-            if _fits(one, pod) and _fits_container(one, container, init=init):
+            if _fits(one, pod) and _fits_container(one, container, main=role == "main"):
                 if one.times is not None and not self._count(number, one.times, pod, container):
                     continue
                 part = one
                 break
-        if part.runs_seconds is not None:
+        if part.runs_seconds is not None or role == "sidecar":
             return part
-        if init:
+        if role == "init":
             return replace(part, runs_seconds=_INIT_SECONDS)
         if text(dig(pod, "spec", "restartPolicy"), "Always") != "Always":
             return replace(part, runs_seconds=_JOB_SECONDS)
         return part
 
-    def is_told(self, pod: Object, container: Object, *, init: bool) -> bool:
+    def is_told(self, pod: Object, container: Object, role: Role) -> bool:
         """Does the script say anything of this container?"""
-        return any(_fits(one, pod) and _fits_container(one, container, init=init) for one in self._parts)
+        main = role == "main"
+        return any(_fits(one, pod) and _fits_container(one, container, main=main) for one in self._parts)
 
     def unschedulable(self, pod: Object) -> str:
         """Why the script lets no node take the pod."""
@@ -85,15 +88,13 @@ def _fits(part: PodScript, pod: Object) -> bool:
     return all(labels.get(key) == value for key, value in part.labels.items())
 
 
-def _fits_container(part: PodScript, container: Object, *, init: bool) -> bool:
-    """What is said of a whole pod is meant for its main containers; init ones have to be named."""
-    if init and part.image == "*" and part.container == "*":
+def _fits_container(part: PodScript, container: Object, *, main: bool) -> bool:
+    """What is said of a whole pod is meant for its main containers; the others have to be named."""
+    if not main and part.image == "*" and part.container == "*":
         return False
     named = _matches(text(container.get("name")), part.container)
     return named and _matches(text(container.get("image")), part.image)
 
 
 def _has_image(part: PodScript, pod: Object) -> bool:
-    return any(
-        _fits_container(part, fields(raw), init=False) for raw in items(dig(pod, "spec", "containers"))
-    )
+    return any(_fits_container(part, fields(raw), main=True) for raw in items(dig(pod, "spec", "containers")))

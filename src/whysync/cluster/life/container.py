@@ -7,13 +7,12 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Literal
 
-from whysync.cluster.life.behaviour import PLAIN
+from whysync.cluster.life.behaviour import PLAIN, Role
 from whysync.cluster.life.logs import Run
 from whysync.cluster.life.script import PodScript
 from whysync.cluster.life.wording import full_image
 from whysync.contracts.tree import Json, Object, text
 
-Role = Literal["init", "sidecar", "main"]
 Step = Literal[
     "idle",  # not begun, or to be begun again
     "pulling",

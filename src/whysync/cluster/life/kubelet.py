@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.cluster.life.adopting import adopt
-from whysync.cluster.life.behaviour import Behaviour
-from whysync.cluster.life.container import Container, Role, stamp
+from whysync.cluster.life.behaviour import Behaviour, Role
+from whysync.cluster.life.container import Container, stamp
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.desk import NODES, PODS, Denied, Desk, is_leaving, name_of, namespace_of, uid_of
 from whysync.cluster.life.logs import LogBook
@@ -20,6 +20,7 @@ from whysync.cluster.life.needs import lacks_of_volumes, lost_pull_secrets
 from whysync.cluster.life.pod_status import conditions_of, is_sidecar, phase_of
 from whysync.cluster.life.pod_writer import PodWriter
 from whysync.cluster.life.runtime import Place, Runtime
+from whysync.cluster.life.telling import tell
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 
@@ -130,7 +131,7 @@ class Kubelet(Worker):
                 f"Unable to retrieve some image pull secrets ({', '.join(lost)}); "
                 "attempting to pull the image may not succeed."
             )
-            self.desk.event(pod, "Warning", "FailedToRetrieveImagePullSecret", said, "kubelet", host=node)
+            tell(self.desk, pod, "Warning", "FailedToRetrieveImagePullSecret", said, "kubelet", host=node)
 
     def _address_of(self, node: str) -> str:
         found = self.desk.get(NODES, "", node)
@@ -176,7 +177,7 @@ class Kubelet(Worker):
             known.mounted = True
             return True
         for lack in lacks:
-            self.desk.event(at.pod, "Warning", "FailedMount", lack.message, "kubelet", host=known.node)
+            tell(self.desk, at.pod, "Warning", "FailedMount", lack.message, "kubelet", host=known.node)
         wait = min(_FIRST_MOUNT_WAIT * 2.0 ** min(known.mount_tries, 10), _LONGEST_MOUNT_WAIT)
         known.mount_tries += 1
         self.later(at.pod, wait)
@@ -188,7 +189,7 @@ class Kubelet(Worker):
         for one in known.containers:
             self._runtime.stop(one, at, 137)
         known.over, known.reason = True, "DeadlineExceeded"
-        self.desk.event(at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
+        tell(self.desk, at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
         self._write(known, at, sandbox=False)
 
     # -- leaving ----------------------------------------------------------------------------------
@@ -201,8 +202,7 @@ class Kubelet(Worker):
             for one in known.containers:
                 if one.step == "running" and not known.over:
                     said = f"Stopping container {one.name}"
-                    self.desk.event(
-                        at.pod, "Normal", "Killing", said, "kubelet",
+                    tell(self.desk, at.pod, "Normal", "Killing", said, "kubelet",
                         host=known.node, field_path=one.field_path,
                     )  # fmt: skip
                     taken = min(self._behaviour.stop_seconds(at.pod), grace)
@@ -260,15 +260,13 @@ def _state(status: Json) -> Object:
 
 
 def _active(containers: list[Container]) -> list[Container]:
-    """Those that may move now: init containers one after the other, then all the others."""
-    active: list[Container] = []
-    for one in containers:
-        if one.role == "main":
-            continue
-        active.append(one)
-        if not one.is_initialized and not (one.role == "sidecar" and one.restarts):
-            return active
-    return [*active, *(one for one in containers if one.role == "main")]
+    """Those that may move now: init containers one after the other, then all; who has begun goes on."""
+    waits = next(
+        (at for at, one in enumerate(containers) if one.role != "main" and not one.is_initialized), None
+    )
+    if waits is None:
+        return containers
+    return [one for at, one in enumerate(containers) if at <= waits or one.step != "idle"]
 
 
 def _broken(containers: list[Container]) -> bool:

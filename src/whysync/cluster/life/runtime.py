@@ -19,6 +19,7 @@ from whysync.cluster.life.logs import LogBook
 from whysync.cluster.life.needs import lack_of_config
 from whysync.cluster.life.pod_status import restarts
 from whysync.cluster.life.pulling import pull_error
+from whysync.cluster.life.telling import tell
 from whysync.cluster.life.wording import duration, is_image, pod_title
 from whysync.contracts.tree import Object, dig, text
 
@@ -84,7 +85,7 @@ class Runtime:
     # -- images -----------------------------------------------------------------------------------
 
     def _begin(self, one: Container, at: Place) -> None:
-        one.part = self._behaviour.of_run(at.pod, one.spec, init=one.role == "init")
+        one.part = self._behaviour.of_run(at.pod, one.spec, one.role)
         if one.ended:
             one.last, one.ended = one.ended, {}
         one.reason = one.reason or "ContainerCreating"
@@ -333,7 +334,7 @@ class Runtime:
         self._tell(one, at, "Warning", "BackOff", said)
 
     def _tell(self, one: Container, at: Place, type: str, reason: str, message: str) -> None:
-        self._desk.event(at.pod, type, reason, message, "kubelet", host=at.node, field_path=one.field_path)
+        tell(self._desk, at.pod, type, reason, message, "kubelet", host=at.node, field_path=one.field_path)
 
     def _after(self, seconds: float) -> datetime:
         return self._desk.now + timedelta(seconds=seconds)
