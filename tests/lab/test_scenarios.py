@@ -1,0 +1,91 @@
+"""Every scenario comes out as it says: the operation's state, sync and health, and the first finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.golden import Golden
+from whysync import app
+from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.world import World
+from whysync.lab.checking import differences
+from whysync.lab.library import built_in, names
+from whysync.lab.playing import play
+
+GOLDENS = Path(__file__).parent / "goldens"
+# What issue and articles tell of; more may be added, none may go.
+TOLD = (
+    "admission-denied", "api-defaults", "argocd-rbac", "auto-sync-given-up", "broken-helm-values",
+    "cached-error", "crd-and-cr-in-one-wave", "crd-from-operator", "crd-without-health-check",
+    "credentials-expired", "dead-webhook", "hook-leftover", "hook-waits-for-later-wave",
+    "hook-without-deadline", "hook-works-on-staging", "hpa-loop", "immutable-selector", "label-conflict",
+    "last-applied-only", "migration-dead-database", "missing-secret", "missing-service-account",
+    "namespace-missing", "octal-mode", "pending-prune", "polling-lag", "project-denied", "prune-gone-wrong",
+    "quota", "rename", "repo-unreachable", "self-heal-war", "shared-resource", "sidecar-injected",
+    "sync-window", "target-namespace-rbac", "ttl-job", "wave-in-progress", "wave-stalled",
+)  # fmt: skip
+FIXED = ("hook-works-on-staging", "crd-and-cr-in-one-wave")
+
+
+def test_every_failure_of_the_articles_has_its_scenario() -> None:
+    assert set(TOLD) <= set(names())
+
+
+@pytest.mark.parametrize("name", names())
+def test_it_comes_out_as_expected(name: str) -> None:
+    scenario = built_in(name)
+    assert differences(scenario, app.diagnose(app.cases(World(play(scenario).snapshot())))) == []
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_a_pipe_sees(name: str, whysync: Whysync, golden: Golden) -> None:
+    ran = whysync("lab", "run", name)
+    assert ran.err == ""
+    assert "\x1b" not in ran.out
+    assert "unexplained" not in ran.out, "every symptom of a known failure has its finding"
+    assert ran.code == (0 if _is_quiet(name) else 1)
+    golden(GOLDENS / f"{name}.txt", ran.out)
+
+
+def _is_quiet(name: str) -> bool:
+    """Nothing failed, or only news are told: a sync under way, a push a moment ago, a check to add."""
+    return name in (*FIXED, "wave-in-progress", "polling-lag", "crd-without-health-check")
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_end_as_a_bundle_gives_the_same_answer(name: str, whysync: Whysync, tmp_path: Path) -> None:
+    folder = tmp_path / "end"
+    told = whysync("lab", "run", name, "-o", "json", "--bundle", str(folder))
+    again = whysync("diagnose", "--bundle", str(folder), "-o", "json")
+    assert (again.code, again.err) == (told.code, "")
+    assert again.out == told.out
+
+
+@pytest.mark.parametrize("name", names())
+def test_it_tells_its_story(name: str) -> None:
+    scenario = built_in(name)
+    assert scenario.title
+    assert not scenario.title.endswith(".")
+    assert len(scenario.title) <= 80
+    assert 120 <= len(scenario.story) <= 700
+    assert scenario.source, "which article tells of it"
+    causes = {rule.cause for rule in all_rules()} | {"none"}
+    for expected in scenario.expects:
+        assert expected.cause in causes
+        assert expected.phase is not None
+        assert expected.sync is not None
+        assert expected.health is not None
+        if expected.phase != "None":
+            assert expected.message is not None, "the exact words of Argo CD"
+        if expected.cause != "none":
+            assert expected.about is not None
+
+
+def test_no_secret_leaves_the_lab(tmp_path: Path, whysync: Whysync) -> None:
+    ran = whysync("lab", "run", "migration-dead-database", "-o", "json", "--bundle", str(tmp_path / "b"))
+    written = "".join(path.read_text() for path in (tmp_path / "b").rglob("*") if path.is_file())
+    assert "not-so-secret" not in ran.out + written
+    assert "DATABASE_URL" in written
