@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from whysync.cluster.model.applying import apply_config
 from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
-from whysync.cluster.model.checks import check_create, check_runtime_class, check_update, check_version
+from whysync.cluster.model.checks import (
+    check_create,
+    check_priority_class,
+    check_runtime_class,
+    check_update,
+    check_version,
+)
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom, established
 from whysync.cluster.model.discovery import Discovery
@@ -40,6 +46,7 @@ from whysync.cluster.model.webhooks import Webhook, check_webhooks, mutated
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.typed import FieldSet
+from whysync.semantics.diff.typed.walk import TypeErrors
 
 _STATUS = FieldSet.of([("f:status",)])
 _NOTHING = FieldSet()
@@ -121,8 +128,9 @@ class Writes:
         base = call.served.zero() if live is None else call.served.read(live)
         new, managed = apply_config(base, config, call, self._writing(call))
         # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
-        obj = new if isinstance(call.served, Custom) else call.served.decode(new)[0]
-        obj = call.served.defaulted(obj)
+        there = None if live is None else base
+        obj = new if isinstance(call.served, Custom) else call.served.decode(new, there)[0]
+        obj = call.served.defaulted(obj, there)
         obj = with_managed(obj, managed)
         if live is None:
             if call.resource.namespaced:
@@ -145,7 +153,11 @@ class Writes:
 
     def _owned(self, live: Object, new: Object, call: Call, managed: Managed | None = None) -> Object:
         managed = Managed({}, {}) if managed is None else managed
-        return with_managed(new, after_update(live, new, managed, self._writing(call), call.served.atom))
+        try:
+            managed = after_update(live, new, managed, self._writing(call), call.served.atom)
+        except TypeErrors:
+            pass  # nobody owns what cannot be compared, such as a list whose entries lack their keys
+        return with_managed(new, managed)
 
     def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
         resource = call.resource
@@ -176,6 +188,7 @@ class Writes:
             self._ground(),
         )
         check_escalation(obj, None, call, self._store)
+        check_priority_class(obj, resource, self._store)
         check_runtime_class(obj, resource, self._store)
         check_create(obj, call)
         check_limits(obj, call, self._store)
@@ -261,7 +274,8 @@ class Writes:
             meta = fields(obj.get("metadata"))
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
-        if same_but_for_times(obj, live) and not self._not_settled(live, call):
+        unsettled = self._not_settled(live, call)
+        if same_but_for_times(obj, live) and not unsettled:
             return live
         return self._kept(call.place, obj, call)
 
@@ -298,6 +312,8 @@ class Writes:
         settled = call.served.settled(obj, before)
         if before is None and (settled != obj or call.resource.kind == "PersistentVolumeClaim"):
             self._unsettled.add(text(dig(obj, "metadata", "uid")))
+        if before is not None and settled != obj and same_but_for_times(settled, before):
+            return before  # an empty list, say, is kept as none
         if too_large(settled):
             raise internal("etcdserver: request is too large")
         return self._store.put(place, settled)
