@@ -18,6 +18,7 @@ from whysync.contracts.tree import Json, Object, fields, integer, items, text
 _SECONDS = st.sampled_from([0.0, 0.5, 1.0, 3.0, 12.0, 700.0])
 _PARTS = st.builds(
     PodScript,
+    container=st.sampled_from(["*", "init", "side"]),
     pull=st.sampled_from(["", "missing", "denied", "slow"]),
     pull_seconds=_SECONDS,
     start_seconds=_SECONDS,
