@@ -90,6 +90,17 @@ def test_what_was_loaded_with_an_owner_elsewhere_stays(talk: Talk) -> None:
     talk.model.load([loaded])
     talk.model.settle()
     assert talk.get(loaded).code == 200
+    operator: Object = {
+        **config_map("operator"),
+        "metadata": {"name": "operator", "namespace": "shop", "uid": "late"},
+    }
+    follower = owned("follower", operator)
+    fields(follower["metadata"])["namespace"] = "shop"
+    talk.model.load([follower])
+    talk.model.load([operator])
+    talk.delete(config_map("operator"))
+    talk.model.settle()
+    assert talk.get(follower).code == 404
     made_here = owned("orphan", {"metadata": {"name": "gone", "uid": "never-was"}})
     assert talk.create(made_here).code == 201
     talk.model.settle()

@@ -91,7 +91,9 @@ class Store:
 
     def _remember(self, place: Place, obj: Object) -> None:
         meta = fields(obj.get("metadata"))
-        self._known.setdefault(text(meta.get("uid")), set()).add(place)
+        uid = text(meta.get("uid"))
+        self._known.setdefault(uid, set()).add(place)
+        self.elsewhere.discard(uid)
         for owner in owners_of(obj):
             self._owned.setdefault(owner, set()).add(place)
         if "deletionTimestamp" in meta:
