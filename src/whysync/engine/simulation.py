@@ -30,12 +30,6 @@ from whysync.engine.found_world import destination_for, marked_live, repositorie
 from whysync.semantics.settings import Settings
 
 VERSION: Final = "v3.6.0"
-_BY_DEFAULT: Final = (
-    ("v1", "Namespace", "default"),
-    ("v1", "Namespace", "kube-system"),
-    ("v1", "Namespace", "kube-public"),
-    ("v1", "Namespace", "kube-node-lease"),
-)
 
 
 class LogBook(Protocol):
@@ -279,7 +273,5 @@ def _manifests(bodies: Iterable[Object], role: Role, origin: str) -> tuple[Manif
 
 
 def _is_of_interest(obj: Object) -> bool:
-    name = text(dig(obj, "metadata", "name"))
-    if (text(obj.get("apiVersion")), text(obj.get("kind")), name) in _BY_DEFAULT:
-        return False
+    """All but the leases by which the parts of a cluster show that they live."""
     return group_of(text(obj.get("apiVersion"))) != "coordination.k8s.io"

@@ -476,3 +476,20 @@ def test_a_person_syncs_what_the_branch_is_now() -> None:
         Denied, match="error resolving repo revision: rpc error: code = Unknown desc = failed"
     ):
         world.argocd.request_sync("shop")
+
+
+def test_retries_and_self_heal_without_any_pause_still_take_time() -> None:
+    bad: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": []}}
+    retry: Object = {"limit": -1, "backoff": {"duration": "0s"}}
+    world = World.with_objects([bad], application(automated={}, retry=retry))
+    world.minutes(1)
+    assert 30 <= len(world.moments(What.RETRY)) <= 62
+    params: Object = {
+        "metadata": {"name": "argocd-cmd-params-cm"},
+        "data": {"controller.self.heal.backoff.timeout.seconds": "0"},
+    }
+    rival = Rival()
+    world = World.with_objects([config_map("a", x="1")], others=[rival], config_maps=[params])
+    rival.world = world
+    world.minutes(1)
+    assert 30 <= len(rival.writes) <= 62

@@ -207,3 +207,34 @@ def test_a_snapshot_can_be_played_on() -> None:
     again.argocd.refresh("shop")
     again.run(timedelta(minutes=1))
     assert again.argocd.sync_and_health("shop") == ("OutOfSync", "Healthy")
+
+
+def test_only_some_namespaces_are_managed() -> None:
+    world = World.with_objects([config_map("a", x="1")], application(automated={}, options=()))
+    world.destinations[0].namespaces = ("other",)
+    world.minutes(1)
+    told = 'Failed to load live state: namespace "shop" for ConfigMap "a" is not managed'
+    assert world.condition("ComparisonError") == told
+    assert world.codes[0] == "Unknown"
+
+
+def test_changes_of_status_are_no_news_unless_the_settings_say_so() -> None:
+    def refreshes(settings: Object) -> int:
+        cm: Object = {"metadata": {"name": "argocd-cm"}, "data": settings}
+        service: Object = {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "web"},
+            "spec": {"ports": [{"port": 80}]},
+        }
+        world = World.with_objects([service], config_maps=[cm])
+        world.seconds(10)
+        before = len(world.moments(What.REFRESHED))
+        path = "/api/v1/namespaces/shop/services/web/status"
+        said: Object = {"status": {"conditions": [{"type": "Seen", "status": "True"}]}}
+        assert world.model.send(Request(verb="merge-patch", path=path, body=said)).ok
+        world.seconds(1)
+        return len(world.moments(What.REFRESHED)) - before
+
+    assert refreshes({}) == 0
+    assert refreshes({"resource.ignoreResourceUpdatesEnabled": "false"}) == 1

@@ -27,6 +27,7 @@ from whysync.semantics.tracking import owner_of
 
 _QUIET: Final = (("", "Endpoints"),)
 """High churn, of no interest to an app."""
+_DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 _MOST_KEYS: Final = 50_000
 _UNSEEN: Final = (("", "Event"), ("events.k8s.io", "Event"))
 
@@ -38,15 +39,17 @@ class Tell(Protocol):
 
 
 class LiveCache:
-    def __init__(self, destination: Destination, settings: Settings) -> None:
+    """`watches_all`: a change of ignored fields is news too, as a setting can have it."""
+
+    def __init__(self, destination: Destination, settings: Settings, *, watches_all: bool = False) -> None:
         self.destination = destination
         self.own_kinds: list[Key] = []
         """Objects of Argo CD's own kinds that were written since somebody last asked."""
         self._store = destination.model.store
         self._read = 0
-        self.learn(settings)
+        self.learn(settings, watches_all=watches_all)
 
-    def learn(self, settings: Settings) -> None:
+    def learn(self, settings: Settings, *, watches_all: bool = False) -> None:
         """New settings: everything is looked at anew."""
         self._settings = settings
         self._by_key: dict[Key, Object] = {}
@@ -58,7 +61,7 @@ class LiveCache:
         self._excluded: dict[tuple[str, str], bool] = {}
         self._scopes: Scopes | None = None
         self._schemas: Schemas | None = None
-        self._normalizer = _normalizer(settings)
+        self._normalizer = None if watches_all else _normalizer(settings)
         for _, obj in self._store.everything():
             key = _key(obj)
             self._put(key, obj)
@@ -77,6 +80,8 @@ class LiveCache:
             key = _key(change.obj)
             if key.group == "argoproj.io":
                 self.own_kinds.append(key)
+            if key.kind == "CustomResourceDefinition":
+                self._scopes = self._schemas = None
             if self._is_excluded(key):
                 continue
             before = self._by_key.get(key)
@@ -102,6 +107,7 @@ class LiveCache:
         if self.destination.unreachable:
             server = self.destination.server
             raise LiveStateProblem(f'failed to get cluster info for "{server}": {self.problem}')
+        self._check_managed(targets)
         found = dict(self._by_owner[instance]) if instance in self._by_owner else {}
         if len(self._keys) > _MOST_KEYS:
             self._keys.clear()
@@ -114,6 +120,19 @@ class LiveCache:
             if live is not None:
                 found[key] = in_version(live, target)
         return found
+
+    def _check_managed(self, targets: Sequence[Object]) -> None:
+        """Where Argo CD looks after some namespaces only, one object elsewhere spoils the comparison."""
+        only = self.destination.namespaces
+        for target in targets if only else ():
+            key = _key(target)
+            if not key.namespace:
+                told = f'cluster level {key.kind} "{key.name}" can not be managed when in namespaced mode'
+                raise LiveStateProblem(told)
+            if key.namespace not in only:
+                raise LiveStateProblem(
+                    f'namespace "{key.namespace}" for {key.kind} "{key.name}" is not managed'
+                )
 
     @property
     def problem(self) -> str:
@@ -171,7 +190,8 @@ class LiveCache:
     # --- the index -------------------------------------------------------------------------------
 
     def _definitions(self) -> list[Object]:
-        return [obj for key, obj in self._by_key.items() if key.kind == "CustomResourceDefinition"]
+        """Known by discovery, whatever is watched."""
+        return [obj for _, obj in self._store.within(_DEFINITIONS)]
 
     def _put(self, key: Key, obj: Object) -> None:
         if self._is_excluded(key):
@@ -187,8 +207,6 @@ class LiveCache:
         if app:
             self._owner_of[key] = app
             self._by_owner[app][key] = obj
-        if key.kind == "CustomResourceDefinition":
-            self._scopes = self._schemas = None
 
     def _drop(self, key: Key) -> None:
         gone = self._by_key.pop(key, {})
@@ -198,8 +216,6 @@ class LiveCache:
             del self._by_owner[app][key]
         for owner in items(dig(gone, "metadata", "ownerReferences")):
             self._children[_owner_key(fields(owner), key.namespace)].pop(key, None)
-        if key.kind == "CustomResourceDefinition":
-            self._scopes = self._schemas = None
 
     def _is_excluded(self, key: Key) -> bool:
         group_kind = key.group, key.kind

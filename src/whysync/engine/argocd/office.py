@@ -72,7 +72,10 @@ class Office:
         self._clients: dict[str, Client] = {}
         self.repo_server = RepoServer(repository, clock)
         self._ground = ground
-        self.caches = {server: LiveCache(one, self.settings) for server, one in self.destinations.items()}
+        self.caches = {
+            server: LiveCache(one, self.settings, watches_all=self._watches_all)
+            for server, one in self.destinations.items()
+        }
         self._typed: dict[str, AppProject] | None = None
         self._effective: dict[str, AppProject] = {}
         self.relearn()
@@ -90,11 +93,15 @@ class Office:
         if settings != self.settings:
             self.settings = settings
             for cache in self.caches.values():
-                cache.learn(settings)
+                cache.learn(settings, watches_all=self._watches_all)
         told = dig(self.config_maps.get("argocd-cm", {}), "data", "timeout.reconciliation")
         seconds = timedelta(seconds=settings.reconciliation_seconds)
         self.repo_server.revisions_kept = seconds if isinstance(told, str) and told else REVISIONS_KEPT
         self._effective = {}
+
+    @property
+    def _watches_all(self) -> bool:
+        return self.data("argocd-cm").get("resource.ignoreResourceUpdatesEnabled") == "false"
 
     def set_config_map(self, config_map: Object) -> None:
         self.config_maps[text(dig(config_map, "metadata", "name"))] = config_map

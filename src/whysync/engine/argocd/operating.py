@@ -22,6 +22,7 @@ from whysync.engine.operation.ground import Ground
 from whysync.engine.operation.process import Processed, process
 from whysync.engine.operation.sync_app import sync_app
 from whysync.engine.operation.turn import AppSync, NotCompared, Turn, Wanted
+from whysync.engine.status import go_time
 from whysync.semantics.policies.autosync import COMPLETED
 from whysync.semantics.project import NoCluster
 
@@ -44,6 +45,14 @@ class Operator:
         state = dig(app, "status", "operationState")
         before = state if isinstance(state, dict) else None
         timeout = office.pace.sync_timeout
+        if (
+            before is not None
+            and before.get("phase") == "Running"
+            and before.get("finishedAt") == go_time(now)
+        ):
+            # It has just failed. Nothing takes time here, so a retry without a pause would never end.
+            record.operate(now + timedelta(seconds=1))
+            return False
         if record.idle is not None and record.idle == self._sight(app):
             # Nothing that a step looks at has changed since one that changed nothing.
             record.operate(self._next(before or {}, now, timeout))

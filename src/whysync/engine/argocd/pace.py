@@ -31,7 +31,8 @@ class Pace:
                 base=timedelta(seconds=base) if base else None,
                 factor=_seconds(params, f"{_HEAL}.backoff.factor", 3),
                 cap=timedelta(seconds=_seconds(params, f"{_HEAL}.backoff.cap.seconds", 300)),
-                plain=timedelta(seconds=_seconds(params, f"{_HEAL}.timeout.seconds", 0)),
+                # A sync takes no time here: without any pause, a war would never leave its instant.
+                plain=timedelta(seconds=max(1, _seconds(params, f"{_HEAL}.timeout.seconds", 0))),
             ),
             sync_timeout=timedelta(seconds=_seconds(params, "controller.sync.timeout.seconds", 0)),
             wave_delay=_seconds(params, "controller.sync.wave.delay.seconds", 2),
