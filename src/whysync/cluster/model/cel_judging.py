@@ -6,7 +6,6 @@ What is not modelled raises `NotKnown`: such a rule is neither refused nor price
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -29,8 +28,7 @@ class Value(NamedTuple):
     cost: int
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     cost: int = 0
     problem: str = ""
     uses_old: bool = False

@@ -5,8 +5,9 @@ Mirrors apiserver `cel/common.SchemaDeclType`, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from whysync.cluster.model.cel_tokens import escaped
 from whysync.contracts.tree import Object, fields, integer, items, text
@@ -18,15 +19,14 @@ _FORMATS: Final = {"duration": ("duration", 3, 32), "date": ("timestamp", 12, 12
 _DEEPEST: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(msgspec.Struct, frozen=True):
     kind: str
     most: int = 0
     """Letters, items or entries at most; scalars have none."""
     least: int = 1
     """Bytes of the shortest way to write it."""
     of: Shape | None = None
-    members: dict[str, Shape] = field(default_factory=dict[str, "Shape"])
+    members: dict[str, Shape] = {}
 
     def __str__(self) -> str:
         if self.kind == "list":

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from whysync.cluster.model.cel_judging import MOST, judged
 from whysync.cluster.model.cel_shapes import LARGEST, shape_of
@@ -25,8 +24,7 @@ _MOST_TOLD: Final = 4
 _DEEPEST: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
+class _Where(NamedTuple):
     path: str
     often: int | None = 1
     """How often values of this schema can occur; `None` where nothing limits it."""
@@ -35,10 +33,10 @@ class _Where:
     depth: int = 0
 
 
-@dataclass(slots=True)
 class _Bill:
-    total: int = 0
-    dearest: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    def __init__(self) -> None:
+        self.total = 0
+        self.dearest: list[tuple[int, str]] = []
 
 
 def definition_problems(definition: Object) -> list[Cause]:
@@ -115,17 +113,17 @@ def _rules(schema: Object, here: _Where, bill: _Bill, *, root: bool = False) -> 
 
 
 def _inside(schema: Object, here: _Where, path: str) -> _Where:
-    below = replace(here, path=path, depth=here.depth + 1)
+    below = here._replace(path=path, depth=here.depth + 1)
     kind = schema.get("type")
     if kind == "array":
-        below = replace(below, often=_times(here.often, schema.get("maxItems")))
+        below = below._replace(often=_times(here.often, schema.get("maxItems")))
         loose = schema.get("x-kubernetes-list-type") != "map"
     elif kind == "object" and schema.get("additionalProperties") is not None:
-        below = replace(below, often=_times(here.often, schema.get("maxProperties")))
+        below = below._replace(often=_times(here.often, schema.get("maxProperties")))
         loose = schema.get("x-kubernetes-map-type") == "atomic"
     else:
         loose = False
-    return replace(below, loose=here.path) if loose and not here.loose else below
+    return below._replace(loose=here.path) if loose and not here.loose else below
 
 
 def _times(often: int | None, most: object) -> int | None:
