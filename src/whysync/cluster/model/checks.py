@@ -48,6 +48,16 @@ def check_runtime_class(obj: Object, resource: Resource, store: Store) -> None:
         raise forbidden("pods", "", pod, f'pod rejected: RuntimeClass "{name}" not found')
 
 
+def check_priority_class(obj: Object, resource: Resource, store: Store) -> None:
+    """A Pod may only name a PriorityClass that exists; the system's own always do."""
+    name = text(dig(obj, "spec", "priorityClassName")) if resource.kind == "Pod" else ""
+    if not name or name in {"system-cluster-critical", "system-node-critical"}:
+        return
+    if store.get((("scheduling.k8s.io", "priorityclasses"), "", name)) is None:
+        pod = text(dig(obj, "metadata", "name"))
+        raise forbidden("pods", "", pod, f"no PriorityClass with name {name} was found")
+
+
 def check_version(call: Call, given: str) -> None:
     """Some kinds are never replaced without saying which version was read."""
     if given or call.request.verb != "update":

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Final
 
+from whysync.cluster.model.amounts import amount_of, written_as
 from whysync.cluster.model.kinds import Resource
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 
@@ -48,6 +50,8 @@ def converted(obj: Object, resource: Resource) -> Object:
             return _at(obj, ("spec", "spec", "devices"), _device_requests)
         case "Pod":
             return _at(obj, ("spec",), _pod_level_requests)
+        case "Node":
+            return _at(obj, ("spec",), _pod_ranges)
         case _:
             return obj
 
@@ -70,11 +74,34 @@ def _accounts(spec: Object) -> Object:
 
 
 def _pod_level_requests(spec: Object) -> Object:
+    """What a Pod as a whole does not ask for, its containers ask for together, or its limit says."""
     limits = dig(spec, "resources", "limits")
-    if not isinstance(limits, dict) or dig(spec, "resources", "requests"):
+    if not isinstance(limits, dict):
         return spec
-    requests = {name: amount for name, amount in limits.items() if name in {"cpu", "memory"}}
+    requests = dict(fields(dig(spec, "resources", "requests")))
+    for name in ("cpu", "memory"):
+        if name in limits and name not in requests:
+            requests[name] = _asked_for(spec, name) or limits[name]
     return {**spec, "resources": {**fields(spec.get("resources")), "requests": requests}}
+
+
+def _asked_for(spec: Object, name: str) -> Json:
+    """The sum over the containers, where all of one kind; written as the first of them is."""
+    given = [dig(one, "resources", "requests", name) for one in items(spec.get("containers"))]
+    amounts = [one for one in given if isinstance(one, (str, int, float))]
+    if not amounts:
+        return None
+    return (
+        amounts[0] if len(amounts) == 1 else written_as(sum(map(amount_of, amounts), Decimal(0)), amounts[0])
+    )
+
+
+def _pod_ranges(spec: Object) -> Object:
+    """The old field of a Node for the addresses of its Pods is the first of the new list."""
+    old, new = text(spec.get("podCIDR")), items(spec.get("podCIDRs"))
+    if old and (not new or new[0] != old):
+        return {**spec, "podCIDRs": [old]}
+    return {**spec, "podCIDR": new[0]} if new and not old else spec
 
 
 def _with_bytes(obj: Object) -> Object:

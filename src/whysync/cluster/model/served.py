@@ -61,6 +61,8 @@ class BuiltIn:
     @property
     def atom(self) -> Atom:
         atom = atom_of(self._type)
+        if self.resource.kind == "PersistentVolume":
+            return _with_open_claim(atom)
         return _with_atomic_data(atom) if self.resource.kind == "ControllerRevision" else atom
 
     @property
@@ -114,6 +116,18 @@ def _with_atomic_data(atom: Atom) -> Atom:
     assert atom.map is not None
     whole = Atom(map=MapType(known={}, element=DEDUCED, atomic=True))
     return Atom(map=MapType(known={**atom.map.known, "data": whole}))
+
+
+def _with_open_claim(atom: Atom) -> Atom:
+    """References are owned as a whole, but for the claim of a volume."""
+    assert atom.map is not None
+    spec = atom.map.known["spec"]
+    assert spec.map is not None
+    claim = spec.map.known["claimRef"]
+    assert claim.map is not None
+    opened = Atom(map=MapType(known=claim.map.known))
+    inner = Atom(map=MapType(known={**spec.map.known, "claimRef": opened}))
+    return Atom(map=MapType(known={**atom.map.known, "spec": inner}))
 
 
 def cannot_handle(resource: Resource, why: str) -> Refused:

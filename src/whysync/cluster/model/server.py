@@ -33,6 +33,8 @@ from whysync.cluster.model.writes import Writes
 from whysync.cluster.protocol import Answer, Request, ServedKind
 from whysync.contracts.tree import Json, Object
 
+_OLD_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+
 
 def _has(served: Served, subresource: str) -> bool:
     resource = served.resource
@@ -139,6 +141,8 @@ class Model:
             raise call.missing()
         if request.verb not in {"get", "list"} and isinstance(served, Custom) and served.warning:
             warnings.append(served.warning)
+        if served.resource.kind == "Endpoints" and not served.resource.group:
+            warnings.append(_OLD_ENDPOINTS)
         return call
 
     def _answer(self, call: Call) -> Reply:

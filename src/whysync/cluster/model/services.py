@@ -5,13 +5,15 @@ Mirrors the Service registry of Kubernetes 1.36 on a cluster with IPv4 only.
 
 from __future__ import annotations
 
+from whysync.cluster.model.failures import Cause, invalid
 from whysync.cluster.model.strategy import Ground, on_create, on_update, spec_of
-from whysync.contracts.tree import Json, Object, copy, fields, integer, items, text
+from whysync.contracts.tree import Json, Object, copy, dig, fields, integer, items, text
 
 
 @on_create("", "Service")
 def service(obj: Object, ground: Ground) -> None:
     obj["status"] = {"loadBalancer": {}}
+    _require_families(spec_of(obj), obj)
     _addresses(spec_of(obj), ground)
 
 
@@ -35,7 +37,26 @@ def changed_service(new: Object, old: Object, ground: Ground) -> None:
         if kept and not after.get("healthCheckNodePort"):
             after["healthCheckNodePort"] = kept
     _drop_by_type(after, before)
+    _require_families(after, new)
     _addresses(after, ground)
+
+
+def _require_families(spec: Object, obj: Object) -> None:
+    """Refuses a second family of addresses: the cluster has one."""
+    alone = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if spec.get("type") == "ExternalName" or alone:
+        return
+    causes: list[Cause] = []
+    if spec.get("ipFamilyPolicy") == "RequireDualStack":
+        why = "this cluster is not configured for dual-stack services"
+        causes.append(Cause("spec.ipFamilyPolicy", f'Invalid value: "RequireDualStack": {why}'))
+    has_address = spec.get("clusterIP") not in (None, "", "None")  # then that is what does not fit
+    for at, family in enumerate(items(spec.get("ipFamilies"))):
+        if family == "IPv6" and not has_address:
+            why = 'Invalid value: "IPv6": not configured on this cluster'
+            causes.append(Cause(f"spec.ipFamilies[{at}]", why))
+    if causes:
+        raise invalid("Service", "", text(dig(obj, "metadata", "name")), causes)
 
 
 def _patch_ports(after: Object, before: Object) -> None:
@@ -55,7 +76,7 @@ def _patch_ports(after: Object, before: Object) -> None:
 def _drop_by_type(after: Object, before: Object) -> None:
     """What belonged to the type before goes, unless the writer changed it too."""
     if after.get("type") == "ExternalName" and before.get("type") != "ExternalName":
-        for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
             if after.get(key) == before.get(key):
                 after.pop(key, None)
     if after.get("type") == "ClusterIP" and before.get("type") in {"NodePort", "LoadBalancer"}:

@@ -12,7 +12,7 @@ from whysync.cluster.model import services
 from whysync.cluster.model.conversions import TEMPLATE_GENERATION
 from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.strategy import ON_CREATE, ON_UPDATE, Ground, on_create, on_update, spec_of
-from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields, items, text
+from whysync.contracts.tree import MISSING, Json, Object, copy, copy_object, dig, fields, items, text
 
 
 def prepare_create(obj: Object, resource: Resource, zero: Object, ground: Ground) -> Object:
@@ -72,7 +72,7 @@ def counts_as_change(new: Object, old: Object, resource: Resource) -> bool:
         return False
     passed_over = {"apiVersion", "kind", "metadata"} | ({"status"} if resource.status else set[str]())
     keys = (new.keys() | old.keys()) - passed_over
-    return any(new.get(key) != old.get(key) for key in keys)
+    return any((new.get(key) or None) != (old.get(key) or None) for key in keys)  # empty is none
 
 
 @on_create("", "Pod")
@@ -81,12 +81,32 @@ def pod(obj: Object, ground: Ground) -> None:
     _priority(spec, ground)
     _overhead(spec, ground)
     _tolerations(spec)
-    obj["status"] = {"phase": "Pending", "qosClass": quality_of(spec)}
+    grace = spec.get("terminationGracePeriodSeconds")
+    if isinstance(grace, int) and grace < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    status: Object = {"phase": "Pending", "qosClass": quality_of(spec)}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": ground.now,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+    obj["status"] = status
 
 
 @on_update("", "Pod")
-def changed_pod(new: Object, _: Object, __: Ground) -> None:
-    _tolerations(spec_of(new))
+def changed_pod(new: Object, old: Object, __: Ground) -> None:
+    spec, before = spec_of(new), fields(old.get("spec"))
+    if spec.get("priorityClassName") == before.get("priorityClassName"):
+        for key in ("priority", "preemptionPolicy"):
+            if spec.get(key) is None and key in before:
+                spec[key] = before[key]
+    _tolerations(spec)
 
 
 def _priority(spec: Object, ground: Ground) -> None:
@@ -186,6 +206,20 @@ def node(obj: Object, _: Ground) -> None:
     taint: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     if taint not in items(spec.get("taints")):
         spec["taints"] = [*items(spec.get("taints")), taint]
+
+
+@on_create("apps", "StatefulSet")
+def stateful_set(obj: Object, _: Ground) -> None:
+    """How many may be unavailable at once is behind a feature gate that is off."""
+    update = dig(obj, "spec", "updateStrategy", "rollingUpdate")
+    if isinstance(update, dict):
+        update.pop("maxUnavailable", None)
+
+
+@on_update("apps", "StatefulSet")
+def changed_stateful_set(new: Object, old: Object, ground: Ground) -> None:
+    if dig(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is MISSING:
+        stateful_set(new, ground)
 
 
 @on_create("apps", "DaemonSet")

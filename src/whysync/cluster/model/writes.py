@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from whysync.cluster.model.applying import apply_config
 from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
 from whysync.cluster.model.checks import (
@@ -153,10 +155,9 @@ class Writes:
 
     def _owned(self, live: Object, new: Object, call: Call, managed: Managed | None = None) -> Object:
         managed = Managed({}, {}) if managed is None else managed
-        try:
+        # Nobody owns what cannot be compared, such as a list whose entries lack their keys.
+        with suppress(TypeErrors):
             managed = after_update(live, new, managed, self._writing(call), call.served.atom)
-        except TypeErrors:
-            pass  # nobody owns what cannot be compared, such as a list whose entries lack their keys
         return with_managed(new, managed)
 
     def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
@@ -256,8 +257,10 @@ class Writes:
             obj = _only_status(obj, live)
         else:
             obj = prepare_update(obj, live, resource, self._ground())
-        check_escalation(obj, live, call, self._store)
-        check_update(obj, live, call)
+        unchanged = same_but_for_times(obj, live)
+        if not unchanged:  # what is there has been through this
+            check_escalation(obj, live, call, self._store)
+            check_update(obj, live, call)
         check_policies(obj, live, call, "UPDATE", self._store)
         check_webhooks(obj, live, call, "UPDATE", self._store, self.webhooks)
         if resource.namespaced and resource.kind in _CHARGED_ON_CHANGE:
@@ -275,7 +278,7 @@ class Writes:
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
         unsettled = self._not_settled(live, call)
-        if same_but_for_times(obj, live) and not unsettled:
+        if unchanged and not unsettled:
             return live
         return self._kept(call.place, obj, call)
 
