@@ -214,7 +214,10 @@ class Simulation:
     def snapshot(self) -> Snapshot:
         """What a bundle collected now would hold. Secret values are in it: mask it before showing it."""
         argocd = self.argocd
-        settings = [*argocd.office.config_maps.values(), *self.secrets]
+        clusters = [
+            one.secret(argocd.office.namespace) for one in self.destinations if one.server != IN_CLUSTER
+        ]
+        settings = [*argocd.office.config_maps.values(), *clusters, *self.secrets]
         live, events = self._objects()
         return Snapshot(
             collected_at=self.clock.now,

@@ -36,6 +36,9 @@ def test_apps_go_to_the_cluster_that_they_name() -> None:
     assert (data(far, "a"), data(far, "b")) == (None, {"x": "2"})
     snapshot = simulation.snapshot()
     assert {one.cluster for one in snapshot.live} == {"in-cluster", "far"}
+    assert [one.ref.name for one in snapshot.settings if one.ref.kind == "Secret"] == [
+        "cluster-far.example.com"
+    ]
     assert simulation.argocd.sync_and_health("far") == ("Synced", "Healthy")
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import Final
 
 from whysync.cluster.model import Model
+from whysync.contracts.tree import Object
 from whysync.semantics.project import Cluster
 
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
@@ -23,6 +25,22 @@ class Destination:
     namespaces: tuple[str, ...] = ()
     """Where Argo CD manages these namespaces only."""
     unreachable: str = ""
+
+    def secret(self, namespace: str) -> Object:
+        """By which Argo CD knows the cluster; without credentials, which nobody needs to see."""
+        told = {"name": self.name, "server": self.server, "project": self.project}
+        host = self.server.partition("://")[2].partition("/")[0].partition(":")[0]
+        return {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": f"cluster-{host}",
+                "namespace": namespace,
+                "labels": {"argocd.argoproj.io/secret-type": "cluster"},
+            },
+            "type": "Opaque",
+            "data": {key: b64encode(value.encode()).decode() for key, value in told.items() if value},
+        }
 
     @property
     def cluster(self) -> Cluster:
