@@ -166,6 +166,17 @@ def test_a_missing_service_account_stops_the_pods() -> None:
     assert len(pods_of(play, name)) == 1
 
 
+def test_pods_that_crash_after_the_rollout_do_not_run_out_of_time() -> None:
+    play = Playground(PodScript(runs_seconds=30, exit_code=1))
+    play.create(workload("Deployment", progressDeadlineSeconds=60))
+    play.run(3600)
+    assert condition(deployed(play), "Progressing")[:2] == ("True", "NewReplicaSetAvailable")
+    assert condition(deployed(play), "Available")[0] == "False"
+    assert play.health("deployments", "web", group="apps") == "Progressing"
+    (controller,) = [one for one in play.life.cast.controllers if one.name == "deployment"]
+    assert controller.due() is None  # it need not look again every second
+
+
 def test_recreate_waits_for_the_old_pods() -> None:
     play = Playground()
     play.create(workload("Deployment", replicas=2, strategy={"type": "Recreate"}))

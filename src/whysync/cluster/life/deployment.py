@@ -241,7 +241,11 @@ class Deployments(Worker):
         status = fields(obj.get("status"))
         progressing = condition(items(status.get("conditions")), _PROGRESSING)
         since = instant(text(progressing.get("lastUpdateTime")))
-        if since is None or progressing.get("reason") == "ProgressDeadlineExceeded":
+        # A rollout that was complete once does not run out of time any more, whatever becomes of its pods.
+        if since is None or progressing.get("reason") in (
+            "ProgressDeadlineExceeded",
+            "NewReplicaSetAvailable",
+        ):
             return
         if not _is_complete(obj, status):
             # One second more than the deadline, as the times are whole seconds.

@@ -226,6 +226,7 @@ class _Round:
         missing = target - len(living)
         if dig(self._obj, "spec", "podReplacementPolicy") == "Failed":
             missing -= hands.leaving()
+        missing = min(missing, MOST_PODS - hands.count())  # an endless Job must not fill the memory
         if missing <= 0:
             return living, False
         left = self._failures.left(self._desk.now)

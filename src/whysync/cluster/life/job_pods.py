@@ -94,6 +94,9 @@ class JobPods:
         self._job = job
         self._pods = pods
 
+    def count(self) -> int:
+        return len(self._pods)
+
     def leaving(self) -> int:
         return sum(1 for pod in self._pods if is_leaving(pod) and not is_finished(pod))
 
