@@ -196,7 +196,9 @@ def test_a_container_whose_values_are_missing(container: Object, said: str) -> N
 def test_it_starts_once_its_secret_is_there() -> None:
     play = Playground()
     play.create(pod(container={"envFrom": [{"secretRef": {"name": "db"}}]}))
-    play.run(30)
+    play.run(3600)
+    play.create(made("Secret", "other", {"stringData": {"a": "b"}}))
+    play.run(20)
     play.create(made("Secret", "db", {"stringData": {"a": "b"}}))
     play.run(20)
     assert play.phase() == "Running"

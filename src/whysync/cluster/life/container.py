@@ -56,6 +56,8 @@ class Container:
     exit_reason: str = ""
     failures: int = 0
     """Pulls that failed in a row."""
+    tries: int = 0
+    """How often it could not be made for want of something."""
     pull_error: str = ""
     backoff: float = 0
     """How long the next restart waits; none for the first."""

@@ -15,11 +15,12 @@ from whysync.cluster.life.behaviour import Behaviour, Role
 from whysync.cluster.life.container import Container, stamp
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.desk import NODES, PODS, Denied, Desk, is_leaving, name_of, namespace_of, uid_of
+from whysync.cluster.life.index import Kind
 from whysync.cluster.life.logs import LogBook
-from whysync.cluster.life.needs import lacks_of_volumes, lost_pull_secrets
+from whysync.cluster.life.needs import CONFIG_MAPS, SECRETS, lacks_of_volumes, lost_pull_secrets
 from whysync.cluster.life.pod_status import conditions_of, is_sidecar, phase_of
 from whysync.cluster.life.pod_writer import PodWriter
-from whysync.cluster.life.runtime import Place, Runtime
+from whysync.cluster.life.runtime import SYNC, Place, Runtime
 from whysync.cluster.life.telling import tell
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
@@ -62,16 +63,35 @@ class Kubelet(Worker):
         self._runtime = Runtime(desk, behaviour, logs)
         self._writer = PodWriter(desk)
         self._pods: dict[Key, _Pod] = {}
+        self._wanting: dict[str, dict[Key, None]] = {}
+        """Pods that lack a Secret or a ConfigMap, by namespace."""
         self._addresses = 0
 
+    @property
+    def hears(self) -> frozenset[Kind] | None:
+        return frozenset({PODS, SECRETS, CONFIG_MAPS})
+
     def heard(self, change: Change) -> None:
-        _, namespace, name = change.place
+        kind, namespace, name = change.place
+        if kind != PODS:
+            if change.type != "DELETED" and self._wanting.get(namespace):
+                self._wake(namespace)
+            return
         known = self._pods.get((namespace, name))
         meta = fields(change.obj.get("metadata"))
         if known is not None and change.type != "DELETED" and known.version == meta.get("resourceVersion"):
             return
         if known is not None or change.type == "DELETED" or fields(change.obj.get("spec")).get("nodeName"):
             self.queue.add((namespace, name))
+
+    def _wake(self, namespace: str) -> None:
+        """Something came that a pod may have waited for: its next look is not far."""
+        soon = self.desk.now + timedelta(seconds=SYNC)
+        for key in self._wanting.pop(namespace):
+            for one in self._pods[key].containers if key in self._pods else ():
+                if one.step == "unconfigured" and one.due is not None and one.due > soon:
+                    one.due = soon
+                    self.queue.add_at(key, soon)
 
     def gone(self, key: Key) -> None:
         self._pods.pop(key, None)
@@ -165,6 +185,9 @@ class Kubelet(Worker):
             known.over = True
         if not known.adopted:
             self._write(known, at, sandbox=True)
+        if any(one.step == "unconfigured" for one in known.containers):
+            key = (namespace_of(at.pod), name_of(at.pod))
+            self._wanting.setdefault(key[0], {})[key] = None
         dates = [one.due for one in known.containers if one.due is not None]
         if known.deadline is not None and not known.over:
             dates.append(known.deadline)

@@ -25,13 +25,14 @@ from whysync.contracts.tree import Object, dig, text
 
 _FIRST_BACKOFF: Final = 10.0
 _LONGEST_BACKOFF: Final = 300.0
-_SYNC: Final = 12.0
+SYNC: Final = 12.0
 """How often the kubelet looks at a pod that it could not start."""
 _FORGIVEN_AFTER: Final = 600.0
 _MOMENT: Final = timedelta(seconds=1)
 _SIZE: Final = 52_428_800
-_MOST_PROBE_EVENTS: Final = 25
-_SELDOM: Final = timedelta(seconds=300)
+_MOST_TOLD: Final = 25
+_SELDOM_SECONDS: Final = 300.0
+_SELDOM: Final = timedelta(seconds=_SELDOM_SECONDS)
 _LAST_WORDS: Final = 2048
 
 
@@ -112,7 +113,7 @@ class Runtime:
         said = f'couldn\'t parse image name "{one.image}": invalid reference format'
         one.reason = "InvalidImageName"
         one.message = f'Failed to apply default image tag "{one.image}": {said}'
-        one.step, one.due = "pull-waits", self._after(_SYNC)
+        one.step, one.due = "pull-waits", self._after(SYNC)
         self._tell(one, at, "Warning", "InspectFailed", one.message)
         self._tell(one, at, "Warning", "Failed", "Error: InvalidImageName")
 
@@ -132,7 +133,7 @@ class Runtime:
         one.failures += 1
         one.pull_error = one.message = why
         one.reason = "ErrImagePull"
-        one.step, one.due = "pull-failed", self._after(min(self._pull_backoff(one) / 2, _SYNC))
+        one.step, one.due = "pull-failed", self._after(min(self._pull_backoff(one) / 2, SYNC))
         self._tell(one, at, "Warning", "Failed", f'Failed to pull image "{one.image}": {why}')
         self._tell(one, at, "Warning", "Failed", "Error: ErrImagePull")
 
@@ -140,7 +141,7 @@ class Runtime:
         waits = self._pull_backoff(one)
         said = f'Back-off pulling image "{one.image}"'
         one.reason, one.message = "ImagePullBackOff", f"{said}: ErrImagePull: {one.pull_error}"
-        one.step, one.due = "pull-waits", self._after(waits - min(waits / 2, _SYNC))
+        one.step, one.due = "pull-waits", self._after(waits - min(waits / 2, SYNC))
         self._tell(one, at, "Normal", "BackOff", said)
         self._tell(one, at, "Warning", "Failed", "Error: ImagePullBackOff")
 
@@ -154,9 +155,15 @@ class Runtime:
         lack = lack_of_config(one.spec, namespace_of(at.pod), self._desk.model.store.get)
         if lack is not None:
             one.reason, one.message = "CreateContainerConfigError", lack.message
-            one.step, one.due = "unconfigured", self._after(_SYNC)
+            one.tries += 1
+            # After so many tries nobody is told any more; what is missing wakes the kubelet when it comes.
+            one.step, one.due = (
+                "unconfigured",
+                self._after(SYNC if one.tries < _MOST_TOLD else _SELDOM_SECONDS),
+            )
             self._tell(one, at, "Warning", "Failed", f"Error: {lack.message}")
             return
+        one.tries = 0
         again = bool(one.last)
         if one.reason not in ("CrashLoopBackOff", "PodInitializing"):
             one.reason, one.message = "ContainerCreating", ""
@@ -275,7 +282,7 @@ class Runtime:
             self._kill(one, at, "startup")
             return
         often = probes.period(probe)
-        if which == "readiness" and one.probe_failures > _MOST_PROBE_EVENTS:
+        if which == "readiness" and one.probe_failures > _MOST_TOLD:
             often = max(often, _SELDOM)  # nobody is told any more: the events of a pod are limited
             passes = one.part.ready_seconds
             if passes is not None and one.begun is not None:
