@@ -26,24 +26,12 @@ from whysync.reports.lab_picture import Picture
 from whysync.reports.lab_story import Line, lines_of, told
 from whysync.reports.screen import Screen
 
-_FORMS = {
-    "list": ("text", "wide", "json", "yaml", "markdown", "name"),
-    "show": ("text", "wide", "yaml", "json"),
-    "run": ("text", "wide", "json", "yaml", "markdown", "name"),
-    "test": ("text", "wide", "name"),
-}
 # A run on a terminal takes that many seconds of real time, whatever it simulates.
 _SHOW_SECONDS = 4.0
 _FRAME_SECONDS = 0.4
 
 
 def lab(options: argparse.Namespace, screen: Screen) -> int:
-    forms = _FORMS[options.what]
-    if options.output not in forms:
-        raise UsageError(
-            what=f"whysync lab {options.what} has no output {options.output}",
-            why=f"it has {', '.join(forms)}",
-        )
     match options.what:
         case "list":
             return _list(options, screen)

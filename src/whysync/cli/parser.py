@@ -91,7 +91,8 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
         )
         build(made)
         if name == verb:
-            _from_environment(made, environ or {})
+            for one in (made, *made.verbs().values()):
+                _from_environment(one, environ or {})
     return top
 
 
@@ -278,11 +279,42 @@ def _explain(verb: argparse.ArgumentParser) -> None:
 
 
 def _lab(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("what", choices=("list", "show", "run", "test"), help="what to do with scenarios")
-    verb.add_argument(
-        "names", metavar="NAME|FILE", nargs="*", help="a scenario, a file of your own, or a folder of them"
-    )
+    verb.epilog = """\
+Time is simulated: an hour passes in an instant. Nothing outside is touched. docs/lab.md tells the format.
+run has the exit codes of diagnose; test exits 0 when all came out as expected, else 1."""
+    deeds = verb.add_subparsers(dest="what", metavar="list|show|run|test", required=True, parser_class=Parser)
+    for name, help, build in (
+        ("list", "all scenarios, and the cause of each", _lab_list),
+        (
+            "show",
+            "the story, the manifests, what happens when (-o yaml: the file itself, to copy)",
+            _lab_show,
+        ),
+        ("run", "play it on a cluster in memory, then diagnose what came out", _lab_run),
+        ("test", "does each come out as its file expects? without a name: all of whysync's own", _lab_test),
+    ):
+        made = deeds.add_parser(
+            name, help=help, description=help[0].upper() + help[1:] + ".", allow_abbrev=False
+        )
+        made.add_argument(
+            "names", metavar="NAME|FILE", nargs="*", help="a scenario, a file of your own, a folder of them"
+        )
+        build(made)
+        _common(made)
+
+
+def _lab_list(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
+
+
+def _lab_show(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "-o", "--output", choices=("text", "yaml", "json"), default="text", help="how to show it"
+    )
+
+
+def _lab_run(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show what came out")
     verb.add_argument(
         "--until", metavar="TIME", type=_duration, help="stop there: simulated time, such as 5m"
     )
@@ -291,7 +323,7 @@ def _lab(verb: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_speed,
         default=1.0,
-        help="of the picture on a terminal: 2 is twice as fast, 0 none",
+        help="of the picture on a terminal: 2 is twice as fast, 0 shows lines instead",
     )
     verb.add_argument(
         "--bundle", metavar="DIR", default="", help="write the end of the run as a bundle, into a new folder"
@@ -300,15 +332,12 @@ def _lab(verb: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="compare with what the scenario expects, as lab test does"
     )
     _judging(verb)
-    _common(verb)
-    verb.epilog = """\
-whysync lab list              all scenarios, and the cause of each
-whysync lab show NAME         the story, the manifests, what happens when (-o yaml: the file itself)
-whysync lab run NAME          play it on a cluster in memory, then diagnose what came out
-whysync lab test [NAME…]      does each come out as its file expects? exit 0 yes, 1 no
 
-Time is simulated: an hour passes in an instant. Nothing outside is touched. docs/lab.md tells the format.
-run has the exit codes of diagnose."""
+
+def _lab_test(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "-o", "--output", choices=("text", "name"), default="text", help="name: the failed ones"
+    )
 
 
 def _duration(written: str) -> float:
@@ -354,7 +383,7 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
             continue  # what writes is asked for on the line, each time
         if name == "--fail-on" and verb.prog.endswith(" health"):
             continue  # the variable speaks of findings
-        if name == "--bundle" and verb.prog.endswith(" lab"):
+        if name == "--bundle" and " lab " in verb.prog:
             continue  # the variable names a bundle to read; this one is written
         value = env.get("WHYSYNC_" + name[2:].replace("-", "_").upper())
         if not value:

@@ -59,16 +59,16 @@ def command_of(line: str) -> Command:
         words = shlex.split(line, comments=False)
     except ValueError as problem:
         raise BadCommand(f"it cannot be split into words: {problem}") from problem
+    if words[:1] != ["kubectl"] and words[:2] != ["argocd", "app"]:
+        raise BadCommand("it must begin with kubectl or argocd app")
     plain, flags = _sorted(words)
     match plain:
         case ["kubectl", verb, *rest] if verb in _KUBECTL:
             return Command(tool="kubectl", verb=verb, words=tuple(rest), flags=flags)
         case ["argocd", "app", verb, app, *rest] if verb in _ARGOCD:
             return Command(tool="argocd", verb=verb, words=(app, *rest), flags=flags)
-        case ["kubectl" | "argocd", *_]:
-            raise BadCommand(f"the lab does not know {' '.join(plain[:3])!r}")
         case _:
-            raise BadCommand("it must begin with kubectl or argocd app")
+            raise BadCommand(f"the lab does not know {' '.join(plain[:3])!r}")
 
 
 def _sorted(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:

@@ -1,0 +1,192 @@
+"""`whysync lab` from the outside: list, show, run, test, in every form, in a pipe and on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync, process, small_environment
+from tests.situations import ROOT
+from whysync.contracts import yaml
+from whysync.lab.library import names
+
+
+def test_list(whysync: Whysync) -> None:
+    ran = whysync("lab", "list")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0].split() == ["NAME", "CAUSE", "WHAT", "HAPPENS"]
+    assert [line.split()[0] for line in lines[1 : 1 + len(names())]] == list(names())
+    assert max(map(len, lines)) <= 80
+    assert whysync("lab", "list", "-o", "name").out.split() == list(names())
+    assert [one["name"] for one in json.loads(whysync("lab", "list", "-o", "json").out)["scenarios"]] == list(
+        names()
+    )
+    assert "| `hpa-loop` |" in whysync("lab", "list", "-o", "markdown").out
+
+
+def test_show(whysync: Whysync) -> None:
+    ran = whysync("lab", "show", "hook-leftover")
+    assert ran.code == 0
+    assert "hook-leftover   The Job of a failed hook is still there" in ran.out
+    assert "    5m      the fix: git push: vat: add the column only where it is missing" in ran.out
+    assert "apps/billing/migrate.yaml" in ran.out
+    assert "from: GitOps Failure Modes" in ran.out
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_page_can_be_shown_and_copied(name: str, whysync: Whysync, tmp_path: Path) -> None:
+    page = whysync("lab", "show", name)
+    assert (page.code, page.err) == (0, "")
+    copy = whysync("lab", "show", name, "-o", "yaml")
+    (tmp_path / f"{name}.yaml").write_text(copy.out)
+    assert yaml.load(copy.out) == json.loads(whysync("lab", "show", name, "-o", "json").out)
+    told = whysync("lab", "list", str(tmp_path / f"{name}.yaml"), "-o", "name")
+    assert told.out == f"{name}\n"
+
+
+def test_test_says_what_differs(whysync: Whysync, tmp_path: Path) -> None:
+    assert (
+        whysync("lab", "test", "quota", "rename").out == "✓ quota\n✓ rename\n\n2 of 2 came out as expected\n"
+    )
+    wrong = whysync("lab", "show", "quota", "-o", "yaml").out.replace("cause: quota", "cause: oom")
+    (tmp_path / "wrong.yaml").write_text(wrong)
+    ran = whysync("lab", "test", str(tmp_path / "wrong.yaml"))
+    assert ran.code == 1
+    assert "renderer: cause is 'quota', expected 'oom'" in " ".join(ran.out.split())
+    assert whysync("lab", "run", "--check", str(tmp_path / "wrong.yaml")).code == 1
+    assert whysync("lab", "test", str(tmp_path / "wrong.yaml"), "quota", "-o", "name").out == "wrong\n"
+
+
+def test_a_run_has_the_forms_and_codes_of_diagnose(whysync: Whysync) -> None:
+    assert whysync("lab", "run", "quota", "--exit-zero").code == 0
+    assert whysync("lab", "run", "quota", "--fail-on", "critical").code == 1
+    assert (
+        json.loads(whysync("lab", "run", "quota", "-o", "json").out)["apps"][0]["findings"][0]["cause"]
+        == "quota"
+    )
+    assert whysync("lab", "run", "quota", "-o", "yaml").out.startswith("version: 1\n")
+    assert whysync("lab", "run", "quota", "-o", "markdown").out.startswith("#")
+    assert whysync("lab", "run", "quota", "hook-works-on-staging", "-o", "name").out.split() == [
+        "argocd/renderer",
+        "argocd/storefront",
+    ]
+    wide = whysync("lab", "run", "quota", "-o", "wide").out
+    assert len(wide) > len(whysync("lab", "run", "quota").out)
+
+
+def test_until_ends_earlier(whysync: Whysync) -> None:
+    early = whysync("lab", "run", "migration-dead-database", "--until", "20s")
+    assert "0:20    the end" in early.out
+    assert "sync running since 20s" in early.out
+    assert whysync("lab", "run", "quota", "--until", "later").code == 2
+    assert whysync("lab", "run", "quota", "--until", "-5m").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("lab",), "the following arguments are required"),
+        (("lab", "play"), "invalid choice: 'play'"),
+        (("lab", "run"), "lab run needs the name of a scenario"),
+        (("lab", "run", "hpa-lop"), "did you mean hpa-loop"),
+        (("lab", "run", "no/such/file.yaml"), "there is no scenario 'no/such/file.yaml'"),
+        (("lab", "run", "a\0b"), "there is no scenario"),
+        (("lab", "run", "quota", "rename", "-o", "json"), "several scenarios were named"),
+        (("lab", "run", "quota", "--speed", "fast"), "'fast' is no speed"),
+        (("lab", "test", "-o", "json"), "invalid choice: 'json'"),
+        (("lab", "run", "quota", "--bundle", "/dev/null/x"), "the bundle cannot be written"),
+    ],
+)
+def test_mistakes_are_told_kindly(arguments: tuple[str, ...], says: str, whysync: Whysync) -> None:
+    ran = whysync(*arguments)
+    assert ran.code == 2
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_bundle_is_never_written_over(whysync: Whysync, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+    ran = whysync("lab", "run", "quota", "--bundle", str(tmp_path))
+    assert (ran.code, "is there already" in ran.err) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_bundle_to_read_is_no_bundle_to_write(whysync: Whysync, tmp_path: Path) -> None:
+    assert whysync("lab", "run", "quota", WHYSYNC_BUNDLE=str(tmp_path / "x")).code == 1
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_same_bytes_whatever_the_hash_seed() -> None:
+    ran = [
+        process("lab", "run", *names(), environ={"PYTHONHASHSEED": seed, "TZ": zone})
+        for seed, zone in (("0", "UTC"), ("7", "Asia/Tokyo"))
+    ]
+    assert ran[0].err == ""
+    assert ran[0].out == ran[1].out
+
+
+def test_without_colour_and_without_unicode(whysync: Whysync) -> None:
+    assert "\x1b" not in whysync("lab", "run", "rename", NO_COLOR="1", FORCE_COLOR="1").out
+    assert "\x1b[" in whysync("lab", "run", "rename", FORCE_COLOR="1").out
+    ran = process("lab", "run", "wave-stalled", environ={"PYTHONIOENCODING": "ascii"})
+    assert ran.err == ""
+    assert "~ StatefulSet kafka" in ran.out
+
+
+def on_a_terminal(*arguments: str, interrupt_after: float = 0.0) -> tuple[int, str]:
+    """Runs whysync with a terminal of 80 columns for its output."""
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "whysync.cli.main", *arguments],
+        stdout=theirs,
+        stderr=theirs,
+        cwd=ROOT,
+        env=small_environment({"COLUMNS": "80", "TERM": "xterm"}),
+    )
+    os.close(theirs)
+    pieces: list[bytes] = []
+    began = time.monotonic()
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+        if (
+            interrupt_after
+            and b"simulated" in b"".join(pieces)
+            and time.monotonic() - began > interrupt_after
+        ):
+            running.send_signal(2)
+            interrupt_after = 0.0
+    os.close(ours)
+    return running.wait(timeout=30), b"".join(pieces).decode()
+
+
+def test_the_picture_moves_on_a_terminal() -> None:
+    code, out = on_a_terminal("lab", "run", "hook-leftover", "--speed", "500")
+    assert code == 1
+    assert out.startswith("\x1b[?25l")
+    assert out.index("\x1b[?25h") < out.index("hook-delete-policy"), "the cursor is back before the diagnosis"
+    assert out.count("of 10:00 simulated") > 3
+    assert "\x1b[33m⏳\x1b[0m Job billing-migrate" in out
+    assert "\x1b[31m✗\x1b[0m Job billing-migrate" in out
+    still = on_a_terminal("lab", "run", "hook-leftover", "--speed", "0")[1]
+    assert "\x1b[?25l" not in still
+
+
+def test_ctrl_c_leaves_a_terminal_with_a_cursor() -> None:
+    code, out = on_a_terminal("lab", "run", "hpa-loop", "--speed", "0.1", interrupt_after=0.01)
+    assert code == 130
+    assert out.index("\x1b[?25l") < out.index("\x1b[?25h")
+    assert "Traceback" not in out
