@@ -251,8 +251,9 @@ class _Editor:
             rest = indented(rest, " " * column)
         else:
             first, *rest = words_of(after, like=node.style, room=" " * column).split("\n")
-        made = self.script.newline.join([f" {first}" if empty else first, *rest])
-        self.script.replace(at, max(at, node.end), made)
+        # A comment behind the old value stays behind the first line of the new one.
+        self.script.replace(at, max(at, node.end), f" {first}" if empty else first)
+        self.script.add_below(max(at, node.end), rest)
 
     def _column(self, at: int) -> int:
         return at - self.script.start_of_line(at)

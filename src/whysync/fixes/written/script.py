@@ -29,6 +29,8 @@ class Script:
                 raise Uneditable("two changes meet at one place")
             made += (self.text[at:start], new)
             at = end
+        if at == len(self.text) and made and "\n" in made[-1] and not made[-1].endswith("\n"):
+            made.append(self.newline)  # a literal block at the end of a file loses its last line end without
         return "".join([*made, self.text[at:]])
 
     # --- lines -------------------------------------------------------------------------------------
