@@ -84,7 +84,9 @@ class Simulation:
         namespace: str = "argocd",
         ground: GroundOf | None = None,
         pace: Pace | None = None,
+        version: str = VERSION,
     ) -> None:
+        self.version = version
         if not destinations:
             destinations = (Destination(model=Model(clock)),)
         self.destinations = tuple(destinations)
@@ -221,7 +223,7 @@ class Simulation:
         live, events = self._objects()
         return Snapshot(
             collected_at=self.clock.now,
-            argocd_version=VERSION,
+            argocd_version=self.version,
             applications=_manifests(argocd.applications.values(), Role.APPLICATION, "applications"),
             projects=_manifests(argocd.office.projects.values(), Role.PROJECT, "projects"),
             settings=_manifests(settings, Role.SETTINGS, "settings"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import is_
 from typing import Final
 
 import msgspec
@@ -25,6 +26,7 @@ from whysync.semantics.tracking import LabelTooLong, MalformedMetadata, with_tra
 _FAILURES: Final = 3
 _PAUSE: Final = timedelta(minutes=60)
 _KEPT: Final = timedelta(hours=24)
+_MOST_JOINED: Final = 1000
 REVISIONS_KEPT: Final = timedelta(minutes=3)
 
 
@@ -77,7 +79,8 @@ class RepoServer:
         self._commits: dict[tuple[str, str, str], tuple[datetime, str]] = {}
         self._rendered: dict[bytes, _Kept] = {}
         self._failed: dict[bytes, _Failed] = {}
-        self._joined: dict[tuple[int, ...], Manifests] = {}
+        self._joined: dict[tuple[str, ...], tuple[tuple[tuple[Rendered, ...], Manifests], ...]] = {}
+        """By commits: what was put together, of which parts; so that the same parts give the same whole."""
 
     def manifests(self, wish: Wish, sources: Sequence[Object], revisions: Sequence[str]) -> Manifests:
         """Raises `NoTargets`, in the words of the controller."""
@@ -95,11 +98,12 @@ class RepoServer:
         return self._together(found)
 
     def _together(self, found: Sequence[tuple[str, Rendered]]) -> Manifests:
-        identity = tuple(id(rendered) for _, rendered in found)
         revisions = tuple(commit for commit, _ in found)
-        known = self._joined.get(identity)
-        if known is not None and known.revisions == revisions:
-            return known
+        parts = tuple(rendered for _, rendered in found)
+        known = self._joined.get(revisions, ())
+        for before, joined in known:
+            if len(before) == len(parts) and all(map(is_, before, parts)):
+                return joined
         manifests = Manifests(
             objects=found[0][1].manifests
             if len(found) == 1
@@ -107,7 +111,7 @@ class RepoServer:
             revisions=revisions,
             source_types=tuple(rendered.source_type for _, rendered in found),
         )
-        self._joined[identity] = manifests
+        self._joined[revisions] = (*known[-_MOST_JOINED:], (parts, manifests))
         return manifests
 
     def commit(self, source: Object, revision: str, *, fresh: bool) -> str:
