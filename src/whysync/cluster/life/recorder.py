@@ -57,6 +57,7 @@ class Recorder:
         self._names: dict[_Key, str] = {}
         self._groups: dict[_Key, _Group] = {}
         self._buckets: dict[_Key, _Bucket] = {}
+        self._last: tuple[datetime | None, int] = (None, 0)
 
     def event(
         self,
@@ -164,8 +165,10 @@ class Recorder:
 
     def _moment(self) -> int:
         """Nanoseconds, with a running number in place of those that the clock does not count."""
-        whole = int(self._clock.now.astimezone(UTC).timestamp() * 1_000_000) * 1000
-        return whole + self._store.serial()
+        now = self._clock.now
+        if self._last[0] is not now:
+            self._last = (now, int(now.astimezone(UTC).timestamp() * 1_000_000) * 1000)
+        return self._last[1] + self._store.serial()
 
 
 def _owned_with_host() -> Object:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 class Clock:
     def __init__(self, start: datetime | None = None) -> None:
         self.now = start or datetime(2026, 1, 1, tzinfo=UTC)
+        self._stamped: tuple[datetime | None, str] = (None, "")
         self._told: tuple[datetime, str] | None = None
 
     def advance(self, seconds: float) -> None:
