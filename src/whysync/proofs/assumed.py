@@ -1,0 +1,148 @@
+"""Objects that pods need, that the facts lack, and that must be there: the pods that run prove it.
+
+A Secret of which no text says that it is missing is taken to exist, with the keys that are asked for. What
+it holds nobody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
+from whysync.diagnosis.case import Case
+from whysync.proofs.objects import pod_templates
+from whysync.semantics.messages import DependencyMissing, FailedMount, NamespaceMissing
+
+_Name = tuple[str, str, str]
+"""Kind, namespace and name."""
+_VALUE: Final = "dW5rbm93bg=="
+
+
+def assumed_objects(case: Case, live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
+    """What the templates of live and desired objects name, that neither is live nor comes from Git."""
+    there = {_name(one) for one in live}
+    coming = {_name(one, case.destination_namespace) for one in desired}
+    missing = _said_to_be_missing(case)
+    found: dict[_Name, set[str]] = {}
+    for obj in (*live, *desired):
+        namespace = text(dig(obj, "metadata", "namespace")) or case.destination_namespace
+        for template in pod_templates(obj):
+            for kind, name, key in _named(template):
+                place = kind, namespace, name
+                if name and place not in there and place not in coming and (kind, name) not in missing:
+                    found.setdefault(place, set()).update({key} - {""})
+    return [_made(*place, sorted(keys)) for place, keys in sorted(found.items())]
+
+
+def missing_namespaces(case: Case) -> frozenset[str]:
+    return frozenset(one.failure.namespace for one in case.failures(NamespaceMissing))
+
+
+def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
+    """Of those that are not live: Argo CD was never told that they are not there."""
+    named = {text(dig(one, "metadata", "namespace")) or case.destination_namespace for one in desired}
+    known = {text(dig(one, "metadata", "name")) for one in live if one.get("kind") == "Namespace"}
+    coming = {text(dig(one, "metadata", "name")) for one in desired if one.get("kind") == "Namespace"}
+    if case.has_sync_option("CreateNamespace=true"):
+        coming.add(case.destination_namespace)
+    used = {text(dig(one, "metadata", "namespace")) for one in live}
+    wanted = named - known - (coming - used) - missing_namespaces(case) - {""}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        }
+        for name in sorted(wanted)
+    ]
+
+
+def _said_to_be_missing(case: Case) -> set[tuple[str, str]]:
+    found = {
+        (one.failure.kind, one.failure.name)
+        for one in case.failures(DependencyMissing)
+        if not one.failure.key
+    }
+    for mount in case.failures(FailedMount):
+        found |= {(kind, name) for kind, name in _in_words(mount.message.text)}
+    for pod in case.live_of_kind("Pod"):
+        for group in ("initContainerStatuses", "containerStatuses"):
+            for raw in items(pod.status.get(group)):
+                found |= set(_in_words(text(dig(raw, "state", "waiting", "message"))))
+    return found
+
+
+def _in_words(told: str) -> Iterator[tuple[str, str]]:
+    for word, kind in (
+        ("secret", "Secret"),
+        ("configmap", "ConfigMap"),
+        ("serviceaccount", "ServiceAccount"),
+    ):
+        _, found, rest = told.partition(f'{word} "')
+        name, quote, after = rest.partition('"')
+        if found and quote and "not found" in after:
+            yield kind, name.rpartition("/")[2]
+
+
+def _named(template: Object) -> Iterator[tuple[str, str, str]]:
+    """Kind, name and key of all that a pod names and is not optional."""
+    account = text(template.get("serviceAccountName"))
+    if account and account != "default":
+        yield "ServiceAccount", account, ""
+    for raw in items(template.get("volumes")):
+        volume = fields(raw)
+        claim = text(dig(volume, "persistentVolumeClaim", "claimName"))
+        if claim:
+            yield "PersistentVolumeClaim", claim, ""
+        sources = [volume, *(fields(one) for one in items(dig(volume, "projected", "sources")))]
+        for source in sources:
+            for kind, field in (("Secret", "secret"), ("ConfigMap", "configMap")):
+                told = fields(source.get(field))
+                name = text(told.get("secretName")) or text(told.get("name"))
+                if name and told.get("optional") is not True:
+                    yield kind, name, ""
+                    for item in items(told.get("items")):
+                        yield kind, name, text(dig(item, "key"))
+    for group in ("initContainers", "containers"):
+        for raw in items(template.get(group)):
+            yield from _of_container(fields(raw))
+
+
+def _of_container(container: Object) -> Iterator[tuple[str, str, str]]:
+    for raw in items(container.get("envFrom")):
+        for kind, field in (("Secret", "secretRef"), ("ConfigMap", "configMapRef")):
+            told = fields(dig(raw, field))
+            if told.get("optional") is not True:
+                yield kind, text(told.get("name")), ""
+    for raw in items(container.get("env")):
+        for kind, field in (("Secret", "secretKeyRef"), ("ConfigMap", "configMapKeyRef")):
+            told = fields(dig(raw, "valueFrom", field))
+            if told.get("optional") is not True:
+                yield kind, text(told.get("name")), text(told.get("key"))
+
+
+def _made(kind: str, namespace: str, name: str, keys: list[str]) -> Object:
+    obj: Object = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
+    values: dict[str, Json] = dict.fromkeys(keys, _VALUE)
+    if kind == "Secret":
+        obj |= {"type": "Opaque", "data": values}
+    elif kind == "ConfigMap":
+        obj["data"] = values
+    elif kind == "PersistentVolumeClaim":
+        obj |= {
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "1Gi"}},
+                "volumeName": f"pv-{name}",
+            },
+            "status": {"phase": "Bound"},
+        }
+    return obj
+
+
+def _name(obj: Object, default: str = "") -> _Name:
+    meta = fields(obj.get("metadata"))
+    return text(obj.get("kind")), text(meta.get("namespace")) or default, text(meta.get("name"))

@@ -1,0 +1,236 @@
+"""How pods were seen to behave, as parts that the model's kubelet plays.
+
+A part is for the same template only: what a new image, or another template, does nobody knows yet. It is
+taken to run, and that is said as a gap where an answer hangs on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from whysync.cluster.life.script import LogLine, Metric, PodScript, Script
+from whysync.contracts.application import ResourceResult
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.snapshot import Log
+from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.diagnosis.case import Case
+
+_TEMPLATE_LABELS: Final = ("pod-template-hash", "controller-revision-hash")
+_JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
+_PULLS: Final = frozenset({"ImagePullBackOff", "ErrImagePull"})
+_DENIALS: Final = ("unauthorized", "denied", "forbidden", "authentication required", "no basic auth")
+_MOST_LINES: Final = 20
+_FOREVER: Final = 1e9
+_PATIENCE: Final = 600.0
+"""A Job that runs for longer than this is taken to run on."""
+_SOON: Final = 120.0
+"""A container that was not ready for as long is taken not to become it by itself."""
+
+
+def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -> Script:
+    objects = list(live)
+    parts = [part for one in objects if one.get("kind") == "Pod" for part in _Seen(case, one).parts()]
+    parts += _failed_hooks(case, desired)
+    services = [one for one in objects if one.get("kind") == "Service"]
+    pending = any(
+        dig(one, "spec", "type") == "LoadBalancer"
+        and not items(dig(one, "status", "loadBalancer", "ingress"))
+        for one in services
+    )
+    unbound = any(
+        one.get("kind") == "PersistentVolumeClaim" and dig(one, "status", "phase") == "Pending"
+        for one in objects
+    )
+    return Script(
+        pods=_once(parts),
+        load_balancers="pending" if pending else "ok",
+        volumes="pending" if unbound else "ok",
+        metrics=tuple(_metrics(case, objects)),
+        # What a quota counts lies mostly outside of what was loaded: its numbers stay as they were seen.
+        stopped=frozenset({"resourcequota"}),
+    )
+
+
+def _metrics(case: Case, objects: Iterable[Object]) -> Iterator[Metric]:
+    """The metrics of autoscalers ask for what the autoscaler gave last: its present number."""
+    for one in objects:
+        if one.get("kind") != "HorizontalPodAutoscaler":
+            continue
+        namespace = text(dig(one, "metadata", "namespace"))
+        name = text(dig(one, "metadata", "name"))
+        number = integer(dig(one, "status", "desiredReplicas")) or integer(
+            dig(one, "status", "currentReplicas")
+        )
+        if not number:
+            target = fields(dig(one, "spec", "scaleTargetRef"))
+            found = case.live_named(text(target.get("kind")), namespace, text(target.get("name")))
+            number = integer(found.spec.get("replicas"), 1) if found is not None else 0
+        if number:
+            yield Metric(namespace=namespace, name=name, replicas=number)
+
+
+class _Seen:
+    """One live pod, and what its containers did."""
+
+    def __init__(self, case: Case, pod: Object) -> None:
+        self._case = case
+        self._pod = pod
+        self._namespace = text(dig(pod, "metadata", "namespace"))
+        self._name = text(dig(pod, "metadata", "name"))
+        self._labels = _labels_of_template(fields(dig(pod, "metadata", "labels")))
+        self._of_job = any(
+            dig(one, "kind") == "Job" for one in items(dig(pod, "metadata", "ownerReferences"))
+        )
+        self._images = {
+            text(dig(one, "name")): text(dig(one, "image"))
+            for group in ("initContainers", "containers")
+            for one in items(dig(pod, "spec", group))
+        }
+
+    def parts(self) -> Iterator[PodScript]:
+        why = _unschedulable(self._pod)
+        if why:
+            yield self._part("*", "*", unschedulable=why)
+        for group in ("initContainerStatuses", "containerStatuses"):
+            for raw in items(dig(self._pod, "status", group)):
+                status = fields(raw)
+                part = self._of_container(text(status.get("name")), status)
+                if part is not None:
+                    yield part
+
+    def _of_container(self, name: str, status: Object) -> PodScript | None:
+        state = fields(status.get("state"))
+        waiting = fields(state.get("waiting"))
+        image = self._images.get(name) or text(status.get("image")) or "*"
+        if text(waiting.get("reason")) in _PULLS:
+            told = text(waiting.get("message")).lower()
+            pull: Literal["missing", "denied"] = (
+                "denied" if any(word in told for word in _DENIALS) else "missing"
+            )
+            return self._part(name, image, pull=pull)
+        ended = fields(state.get("terminated")) or fields(dig(status, "lastState", "terminated"))
+        code = integer(ended.get("exitCode"))
+        crashes = waiting.get("reason") == "CrashLoopBackOff" or "terminated" in state
+        if ended and code and crashes:
+            log = tuple(LogLine(text=line) for line in self._last_lines(name))
+            return self._part(
+                name, image, runs_seconds=2, exit_code=code, reason=_told_reason(ended), log=log
+            )
+        running = fields(state.get("running"))
+        if "running" in state and self._age(running) > (_PATIENCE if self._of_job else _SOON):
+            if self._of_job:
+                return self._part(name, image, runs_seconds=_FOREVER)
+            if status.get("ready") is False:
+                return self._part(name, image, ready_seconds=None)
+        return None
+
+    def _part(
+        self,
+        container: str,
+        image: str,
+        *,
+        pull: Literal["", "missing", "denied"] = "",
+        ready_seconds: float | None = 1,
+        runs_seconds: float | None = None,
+        exit_code: int = 0,
+        reason: str = "",
+        log: tuple[LogLine, ...] = (),
+        unschedulable: str = "",
+    ) -> PodScript:
+        return PodScript(
+            namespace=self._namespace,
+            name="*" if self._labels else self._name,
+            labels=self._labels,
+            image=_literal(image),
+            container=container,
+            pull=pull,
+            ready_seconds=ready_seconds,
+            runs_seconds=runs_seconds,
+            exit_code=exit_code,
+            reason=reason,
+            log=log,
+            unschedulable=unschedulable,
+        )
+
+    def _last_lines(self, container: str) -> tuple[str, ...]:
+        logs = self._case.world.logs_by_pod.get((self._namespace, self._name), ())
+        return _tail(logs, container)
+
+    def _age(self, running: Object) -> float:
+        told = text(running.get("startedAt")) or text(dig(self._pod, "status", "startTime"))
+        try:
+            since = datetime.fromisoformat(told)
+        except ValueError:
+            return 0
+        return (self._case.now - (since if since.tzinfo else since.replace(tzinfo=UTC))).total_seconds()
+
+
+def _once(parts: Iterable[PodScript]) -> tuple[PodScript, ...]:
+    """Pods of one template behave alike: one part for all of them."""
+    found: dict[tuple[str, ...], PodScript] = {}
+    for one in parts:
+        labels = (text for pair in sorted(one.labels.items()) for text in pair)
+        found.setdefault((one.namespace, one.name, one.image, one.container, one.unschedulable, *labels), one)
+    return tuple(found.values())
+
+
+def _labels_of_template(labels: Object) -> dict[str, str]:
+    for name in (*_TEMPLATE_LABELS, *_JOB_LABELS):
+        if isinstance(labels.get(name), str):
+            return {name: text(labels[name])}
+    return {}
+
+
+def _unschedulable(pod: Object) -> str:
+    """In the scheduler's words; what objects lack the model finds by itself."""
+    if dig(pod, "status", "phase") != "Pending" or dig(pod, "spec", "nodeName"):
+        return ""
+    for one in items(dig(pod, "status", "conditions")):
+        if dig(one, "type") == "PodScheduled" and dig(one, "status") == "False":
+            told = text(dig(one, "message"))
+            return "" if "persistentvolumeclaim" in told.lower() else told
+    return ""
+
+
+def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodScript]:
+    """Hooks that failed and whose pods are gone: the same hook fails again."""
+    failed: dict[str, ResourceResult] = {
+        one.name: one
+        for one in case.results
+        if one.hook_type and one.kind == "Job" and one.hook_phase in ("Failed", "Error")
+    }
+    for manifest in desired:
+        name = manifest.ref.name
+        if manifest.ref.kind != "Job" or name not in failed:
+            continue
+        namespace = manifest.ref.namespace or case.destination_namespace
+        pods = [
+            log for log in case.world.logs_by_namespace.get(namespace, ()) if log.pod.startswith(f"{name}-")
+        ]
+        for raw in items(dig(manifest.spec, "template", "spec", "containers")):
+            container = fields(raw)
+            yield PodScript(
+                namespace=namespace,
+                name=f"{name}-*",
+                image=_literal(text(container.get("image"))),
+                runs_seconds=2,
+                exit_code=1,
+                log=tuple(LogLine(text=line) for line in _tail(pods, text(container.get("name")))),
+            )
+
+
+def _tail(logs: Iterable[Log], container: str) -> tuple[str, ...]:
+    own = sorted((log for log in logs if log.container == container), key=lambda log: not log.previous)
+    return own[0].lines[-_MOST_LINES:] if own else ()
+
+
+def _told_reason(ended: Object) -> str:
+    reason = text(ended.get("reason"))
+    return reason if reason not in ("Error", "Completed") else ""
+
+
+def _literal(image: str) -> str:
+    """An image as a pattern that fits itself alone."""
+    return image.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") if image != "*" else image

@@ -1,0 +1,280 @@
+"""A Case as a running world: its cluster in the model, its Application in Argo CD's hands, others at work.
+
+    world = simulated(case)
+    world.sync()
+    world.run(timedelta(minutes=10))
+    world.codes  # ("Synced", "Healthy")
+
+What the facts lack is either said as a gap, where an answer may hang on it, or assumed, where pods that run
+prove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from whysync.cluster.life.life import Life
+from whysync.cluster.life.script import Script
+from whysync.cluster.model import Clock, Model
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.snapshot import Gap
+from whysync.contracts.tree import Object, copy_object, dig, fields, text
+from whysync.diagnosis.case import Case
+from whysync.engine.argocd import Folder, GitRepositories
+from whysync.engine.found_world import destination_for, marked_live, with_project
+from whysync.engine.simulation import Simulation
+from whysync.proofs.assumed import assumed_objects, namespaces
+from whysync.proofs.behaviour import script_of
+from whysync.proofs.crew import Crew
+from whysync.proofs.nodes import nodes_for
+from whysync.proofs.objects import Kinds, completed, has_marks, unmasked
+from whysync.proofs.part import Part, part_of
+from whysync.proofs.sources import repositories_of, sources_of
+from whysync.proofs.still_life import StillLife
+from whysync.proofs.writers import Writers, writers_for
+
+
+class NotSimulated(Exception):
+    """The facts do not make a world; `gap` says what is missing."""
+
+    def __init__(self, gap: Gap) -> None:
+        super().__init__(f"{gap.what}: {gap.why}")
+        self.gap = gap
+
+
+@dataclass(slots=True, kw_only=True)
+class Simulated:
+    case: Case
+    simulation: Simulation
+    app: str
+    """Qualified, as Argo CD has it."""
+    part: Part
+    writers: Writers
+    """Who else writes in this world, each with its evidence."""
+    gaps: tuple[Gap, ...]
+    """What the facts lack and an answer may hang on."""
+    script: Script
+    before: dict[Key, Object] = field(default_factory=dict[Key, Object])
+    """The objects of the cluster as they were at the start."""
+
+    # --- what is done ----------------------------------------------------------------------------
+
+    def sync(self, *, prune: bool | None = None, user: str = "admin") -> None:
+        """`argocd app sync`, with the app's own options; raises `engine.argocd.Denied`.
+
+        Without a word on `prune`, as the app's own policy has it.
+        """
+        wanted: Object = {"prune": self.case.prunes if prune is None else prune}
+        self.simulation.argocd.request_sync(self.app, {"sync": wanted}, user=user)
+
+    def push(self, desired: Iterable[Manifest | Object]) -> str:
+        """A new commit that renders to these manifests (all of the app's, as `Case.desired`).
+
+        Those that were left out of this world stay out, unless they differ from before. Gives the commit.
+        """
+        known = {id(one.body): one for one in self.case.desired}
+        inside = {id(one.body) for one in self.part.desired}
+        bodies = [one.body if isinstance(one, Manifest) else one for one in desired]
+        same = [one.body for one in self.case.desired]
+        kept = [body for body in bodies if id(body) in inside or (id(body) not in known and body not in same)]
+        kept += [
+            body
+            for body in bodies
+            if body not in kept and any(body == other.body for other in self.part.desired)
+        ]
+        kept += self.part.as_live
+        return self._commit(tuple(unmasked(copy_object(body)) for body in kept))
+
+    def _commit(self, manifests: tuple[Object, ...]) -> str:
+        repositories = self.simulation.repository
+        assert isinstance(repositories, GitRepositories)
+        source = sources_of(self.case.application.body).main
+        git = repositories.get(source.url)
+        assert git is not None
+        folder = Folder(manifests=manifests, source_type=source.type)
+        return git.push({source.path: folder}, branch=source.branch or git.default_branch)
+
+    def edit(self, change: Callable[[Object], Object]) -> None:
+        """Change the Application, as `kubectl edit` would."""
+        self.simulation.argocd.edit(self.app, change)
+
+    def run(self, duration: timedelta) -> None:
+        """Raises `Restless`, of `cluster.timeline` or of `cluster.life.life`."""
+        self.simulation.run(duration)
+
+    def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
+        return self.simulation.until(holds, limit)
+
+    # --- what is seen ----------------------------------------------------------------------------
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        """Sync and health, as Argo CD says them now."""
+        return self.simulation.argocd.sync_and_health(self.app)
+
+    @property
+    def status(self) -> Object:
+        return self.simulation.argocd.status(self.app)
+
+    @property
+    def operation(self) -> Object:
+        """`status.operationState`; empty where no sync has begun."""
+        return fields(self.status.get("operationState"))
+
+    @property
+    def is_operating(self) -> bool:
+        return "operation" in self.simulation.argocd.applications[self.app]
+
+    def objects(self) -> dict[Key, Object]:
+        return {ref_of(one).key: one for one in self.simulation.model.objects() if one.get("kind") != "Event"}
+
+    def ref(self, key: Key) -> Ref:
+        """As reports cite it: with the version that the object has."""
+        found = self.before.get(key)
+        return (
+            ref_of(found)
+            if found is not None
+            else Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
+        )
+
+
+def simulated(
+    case: Case,
+    *,
+    touched: Iterable[Key] = (),
+    everything: bool = False,
+    others: bool = True,
+    life: Callable[[Model, Script], Life] = StillLife,
+) -> Simulated:
+    """The world of a Case at its `now`; raises `NotSimulated`.
+
+    `touched` are resources that will change though they are fine now; `everything` leaves nothing out;
+    without `others`, nobody but Argo CD and Kubernetes writes.
+    """
+    _check(case)
+    part = part_of(case, touched=touched, everything=everything)
+    application = case.application.body
+    namespace = argocd_namespace(case)
+    clock = Clock(case.now)
+    model = Model(clock)
+    desired = [unmasked(one) for one in (*(one.body for one in part.desired), *part.as_live)]
+    live = [completed(unmasked(one.body)) for one in part.live]
+    kinds = Kinds(case, live, desired)
+    definitions = kinds.assumed()
+    live += [_stub(row.ref) for row in part.stubs]
+    live = marked_live(application, desired, live, case.argocd, namespace)
+    live = Crew(live, well=_well(case), now=case.now).completed()
+    live += assumed_objects(case, live, desired)
+    live += namespaces(case, live, desired)
+    live += nodes_for(live, desired)
+    strangers = model.load([*definitions, *live])
+    repositories = repositories_of(application, desired, clock)
+    writers = writers_for(case, part, model, active=others)
+    script = script_of(case, live, part.desired)
+    simulation = Simulation(
+        writers.rendering(repositories),
+        applications=[application],
+        projects=with_project(application, [one.body for one in case.world.snapshot.projects]),
+        config_maps=_config_maps(case, namespace),
+        destinations=[destination_for(application, model)],
+        life=lambda model: life(model, script),
+        others=writers.participants,
+        namespace=namespace,
+    )
+    gaps = [*part.gaps, *kinds.gaps, *_gaps(case, strangers, part)]
+    made = Simulated(
+        case=case,
+        simulation=simulation,
+        app=next(iter(simulation.argocd.applications)),
+        part=part,
+        writers=writers,
+        gaps=tuple(gaps),
+        script=script,
+    )
+    made.before = made.objects()
+    return made
+
+
+def argocd_namespace(case: Case) -> str:
+    """Argo CD's own: as the status says, else where its settings are, else where the app is."""
+    told = case.app.status.controller_namespace
+    config = next((s.ref.namespace for s in case.world.snapshot.settings if s.ref.name == "argocd-cm"), "")
+    return told or config or case.app.namespace or "argocd"
+
+
+def _check(case: Case) -> None:
+    name = case.app.name
+    if not case.desired:
+        raise NotSimulated(
+            Gap(
+                what="what Git renders to",
+                why="the facts have no manifests of this app",
+                how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
+            )
+        )
+    if not case.world.snapshot.live and any(
+        row.health is None or row.health.status != "Missing" for row in case.app.status.resources
+    ):
+        raise NotSimulated(
+            Gap(
+                what="the live objects",
+                why="the facts have none of its cluster",
+                how_to_get="kubectl get … -o yaml --show-managed-fields, as live/",
+            )
+        )
+
+
+def _well(case: Case) -> frozenset[str]:
+    """The keys of what Argo CD calls healthy."""
+    return frozenset(
+        str(row.key)
+        for row in case.app.status.resources
+        if row.health is None or row.health.status == "Healthy"
+    )
+
+
+def _stub(ref: Ref) -> Object:
+    meta: Object = {"name": ref.name}
+    if ref.namespace:
+        meta["namespace"] = ref.namespace
+    return {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": meta}
+
+
+def _config_maps(case: Case, namespace: str) -> list[Object]:
+    maps = [one.body for one in case.world.snapshot.settings if one.ref.kind == "ConfigMap"]
+    params = "argocd-cmd-params-cm"
+    if case.app.namespace != namespace and not any(dig(one, "metadata", "name") == params for one in maps):
+        # Argo CD looks after the app, so it was told to look into its namespace.
+        meta: Object = {"name": params, "namespace": namespace}
+        data: Object = {"application.namespaces": case.app.namespace}
+        maps.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data})
+    return maps
+
+
+def _gaps(case: Case, strangers: list[Object], part: Part) -> list[Gap]:
+    found: list[Gap] = []
+    namespace = case.app.namespace or "argocd"
+    if case.project_manifest is None and not case.project:
+        found.append(
+            Gap(
+                what=f"AppProject {case.app.project}",
+                why="it is not among the facts: one that permits everything stands for it",
+                how_to_get=f"kubectl -n {namespace} get appproject {case.app.project} -o yaml",
+            )
+        )
+    for kind in sorted({f"{text(one.get('apiVersion'))} {text(one.get('kind'))}" for one in strangers}):
+        found.append(Gap(what=f"objects of {kind}", why="the model does not serve this version of the kind"))
+    masked = [one.ref for one in part.desired if has_marks(one.body) and _differs(case, one)]
+    found += [
+        Gap(what=f"the values of {ref}", why="they are masked: whether they are right cannot be told")
+        for ref in masked
+    ]
+    return found
+
+
+def _differs(case: Case, manifest: Manifest) -> bool:
+    live = case.live_of(manifest.key)
+    return live is None or fields(live.body.get("data")) != fields(manifest.body.get("data"))

@@ -1,0 +1,197 @@
+"""Objects of a Case as a model can hold them: marks as values, kinds without definitions, lost defaults."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whysync.cluster.model.failures import Refused
+from whysync.cluster.model.kinds import Resource, built_in
+from whysync.cluster.model.served import BuiltIn
+from whysync.contracts.ref import group_of, ref_of, version_of
+from whysync.contracts.snapshot import Gap
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
+from whysync.diagnosis.case import Case
+from whysync.semantics.messages import KindNotServed
+from whysync.sources.masking import is_mark
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_CRD: Final = "CustomResourceDefinition"
+
+
+# --- secrets -------------------------------------------------------------------------------------
+
+
+def unmasked(obj: Object) -> Object:
+    """A Secret whose marks are values that a server takes: the same mark is the same value."""
+    if obj.get("kind") != "Secret":
+        return obj
+    new: Object = {**obj}
+    data = obj.get("data")
+    if isinstance(data, dict):
+        new["data"] = {key: _as_value(value) for key, value in data.items()}
+    elif isinstance(data, str):  # masked as a whole
+        new.pop("data")
+    if isinstance(obj.get("stringData"), str):
+        new.pop("stringData")
+    annotations = fields(dig(obj, "metadata", "annotations"))
+    if is_mark(text(annotations.get(LAST_APPLIED))):
+        kept: Object = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+        new["metadata"] = {**fields(obj.get("metadata")), "annotations": kept}
+    return new
+
+
+def _as_value(value: Json) -> Json:
+    if isinstance(value, str) and is_mark(value):
+        return base64.b64encode(value.encode()).decode()
+    return value
+
+
+def has_marks(obj: Object) -> bool:
+    return obj.get("kind") == "Secret" and any(
+        isinstance(value, str) and is_mark(value)
+        for place in ("data", "stringData")
+        for value in fields(obj.get(place)).values()
+    )
+
+
+# --- defaults ------------------------------------------------------------------------------------
+
+
+def completed(obj: Object) -> Object:
+    """With the defaults that an API server had filled in, where somebody cut the object by hand."""
+    meta = fields(obj.get("metadata"))
+    if meta.get("uid") and meta.get("resourceVersion"):
+        return obj
+    ref = ref_of(obj)
+    resource = _built_in_kind(ref.api_version, ref.kind)
+    if resource is None:
+        return obj
+    served = BuiltIn(resource)
+    try:
+        return served.defaulted(served.decode(obj)[0])
+    except (Refused, ValueError, TypeError, RecursionError):
+        return obj  # what no server would take was not written by one
+
+
+def _built_in_kind(api_version: str, kind: str) -> Resource | None:
+    return next(
+        (one for (version, _), one in built_in().items() if version == api_version and one.kind == kind), None
+    )
+
+
+def is_built_in_group(group: str) -> bool:
+    return any(group_of(version) == group for version, _ in built_in())
+
+
+# --- kinds ---------------------------------------------------------------------------------------
+
+
+class Kinds:
+    """Definitions for kinds that are there though no CustomResourceDefinition among the facts says so."""
+
+    def __init__(self, case: Case, live: Iterable[Object], desired: Iterable[Object]) -> None:
+        self._case = case
+        self._live = list(live)
+        self._desired = list(desired)
+        self.gaps: list[Gap] = []
+        self._refused = {
+            (one.failure.group, one.failure.kind) for one in case.failures(KindNotServed) if one.failure.kind
+        }
+
+    def assumed(self) -> list[Object]:
+        """One that permits everything for each such kind; none where the cluster said that it has none."""
+        defined = {_defined(one) for one in self._live if one.get("kind") == _CRD}
+        coming = {_defined(one): one for one in self._desired if one.get("kind") == _CRD}
+        seen = {_kind(one) for one in self._live}
+        found: list[Object] = []
+        for group, kind in sorted({_kind(one) for one in (*self._live, *self._desired)} - defined):
+            if is_built_in_group(group) or not kind or not group:
+                continue
+            if (group, kind) in coming:
+                # Git brings the definition; where its objects live already, it has been brought.
+                if (group, kind) in seen or self._is_synced(coming[group, kind]):
+                    found.append(coming[group, kind])
+                continue
+            if (group, kind) not in seen and self._is_refused(group, kind):
+                continue
+            found.append(self._definition(group, kind))
+            self.gaps.append(
+                Gap(
+                    what=f"the schema of {kind} ({group})",
+                    why="its CustomResourceDefinition is not among the facts",
+                    how_to_get=f"kubectl get crd -o yaml | grep -B3 'kind: {kind}'",
+                )
+            )
+        return found
+
+    def _is_synced(self, definition: Object) -> bool:
+        row = self._case.rows.get(ref_of(definition).key)
+        return row is not None and row.status == "Synced"
+
+    def _is_refused(self, group: str, kind: str) -> bool:
+        return (group, kind) in self._refused or ("", kind) in self._refused
+
+    def _definition(self, group: str, kind: str) -> Object:
+        own = [one for one in (*self._live, *self._desired) if _kind(one) == (group, kind)]
+        versions = list(dict.fromkeys(version_of(text(one.get("apiVersion"))) for one in own))
+        names = f"{kind.lower()}s"
+        schema: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        served: list[Json] = [
+            {
+                "name": version,
+                "served": True,
+                "storage": number == 0,
+                "schema": {"openAPIV3Schema": schema},
+                "subresources": {"status": {}},
+            }
+            for number, version in enumerate(versions)
+        ]
+        return {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": _CRD,
+            "metadata": {"name": f"{names}.{group}"},
+            "spec": {
+                "group": group,
+                "scope": "Namespaced" if self._is_namespaced(group, kind, own) else "Cluster",
+                "names": {
+                    "kind": kind,
+                    "plural": names,
+                    "singular": kind.lower(),
+                    "listKind": f"{kind}List",
+                },
+                "versions": served,
+            },
+        }
+
+    def _is_namespaced(self, group: str, kind: str, own: list[Object]) -> bool:
+        rows = [row for row in self._case.app.status.resources if (row.group, row.kind) == (group, kind)]
+        if rows:
+            return bool(rows[0].namespace)
+        live = [one for one in own if one in self._live]
+        return any(dig(one, "metadata", "namespace") for one in live) if live else True
+
+
+def _kind(obj: Object) -> tuple[str, str]:
+    return group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
+
+
+def _defined(definition: Object) -> tuple[str, str]:
+    return text(dig(definition, "spec", "group")), text(dig(definition, "spec", "names", "kind"))
+
+
+# --- what pods name ------------------------------------------------------------------------------
+
+
+def pod_templates(obj: Object) -> Iterator[Object]:
+    """The specs of the pods that an object makes, or is."""
+    kind = obj.get("kind")
+    if kind == "Pod":
+        yield fields(obj.get("spec"))
+    elif kind == "CronJob":
+        yield fields(dig(obj, "spec", "jobTemplate", "spec", "template", "spec"))
+    else:
+        found = fields(dig(obj, "spec", "template", "spec"))
+        if items(found.get("containers")):
+            yield found

@@ -1,0 +1,230 @@
+"""Which part of a world has to move: what is as Git wants it and healthy stays out, so that a run is short.
+
+In are: resources that differ, are unhealthy, are hooks or are to be pruned, those that a fix touches, all
+that they made (ReplicaSets, Pods), what they name (accounts, Secrets, claims), what scales them, and what
+the API server asks when they are written (namespaces, quotas, limits, webhooks, definitions of kinds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.contracts.application import ResourceRow
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Key, group_of
+from whysync.contracts.snapshot import Gap
+from whysync.contracts.tree import Object, dig, fields, text
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.references import references_of
+
+_DEEPEST: Final = 5
+_WELL: Final = ("", "Healthy")
+_HOOKS: Final = ("argocd.argoproj.io/hook", "helm.sh/hook")
+_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+_WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_CRD: Final = "CustomResourceDefinition"
+_RULES_OF_NAMESPACES: Final = ("ResourceQuota", "LimitRange", "ServiceAccount")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """`keys` are the app's own resources in it; `stubs` are to be pruned, and known by name only."""
+
+    desired: tuple[Manifest, ...]
+    live: tuple[Manifest, ...]
+    keys: frozenset[Key]
+    as_live: tuple[Object, ...] = ()
+    """Of these Git has manifests that the facts lack: they are taken to say what is live."""
+    stubs: tuple[ResourceRow, ...] = ()
+    left_out: int = 0
+    gaps: tuple[Gap, ...] = ()
+
+
+def is_hook(manifest: Manifest) -> bool:
+    return any(name in manifest.annotations for name in _HOOKS)
+
+
+def part_of(case: Case, *, touched: Iterable[Key] = (), everything: bool = False) -> Part:
+    return _Choice(case, frozenset(touched), everything=everything).made()
+
+
+class _Choice:
+    def __init__(self, case: Case, touched: frozenset[Key], *, everything: bool) -> None:
+        self._case = case
+        self._touched = touched
+        self._everything = everything
+        self._live: dict[int, Manifest] = {}
+        self._namespaces: set[str] = set()
+        self._untold: dict[int, tuple[ResourceRow, Manifest]] = {}
+        self._gaps: list[Gap] = []
+        self._failed = {one.key for one in case.results if one.status == "SyncFailed"}
+
+    def made(self) -> Part:
+        case = self._case
+        desired: list[Manifest] = []
+        keys: set[Key] = set()
+        stays: list[Key] = []
+        left_out: list[tuple[Manifest, Manifest]] = []
+        for manifest in case.desired:
+            key = self._key(manifest)
+            row = case.rows.get(key) or case.rows.get(key._replace(namespace=""))
+            live = case.live_of(key)
+            if not self._is_moving(manifest, key, row):
+                if live is not None:
+                    left_out.append((manifest, live))
+                continue
+            if self._is_unseen(row, live):
+                continue
+            desired.append(manifest)
+            keys.add(key)
+            if live is not None:
+                self._take(live)
+                stays += [key] * (not is_hook(manifest))
+            self._namespaces.add(key.namespace)
+            self._take_named(manifest, key.namespace)
+        stubs = tuple(self._without_manifest(keys))
+        self._take_hooks()
+        if left_out and not stays:
+            # With nothing left that is there and stays, Argo CD would call all of the app missing.
+            manifest, live = min(left_out, key=lambda pair: len(pair[0].body))
+            desired.append(manifest)
+            keys.add(self._key(manifest))
+            self._take(live)
+            left_out.remove((manifest, live))
+        self._take_rules(desired)
+        as_live = tuple(self._as_live(keys))
+        return Part(
+            desired=tuple(desired),
+            live=tuple(self._live.values()),
+            keys=frozenset(keys),
+            as_live=as_live,
+            stubs=stubs,
+            left_out=len(case.desired) - len(desired),
+            gaps=tuple(self._gaps),
+        )
+
+    def _key(self, manifest: Manifest) -> Key:
+        """Under which Argo CD has it: a row without a namespace is that of a cluster-wide object."""
+        key = manifest.key
+        if key.namespace or key in self._case.rows:
+            return key
+        return key._replace(namespace=self._case.destination_namespace)
+
+    # --- what moves ------------------------------------------------------------------------------
+
+    def _is_moving(self, manifest: Manifest, key: Key, row: ResourceRow | None) -> bool:
+        if self._everything or row is None or key in self._touched or manifest.key in self._touched:
+            return True
+        health = row.health.status if row.health else ""
+        forced = text(manifest.annotations.get(_OPTIONS))
+        return (
+            row.status != "Synced"
+            or health not in _WELL
+            or is_hook(manifest)
+            or key in self._failed
+            or ("Force=true" in forced or "Replace=true" in forced)
+        )
+
+    def _is_unseen(self, row: ResourceRow | None, live: Manifest | None) -> bool:
+        """By Argo CD's own row it is in the cluster, and the facts do not have it."""
+        if row is None or live is not None:
+            return False
+        health = row.health.status if row.health else ""
+        if row.status != "Synced" and health in ("", "Missing"):
+            return False
+        self._gaps.append(
+            Gap(
+                what=f"live {row.ref}",
+                why="it is in the cluster, and not among the facts",
+                how_to_get=f"kubectl get {row.kind.lower()} {row.name}"
+                f"{f' -n {row.namespace}' if row.namespace else ''} -o yaml --show-managed-fields",
+            )
+        )
+        return True
+
+    def _without_manifest(self, keys: set[Key]) -> Iterator[ResourceRow]:
+        """Rows that no manifest belongs to: extra ones, and those whose manifest is not among the facts."""
+        for row in self._case.app.status.resources:
+            if row.hook or row.key in keys or self._case.desired_of(row.key) is not None:
+                continue
+            live = self._case.live_of(row.key)
+            if not row.requires_pruning:
+                if live is not None:
+                    self._untold[id(live)] = (row, live)
+            elif live is not None:
+                self._take(live)
+                keys.add(row.key)
+            else:
+                keys.add(row.key)
+                yield row
+
+    def _as_live(self, keys: set[Key]) -> Iterator[Object]:
+        """Of those, what came in with others would be pruned if Git did not have it."""
+        for number, (row, live) in self._untold.items():
+            if number in self._live:
+                keys.add(row.key)
+                yield as_manifest(live.body)
+
+    def _take_hooks(self) -> None:
+        """Hooks that earlier syncs left behind stand in the way of new ones of their name."""
+        for result in self._case.results:
+            if result.hook_type:
+                live = self._case.live_of(result.key)
+                if live is not None:
+                    self._take(live)
+
+    # --- what comes with it ----------------------------------------------------------------------
+
+    def _take(self, manifest: Manifest, depth: int = 0) -> None:
+        if id(manifest) in self._live or depth > _DEEPEST:
+            return
+        self._live[id(manifest)] = manifest
+        ref = manifest.ref
+        self._namespaces.add(ref.namespace)
+        for child in self._case.owned_by(ref):
+            self._take(child, depth + 1)
+        self._take_named(manifest, ref.namespace)
+        scaler = self._case.autoscaler_of(ref)
+        if scaler is not None:
+            self._take(scaler, depth + 1)
+
+    def _take_named(self, manifest: Manifest, namespace: str) -> None:
+        for reference in references_of(manifest):
+            found = self._case.live_named(reference.kind, namespace, reference.name)
+            if found is not None:
+                self._take(found, _DEEPEST)
+
+    def _take_rules(self, desired: list[Manifest]) -> None:
+        case = self._case
+        for name in sorted(self._namespaces - {""}):
+            for manifest in case.world.live_by_namespace.get(name, ()):
+                if manifest.ref.kind in _RULES_OF_NAMESPACES:
+                    self._live.setdefault(id(manifest), manifest)
+        for manifest in case.live_of_kind("Namespace"):
+            if manifest.ref.name in self._namespaces:
+                self._live.setdefault(id(manifest), manifest)
+        for manifest in case.live_of_kind(*_WEBHOOKS, "Node", "ValidatingAdmissionPolicy"):
+            self._live.setdefault(id(manifest), manifest)
+        kinds = {
+            (group_of(text(one.body.get("apiVersion"))), one.ref.kind)
+            for one in (*desired, *self._live.values())
+        }
+        for manifest in case.live_of_kind(_CRD):
+            if (text(manifest.spec.get("group")), text(dig(manifest.spec, "names", "kind"))) in kinds:
+                self._live.setdefault(id(manifest), manifest)
+
+
+def as_manifest(body: Object) -> Object:
+    """A live object as Git might have it: without what servers and controllers write."""
+    meta = fields(body.get("metadata"))
+    kept: Object = {key: value for key, value in meta.items() if key in ("name", "namespace", "labels")}
+    annotations: Object = {
+        key: value for key, value in fields(meta.get("annotations")).items() if key != _LAST_APPLIED
+    }
+    if annotations:
+        kept["annotations"] = annotations
+    rest: Object = {key: value for key, value in body.items() if key not in ("metadata", "status")}
+    return {**rest, "metadata": kept}

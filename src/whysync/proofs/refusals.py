@@ -1,0 +1,106 @@
+"""What the API server refused, refused again: where the facts have the refusal and not the reason for it.
+
+A quota, a policy, a right that is missing: its object is often not among the facts, its words are. As long as
+the same thing is asked for, the answer is the same; `lift` is for a fix that takes the reason away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.cluster.model import Model
+from whysync.cluster.model.failures import Refused
+from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.tree import Json, Object
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.reported import Reported
+from whysync.proofs.admission import configuration
+from whysync.semantics.messages import (
+    AdmissionDenied,
+    Failure,
+    Forbidden,
+    LimitRange,
+    QuotaExceeded,
+    WebhookDown,
+)
+
+_NAME: Final = "refused.whysync.dev"
+_CODES: Final[dict[type[Failure], tuple[int, str]]] = {
+    Forbidden: (403, "Forbidden"),
+    QuotaExceeded: (403, "Forbidden"),
+    LimitRange: (403, "Forbidden"),
+    AdmissionDenied: (400, ""),
+    WebhookDown: (500, "InternalError"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    ref: Ref
+    failure: Failure
+    message: str
+    wish: Object
+    """What was asked for: something else may be granted."""
+
+
+class Refusals:
+    def __init__(self, case: Case, model: Model) -> None:
+        self._by_key: dict[Key, Refusal] = {}
+        for result in case.results:
+            if result.status != "SyncFailed":
+                continue
+            desired = case.desired_of(result.key)
+            reported = _reported(case, result.ref)
+            if desired is None or reported is None:
+                continue
+            self._by_key[result.key] = Refusal(
+                ref=result.ref, failure=reported.failure, message=result.message, wish=_wish(desired.body)
+            )
+        if self._by_key:
+            model.load([configuration(_NAME, "ValidatingWebhookConfiguration")])
+            model.webhooks[_NAME] = self._judged
+
+    @property
+    def all(self) -> tuple[Refusal, ...]:
+        return tuple(self._by_key.values())
+
+    def lift(self, which: Callable[[Refusal], bool]) -> int:
+        """From now on these are granted; gives how many there were."""
+        gone = [key for key, one in self._by_key.items() if which(one)]
+        for key in gone:
+            del self._by_key[key]
+        return len(gone)
+
+    def _judged(self, obj: Object) -> Object:
+        one = self._by_key.get(ref_of(obj).key)
+        if one is not None and _asks_the_same(one.wish, obj):
+            code, reason = _CODES[type(one.failure)]
+            raise Refused(code, reason, one.message)
+        return obj
+
+
+def _reported(case: Case, ref: Ref) -> Reported[Failure] | None:
+    for kind in _CODES:
+        for one in case.failures(kind):
+            if one.ref is not None and one.ref.key == ref.key:
+                return one
+    return None
+
+
+def _wish(body: Object) -> Object:
+    return {key: value for key, value in body.items() if key not in ("metadata", "status")}
+
+
+def _asks_the_same(wish: Object, obj: Object) -> bool:
+    """Each part of what was refused is still asked for; the server may have added to it."""
+    return all(_within(value, obj.get(key)) for key, value in wish.items())
+
+
+def _within(small: Json, large: Json) -> bool:
+    if isinstance(small, dict) and isinstance(large, dict):
+        return all(_within(value, large.get(key)) for key, value in small.items())
+    if isinstance(small, list) and isinstance(large, list):
+        return len(small) <= len(large) and all(map(_within, small, large))
+    return small == large or str(small) == str(large)

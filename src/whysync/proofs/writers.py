@@ -1,0 +1,196 @@
+"""Whoever else writes, replayed: inferred from what differs, who wrote it, and the objects at hand.
+
+A person writes once, and not again. A controller sees that its field was changed, and writes it back. A
+webhook, or the API server itself, changes what passes through it. A source that renders something else each
+time is a writer too. Autoscalers that Kubernetes knows are played by the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from whysync.cluster.model import Model
+from whysync.cluster.timeline import Participant
+from whysync.contracts.ref import Ref
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.mechanism import Mechanism, mechanism_of
+from whysync.engine.argocd import GitRepositories
+from whysync.proofs.admission import Passing, admit
+from whysync.proofs.holder import Held, Holder
+from whysync.proofs.part import Part
+from whysync.proofs.refusals import Refusals
+from whysync.proofs.rendering import Regenerating
+from whysync.semantics.writers import Writer, WriterKind, phrase
+
+_AGAIN: Final = frozenset(
+    {
+        Mechanism.BY_CONTROLLER,
+        Mechanism.CLOUD_ANNOTATION,
+        Mechanism.TIMESTAMP,
+        Mechanism.AGGREGATED,
+        Mechanism.AUTOSCALED,
+    }
+)
+_IN_PASSING: Final = frozenset(
+    {
+        Mechanism.INJECTED,
+        Mechanism.API_DEFAULT,
+        Mechanism.CRD_DEFAULT,
+        Mechanism.DROPPED,
+        Mechanism.CONVERTED,
+        Mechanism.SAME_VALUE,
+        Mechanism.SERVER_SET_IN_GIT,
+    }
+)
+_SECONDS: Final = 10.0
+"""How soon a controller writes back, where the facts do not tell."""
+_SHORTEST, _LONGEST = 1.0, 600.0
+_GITOPS_SECONDS: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherWriter:
+    """One who writes one field. `again`: it does so each time somebody else changes it."""
+
+    who: str
+    """In words: `kube-controller-manager via scale`."""
+    ref: Ref
+    pointer: str
+    mechanism: Mechanism
+    again: bool
+    seconds: float = 0
+    writer: Writer | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Writers:
+    """All of them, and what plays them."""
+
+    all: tuple[OtherWriter, ...] = ()
+    participants: list[Participant] = field(default_factory=list[Participant])
+    refusals: Refusals
+    generated: tuple[Drift, ...] = ()
+
+    def of(self, ref: Ref, pointer: str) -> OtherWriter | None:
+        return next((one for one in self.all if one.ref.key == ref.key and one.pointer == pointer), None)
+
+    def rendering(self, repositories: GitRepositories) -> GitRepositories:
+        """The repositories, of which some render another value each time."""
+        return Regenerating(repositories.all, self.generated) if self.generated else repositories
+
+
+def writers_for(case: Case, part: Part, model: Model, *, active: bool = True) -> Writers:
+    """Infers them, and makes the model play those that act while objects pass."""
+    refusals = Refusals(case, model)
+    drifts = [drift for drift in case.drifts if drift.key in part.keys or drift.ref.key in part.keys]
+    told = [(drift, mechanism_of(case, drift)) for drift in drifts]
+    every = tuple(_writer(case, drift, mechanism) for drift, mechanism in told)
+    if not active:
+        return Writers(all=every, refusals=refusals)
+    held = [
+        Held(ref=drift.ref, pointer=drift.pointer, value=drift.found, who=manager, seconds=seconds)
+        for drift, manager, seconds in _at_work(case, told, every)
+    ]
+    passing = [
+        Passing(key=drift.ref.key, pointer=drift.pointer, wanted=drift.wanted, found=drift.found)
+        for drift, mechanism in told
+        if mechanism in _IN_PASSING
+    ]
+    admit(case, model, passing, drifts)
+    return Writers(
+        all=every,
+        participants=[Holder(model, one) for one in held],
+        refusals=refusals,
+        generated=tuple(drift for drift, mechanism in told if mechanism is Mechanism.GENERATED),
+    )
+
+
+def _at_work(
+    case: Case, told: list[tuple[Drift, Mechanism]], every: tuple[OtherWriter, ...]
+) -> Iterator[tuple[Drift, str, float]]:
+    for (drift, mechanism), one in zip(told, every, strict=True):
+        played = mechanism is Mechanism.AUTOSCALED and _is_played(case, drift)
+        if one.again and not played and mechanism not in _IN_PASSING and mechanism is not Mechanism.GENERATED:
+            manager = one.writer.manager if one.writer is not None else "controller"
+            yield drift, manager, one.seconds
+
+
+def _is_played(case: Case, drift: Drift) -> bool:
+    """The model has an autoscaler of its own for these."""
+    scaler = case.autoscaler_of(drift.ref)
+    return scaler is not None and scaler.ref.kind == "HorizontalPodAutoscaler"
+
+
+def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
+    writer = drift.writer
+    again = (
+        mechanism in _AGAIN
+        or mechanism in _IN_PASSING
+        or mechanism is Mechanism.GENERATED
+        or (mechanism is Mechanism.BY_OTHER_TOOL and _is_gitops(writer))
+        or (mechanism is Mechanism.TRACKING and _other_heals(case, drift))
+    )
+    return OtherWriter(
+        who=_name(case, drift, mechanism, writer),
+        ref=drift.ref,
+        pointer=drift.pointer,
+        mechanism=mechanism,
+        again=again,
+        seconds=_delay(case, mechanism, writer),
+        writer=writer,
+        evidence=drift.cited(),
+    )
+
+
+def _is_gitops(writer: Writer | None) -> bool:
+    return writer is not None and writer.kind is WriterKind.OTHER_GITOPS
+
+
+def _other_heals(case: Case, drift: Drift) -> bool:
+    """Another Application claims the object, and puts its own state back by itself."""
+    owner = str(drift.found).partition(":")[0] if isinstance(drift.found, str) else ""
+    known = case.world.apps_by_name.get(owner.rpartition("_")[2])
+    if known is None:
+        return False
+    automated = known[1].spec.sync_policy.automated
+    return automated is not None and automated.enabled is not False and automated.self_heal
+
+
+def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None) -> str:
+    scaler = case.autoscaler_of(drift.ref) if mechanism is Mechanism.AUTOSCALED else None
+    if scaler is not None:
+        return str(scaler.ref)
+    if mechanism is Mechanism.TRACKING and isinstance(drift.found, str):
+        return f"Application {drift.found.partition(':')[0]}"
+    if mechanism is Mechanism.GENERATED:
+        return "the source, which renders another value each time"
+    if mechanism in (Mechanism.API_DEFAULT, Mechanism.CRD_DEFAULT, Mechanism.DROPPED, Mechanism.CONVERTED):
+        return "the API server"
+    if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):
+        return "a mutating webhook"
+    return phrase(writer) if writer is not None else "somebody"
+
+
+def _delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> float:
+    """From Argo CD's last sync to the other's write, where managedFields tell both; else a usual time."""
+    if mechanism is Mechanism.BY_OTHER_TOOL:
+        return _GITOPS_SECONDS
+    if mechanism is Mechanism.TRACKING:
+        return 5.0
+    written = writer.time if writer is not None else None
+    if written is None:
+        return _SECONDS
+    ends = [entry.deployed_at for entry in case.app.status.history]
+    if case.operation is not None:
+        ends.append(case.operation.finished_at)
+    before: list[datetime] = [end for end in ends if end is not None and end <= written]
+    if not before:
+        return _SECONDS
+    waited = (written - max(before)) / timedelta(seconds=1)
+    return min(max(waited, _SHORTEST), _LONGEST) if waited <= _LONGEST else _SECONDS
