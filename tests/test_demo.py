@@ -1,4 +1,4 @@
-"""`make demo`: a walk through the examples, without a cluster, that ends well."""
+"""`make demo`: a tour of the lab, without a cluster, that ends well."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.cli.running import small_environment
 from tests.situations import EXAMPLES, ROOT
 
 
-def test_the_demo_walks_through_every_example() -> None:
+def test_the_demo_is_a_tour_of_the_lab() -> None:
     done = subprocess.run(
         [sys.executable, "tools/demo.py"],
         capture_output=True,
@@ -20,11 +20,18 @@ def test_the_demo_walks_through_every_example() -> None:
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    for example in EXAMPLES:
-        assert f"$ whysync diagnose --bundle examples/{example.name}\n" in done.stdout
-    for side in ("could not compare", "compared, and differs", "applied, and failed", "not fresh"):
+    for name in ("hpa-loop", "migration-dead-database", "hook-waits-for-later-wave", "prune-gone-wrong"):
+        assert f"$ whysync lab run {name}\n" in done.stdout
+    for said in (
+        "holds 3 replicas, Git asks for 1",
+        "connection refused to 10.0.1.45:5432",
+        "which is made only later (Sync, wave 0)",
+        "which the last sync pruned",
+    ):
+        assert said in " ".join(done.stdout.split())
+    for side in ("compared, and differs", "applied, and failed", "applied, and hangs"):
         assert f"── {side} ──" in done.stdout
-    assert "5 of 5 need you" in done.stdout
+    assert "wave-stalled" in done.stdout, "the list of all scenarios"
     assert "Traceback" not in done.stdout
 
 
