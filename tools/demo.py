@@ -23,9 +23,7 @@ def tour() -> int:
     print("\n── and many more " + "─" * 46)
     print("$ whysync lab list\n", flush=True)
     worst = max(worst, main(["lab", "list"]))
-    print(
-        "\nNext: whysync lab run NAME; whysync diagnose --bundle YOUR_DUMP.yaml   (in .venv/bin; see README.md)"
-    )
+    print("\nNext: whysync lab run NAME; whysync diagnose --bundle YOUR_DUMP.yaml   (in .venv/bin)")
     return worst
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from tests.conformance.known import differences_markdown
-from whysync.cli.parser import parser
+from whysync.cli.parser import Parser, parser
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.reports.json_v1 import schema
 
@@ -58,6 +58,8 @@ def _commands() -> str:
     ]
     for name, verb in top.verbs().items():
         lines += ["", f"## whysync {name}", "", "```", verb.format_help().rstrip(), "```"]
+        for deed, below in verb.verbs().items() if isinstance(verb, Parser) else ():
+            lines += ["", f"### whysync {name} {deed}", "", "```", below.format_help().rstrip(), "```"]
     return "\n".join(lines) + "\n"
 
 

@@ -20,17 +20,17 @@ from whysync.lab.scenario import (
     Step,
 )
 
-_KINDS: Final = ("push", "run", "settings", "repo", "rendering", "webhook")
+KINDS: Final = ("push", "run", "settings", "repo", "rendering", "webhook")
 _OF_RUN: Final = ("as", "groups", "input")
 
 
 def step_of(node: Node, folder: Path | None) -> Step:
-    node.mapping("at", "note", *_KINDS, *_OF_RUN)
-    told = [kind for kind in _KINDS if node.has(kind)]
+    node.mapping("at", "note", *KINDS, *_OF_RUN)
+    told = [kind for kind in KINDS if node.has(kind)]
     if len(told) != 1:
         node.wrong(
             f"{node.name} must say one thing that happens, not {len(told)}",
-            why=f"one of {', '.join(_KINDS)}",
+            why=f"one of {', '.join(KINDS)}",
             next="write one entry for each thing; several may have the same at:",
         )
     for key in _OF_RUN:

@@ -9,16 +9,16 @@ from whysync.contracts.tree import fields
 from whysync.lab.nodes import Node
 from whysync.lab.scenario import Ground, Webhook, Writer
 
-_POD: Final = (
+POD: Final = (
     "namespace", "name", "labels", "image", "pull", "pull_takes", "starts_after", "ready_after", "runs_for",
     "exit_code", "reason", "log", "calls", "on_no_answer", "retry_every", "unschedulable", "times",
 )  # fmt: skip
-_CLUSTER: Final = (
+CLUSTER: Final = (
     "objects", "webhooks", "writers", "pods", "nodes", "load_balancers", "volumes", "autoscalers", "stopped",
     "slow",
 )  # fmt: skip
 _Outside = Literal["ok", "pending"]
-_WEBHOOK: Final = (
+WEBHOOK: Final = (
     "name", "configuration", "resources", "service", "operations", "namespaces", "labels", "changes",
     "containers", "denies", "unless", "unreachable", "ignored_when_down",
 )  # fmt: skip
@@ -27,7 +27,7 @@ _WEBHOOK: Final = (
 def ground_of(node: Node) -> Ground:
     if node.value is None:
         return Ground()
-    node.mapping(*_CLUSTER)
+    node.mapping(*CLUSTER)
     return Ground(
         objects=node.at("objects").objects(),
         webhooks=tuple(_webhook(one) for one in node.at("webhooks").each()),
@@ -49,7 +49,7 @@ def pods_of(node: Node) -> tuple[PodScript, ...]:
 
 
 def _pod(node: Node) -> PodScript:
-    node.mapping(*_POD)
+    node.mapping(*POD)
     never = node.at("ready_after").value == "never"
     return PodScript(
         namespace=node.at("namespace").text("*"),
@@ -103,7 +103,7 @@ def _metric(node: Node) -> Metric:
 
 
 def _webhook(node: Node) -> Webhook:
-    node.mapping(*_WEBHOOK)
+    node.mapping(*WEBHOOK)
     changes = node.at("changes")
     if changes.value is not None:
         changes.mapping()

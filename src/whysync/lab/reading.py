@@ -18,11 +18,11 @@ from whysync.lab.scenario import ArgoCDSettings, Expected, Scenario
 LARGEST: Final = 1 << 20
 _START: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _LIMITS: Final = yaml.Limits(depth=60, repeated=50_000)
-_KEYS: Final = (
+KEYS: Final = (
     "title", "story", "source", "starts", "argocd", "projects", "applications", "cluster", "git", "happens",
     "ends", "expect",
 )  # fmt: skip
-_EXPECTED: Final = (
+EXPECTED: Final = (
     "app", "operation", "sync", "health", "conditions", "cause", "rule", "about", "field", "writer", "root",
 )  # fmt: skip
 _MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
@@ -34,7 +34,7 @@ _PHASES: Final = ("Running", "Succeeded", "Failed", "Error", "Terminating", "Non
 def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = None) -> Scenario:
     """`folder` is where the file lies: what it names as a folder of manifests is looked for there."""
     top = Node(_parsed(text, origin), Source(origin, text))
-    top.mapping(*_KEYS)
+    top.mapping(*KEYS)
     apps = tuple(_application(one) for one in top.at("applications").each())
     if not apps:
         top.wrong("there is no Application", next="add one under applications:")
@@ -132,7 +132,7 @@ def _application(node: Node) -> Object:
 
 
 def _expected(node: Node, apps: tuple[Object, ...]) -> Expected:
-    node.mapping(*_EXPECTED)
+    node.mapping(*EXPECTED)
     known = [text(dig(one, "metadata", "name")) for one in apps]
     operation = node.at("operation")
     if operation.value is not None:

@@ -1,0 +1,33 @@
+"""The page of the lab: its example plays, and it names every field that a scenario may have."""
+
+from __future__ import annotations
+
+from tests.situations import ROOT
+from whysync import app
+from whysync.diagnosis.world import World
+from whysync.lab import acts, commits, grounds, reading
+from whysync.lab.checking import differences
+from whysync.lab.playing import play
+from whysync.lab.reading import scenario_from
+
+PAGE = (ROOT / "docs/lab.md").read_text()
+
+
+def test_the_example_of_the_page_comes_out_as_it_says() -> None:
+    text = PAGE.partition("```yaml\n")[2].partition("```")[0]
+    scenario = scenario_from(text, name="mine", origin="docs/lab.md")
+    assert scenario.expects
+    assert differences(scenario, app.diagnose(app.cases(World(play(scenario).snapshot())))) == []
+
+
+def test_every_field_has_its_word() -> None:
+    fields = {
+        *reading.KEYS,
+        *reading.EXPECTED,
+        *commits.COMMIT_KEYS,
+        *acts.KINDS,
+        *grounds.CLUSTER,
+        *grounds.POD,
+        *grounds.WEBHOOK,
+    }
+    assert sorted(field for field in fields if f"`{field}`" not in PAGE and f"\n{field}:" not in PAGE) == []
