@@ -493,3 +493,15 @@ def test_retries_and_self_heal_without_any_pause_still_take_time() -> None:
     rival.world = world
     world.minutes(1)
     assert 30 <= len(rival.writes) <= 62
+
+
+def test_an_app_that_is_applied_again_keeps_its_status() -> None:
+    world = World.with_objects([config_map("a", x="1")])
+    world.minutes(1)
+    world.repo.push({"apps/new": [config_map("b", x="1")]})
+    world.argocd.add(application(path="apps/new", automated={"selfHeal": True, "prune": True}))
+    assert world.codes == ("Synced", "Healthy")
+    world.minutes(1)
+    assert world.data("b", "x") == "1"
+    assert world.data("a", "x") is None
+    assert len(items(world.argocd.status("shop").get("history"))) == 2

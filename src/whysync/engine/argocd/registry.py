@@ -42,31 +42,27 @@ class Registry:
         return found[0]
 
     def add(self, application: Object) -> str:
+        """A new Application, or one that is applied again: then what Argo CD says of it stays."""
         meta = fields(application.get("metadata"))
         name = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}"
+        spec = fields(application.get("spec"))
+        if not spec.get("project"):
+            spec = {**spec, "project": "default"}
+        before = self.applications.get(name)
+        if before is not None:
+            known = {**fields(before.get("metadata")), **meta}
+            self.save(name, {**before, **application, "metadata": known, "spec": spec})
+            return name
         self._serial += 1
         number = self._serial
-        known: Object = {
+        made: Object = {
             "uid": f"{number:08x}-0000-4000-9000-{number:012x}",
             "creationTimestamp": go_time(self.clock.now),
             **meta,
             "generation": integer(meta.get("generation"), 1),
         }
-        spec = fields(application.get("spec"))
-        if not spec.get("project"):
-            spec = {**spec, "project": "default"}
-        before = self.applications.get(name)
-        kept: Object = {
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "Application",
-            **application,
-            "metadata": known,
-            "spec": spec,
-        }
-        if before is not None:
-            self.save(name, kept)
-            return name
-        self.applications[name] = kept
+        whole: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+        kept = self.applications[name] = {**whole, **application, "metadata": made, "spec": spec}
         self.records[name] = Record()
         if has_operation_to_process(kept):
             self.records[name].operate(self.clock.now)
