@@ -9,7 +9,7 @@ The row is OutOfSync and Missing, no sync is under way, and the object was part 
 
 ## Fix
 Sync that one resource. If it vanishes again, something in the cluster deletes it: look at the audit log,
-at owner references, at a TTL.
+at owner references, at a TTL. If it was deleted on purpose, take its manifest out of Git.
 
 ## When it is something else
 A finished Job with `ttlSecondsAfterFinished` was deleted by its TTL. A commit that nobody has synced yet
@@ -21,7 +21,7 @@ from shlex import quote
 
 from whysync.contracts.ref import Key
 from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, rule
-from whysync.diagnosis.commands import sync
+from whysync.diagnosis.commands import refresh, sync
 from whysync.diagnosis.mechanism import behind_git
 from whysync.diagnosis.ttl import time_to_live_of
 
@@ -57,6 +57,11 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
                     sync(case, "--resource", quote(f"{key.group}:{key.kind}:{symptom.ref.place}")),
                     title="Sync this one resource: it is made anew",
                     risk="if something deletes it, it will be deleted again",
+                ),
+                Fix.run(
+                    f"git grep -n {quote(f'name: {key.name}')}   # where Git declares it",
+                    refresh(case),
+                    title="Or it was deleted on purpose: take its manifest out of Git",
                 ),
             ),
         )

@@ -17,10 +17,13 @@ these than a three-way one.
 Defaults of the API server, status, and what controllers write are no drift, and are not told here.
 """
 
+import json
 from collections.abc import Iterator
 
+from whysync.contracts.pointer import index_of, split
 from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.commands import on_object
 from whysync.diagnosis.unseen import BY_HAND, Unseen, hidden_by_ignoring, unseen_by_hand
 from whysync.semantics.writers import phrase
 
@@ -58,8 +61,23 @@ def drift_that_argocd_does_not_show(case: Case) -> Iterator[Finding]:
                     ),
                     title="The cluster is right: bring the value into Git",
                 ),
+                *_undone(group),
             ),
         )
+
+
+def _undone(group: list[Unseen]) -> Iterator[Fix]:
+    """A sync does not do it: Argo CD sees no difference. Git's values may be masked: only what Git lacks."""
+    extra = [one.pointer for one in group if isinstance(one.difference.wanted, Missing)]
+    if not extra or any(index_of(part) is not None for pointer in extra for part in split(pointer)):
+        return
+    patch = json.dumps([{"op": "remove", "path": pointer} for pointer in extra])
+    yield Fix.run(
+        on_object("patch", group[0].live.ref, "--type", "json", "-p", patch),
+        title="Git is right: take it out of the cluster",
+        risk="ask first whether somebody is in the middle of an incident",
+        destroys=tuple(f"the value that was set by hand at {pointer}" for pointer in extra),
+    )
 
 
 def _cited(group: list[Unseen]) -> Iterator[Evidence]:

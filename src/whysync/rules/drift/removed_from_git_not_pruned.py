@@ -22,7 +22,7 @@ from shlex import quote
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.tree import text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
-from whysync.diagnosis.commands import on_object, sync
+from whysync.diagnosis.commands import on_object, refresh, sync
 from whysync.diagnosis.makers import maker_of
 
 OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
@@ -54,6 +54,12 @@ def removed_from_git_not_pruned(case: Case) -> Iterator[Finding]:
             Fix.run(
                 on_object("annotate", rows[0][1].ref, "argocd.argoproj.io/compare-options=IgnoreExtraneous"),
                 title="Keep it on purpose: it stays, and does not count as OutOfSync",
+            ),
+            Fix.run(
+                f"git log --oneline -S {quote(f'name: {rows[0][1].name}')}   # which commit took it out",
+                "git revert COMMIT && git push",
+                refresh(case),
+                title="It should not have gone: put it back into Git",
             ),
             Fix.run(
                 sync(case, "--prune", "--dry-run", selection),
