@@ -234,6 +234,41 @@ def test_a_policy_with_variables_and_conditions(talk: Talk) -> None:
     assert talk.create(config_map(a="1", b="2"), user="me").code == 201
 
 
+def test_a_policy_reads_its_params(talk: Talk) -> None:
+    rule: Json = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["configmaps"],
+    }
+    policy: Object = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "listed"},
+        "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "Secret"},
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [
+                {"expression": "object.metadata.name in params.data", "message": "not on the list"}
+            ],
+        },
+    }
+    reference: Json = {"name": "list", "namespace": "shop", "parameterNotFoundAction": "Deny"}
+    binding: Object = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "listed"},
+        "spec": {"policyName": "listed", "validationActions": ["Deny"], "paramRef": reference},
+    }
+    assert (talk.create(policy).code, talk.create(binding).code) == (201, 201)
+    assert "no params found for policy binding" in said(talk.create(config_map()))
+    talk.create(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "list"}, "stringData": {"cm": "1"}}
+    )
+    assert talk.create(config_map()).code == 201
+    assert said(talk.create(config_map("other"))).endswith("denied request: not on the list")
+
+
 # -- rights ---------------------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from whysync.cluster.model.cel import evaluate
 from whysync.cluster.model.cel_values import CelError, NotKnown
 from whysync.cluster.model.failures import Cause, Refused, forbidden
 from whysync.cluster.model.matching import covers, in_namespace, variables_of
+from whysync.cluster.model.policy_params import params_of
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Store
@@ -64,13 +65,28 @@ def _judged(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterat
         yield Cause(path, f"Invalid value: {shown}: {problem} evaluating rule: {message or expression}")
         return
     where = f"{path}{text(rule.get('fieldPath'))}"
-    told = message or f"failed rule: {expression}"
+    told = _expressed(rule, env) or message or f"failed rule: {expression}"
     if rule.get("reason") == "FieldValueForbidden":
         yield Cause(where, f"Forbidden: {told}")
     elif isinstance(value, (dict, list)):
         yield Cause(where, f"Invalid value: {told}", "FieldValueInvalid")
     else:
         yield Cause(where, f"Invalid value: {json.dumps(value)}: {told}")
+
+
+def _expressed(rule: Object, env: Object) -> str:
+    """The message that a rule works out; nothing where it has none or cannot."""
+    expression = text(rule.get("messageExpression"))
+    if not expression:
+        return ""
+    try:
+        told = evaluate(expression, env)
+    except (NotKnown, CelError):
+        return ""
+    return told.strip() if isinstance(told, str) and "\n" not in told else ""
+
+
+_NO_PARAMS: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
 
 
 def check_policies(obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> None:
@@ -82,19 +98,20 @@ def check_policies(obj: Object, old: Object | None, call: Call, operation: str, 
         policy = store.get(((_GROUP, "validatingadmissionpolicies"), "", name))
         if policy is None or not _concerns(policy, binding, obj, call, operation, store):
             continue
-        env = _Env(policy, variables_of(obj, old, call, operation, store))
-        if not env.conditions_hold():
-            continue
+        seen = variables_of(obj, old, call, operation, store)
         title = f"ValidatingAdmissionPolicy '{name}' with binding '{text(dig(binding, 'metadata', 'name'))}'"
         actions = [text(one) for one in items(dig(binding, "spec", "validationActions"))]
-        for raw in items(dig(policy, "spec", "validations")):
-            why = env.verdict(fields(raw))
-            if not why:
-                continue
-            if "Deny" in actions:
-                raise _denied(call, obj, f"{title} denied request: {why}", text(fields(raw).get("reason")))
-            if "Warn" in actions:
-                call.warnings.append(f"Validation failed for {title}: {why}")
+        found = params_of(policy, binding, call, store)
+        if not found and dig(binding, "spec", "paramRef", "parameterNotFoundAction") == "Deny":
+            why = f"failed to configure binding: {_NO_PARAMS}"
+            raise _denied(call, obj, f"{title} denied request: {why}", "")
+        for params in found:
+            env = _Env(policy, {**seen, "params": params})
+            for why, reason in env.verdicts():
+                if "Deny" in actions:
+                    raise _denied(call, obj, f"{title} denied request: {why}", reason)
+                if "Warn" in actions:
+                    call.warnings.append(f"Validation failed for {title}: {why}")
 
 
 class _Env:
@@ -126,6 +143,15 @@ class _Env:
             )
         except (CelError, NotKnown):
             return False
+
+    def verdicts(self) -> Iterator[tuple[str, str]]:
+        """Why rules are broken, and the reasons that they give."""
+        if not self.conditions_hold():
+            return
+        for raw in items(dig(self._policy, "spec", "validations")):
+            why = self.verdict(fields(raw))
+            if why:
+                yield why, text(fields(raw).get("reason"))
 
     def verdict(self, rule: Object) -> str:
         """Why a rule is broken; nothing when it holds."""
