@@ -14,7 +14,7 @@ from whysync.cluster.life.script import LogLine, Metric, PodScript, Script
 from whysync.contracts.application import ResourceResult
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.snapshot import Log
-from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.diagnosis.case import Case
 
 _TEMPLATE_LABELS: Final = ("pod-template-hash", "controller-revision-hash")
@@ -69,6 +69,39 @@ def _metrics(case: Case, objects: Iterable[Object]) -> Iterator[Metric]:
             number = integer(found.spec.get("replicas"), 1) if found is not None else 0
         if number:
             yield Metric(namespace=namespace, name=name, replicas=number)
+
+
+def begun_again(pod: Object, now: datetime) -> Object:
+    """A pod that started a moment ago and is not ready yet, with its containers about to start.
+
+    The model cannot tell when a container that it did not start itself becomes ready.
+    """
+    if dig(pod, "status", "phase") != "Running":
+        return pod
+    statuses = [fields(one) for one in items(dig(pod, "status", "containerStatuses"))]
+    young = [
+        one.get("ready") is False
+        and "running" in fields(one.get("state"))
+        and _seconds_since(text(dig(one, "state", "running", "startedAt")), now) <= _SOON
+        for one in statuses
+    ]
+    if not any(young):
+        return pod
+    waits: Object = {"waiting": {"reason": "ContainerCreating"}}
+    new: list[Json] = [
+        {**one, "state": waits, "started": False} if again else one
+        for one, again in zip(statuses, young, strict=True)
+    ]
+    status: Object = {**fields(pod.get("status")), "phase": "Pending", "containerStatuses": new}
+    return {**pod, "status": status}
+
+
+def _seconds_since(told: str, now: datetime) -> float:
+    try:
+        since = datetime.fromisoformat(told)
+    except ValueError:
+        return 0
+    return (now - (since if since.tzinfo else since.replace(tzinfo=UTC))).total_seconds()
 
 
 class _Seen:
@@ -160,11 +193,7 @@ class _Seen:
 
     def _age(self, running: Object) -> float:
         told = text(running.get("startedAt")) or text(dig(self._pod, "status", "startTime"))
-        try:
-            since = datetime.fromisoformat(told)
-        except ValueError:
-            return 0
-        return (self._case.now - (since if since.tzinfo else since.replace(tzinfo=UTC))).total_seconds()
+        return _seconds_since(told, self._case.now)
 
 
 def _once(parts: Iterable[PodScript]) -> tuple[PodScript, ...]:

@@ -27,7 +27,7 @@ from whysync.engine.argocd import Folder, GitRepositories
 from whysync.engine.found_world import destination_for, marked_live, with_project
 from whysync.engine.simulation import Simulation
 from whysync.proofs.assumed import assumed_objects, namespaces
-from whysync.proofs.behaviour import script_of
+from whysync.proofs.behaviour import begun_again, script_of
 from whysync.proofs.crew import Crew
 from whysync.proofs.nodes import nodes_for
 from whysync.proofs.objects import Kinds, completed, has_marks, unmasked
@@ -161,7 +161,7 @@ def simulated(
     clock = Clock(case.now)
     model = Model(clock)
     desired = [unmasked(one) for one in (*(one.body for one in part.desired), *part.as_live)]
-    live = [completed(unmasked(one.body)) for one in part.live]
+    live = [_put_right(one.body, case) for one in part.live]
     kinds = Kinds(case, live, desired)
     definitions = kinds.assumed()
     live += [_stub(row.ref) for row in part.stubs]
@@ -225,6 +225,12 @@ def _check(case: Case) -> None:
                 how_to_get="kubectl get … -o yaml --show-managed-fields, as live/",
             )
         )
+
+
+def _put_right(body: Object, case: Case) -> Object:
+    if body.get("kind") == "Pod":
+        return begun_again(body, case.now)
+    return completed(unmasked(body))
 
 
 def _well(case: Case) -> frozenset[str]:

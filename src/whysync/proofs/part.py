@@ -67,14 +67,14 @@ class _Choice:
         desired: list[Manifest] = []
         keys: set[Key] = set()
         stays: list[Key] = []
-        left_out: list[tuple[Manifest, Manifest]] = []
+        left_out: list[tuple[Key, Manifest, Manifest]] = []
         for manifest in case.desired:
             key = self._key(manifest)
             row = case.rows.get(key) or case.rows.get(key._replace(namespace=""))
             live = case.live_of(key)
-            if not self._is_moving(manifest, key, row):
+            if not self._is_moving(manifest, key, row, live):
                 if live is not None:
-                    left_out.append((manifest, live))
+                    left_out.append((key, manifest, live))
                 continue
             if self._is_unseen(row, live):
                 continue
@@ -89,12 +89,12 @@ class _Choice:
         self._take_hooks()
         if left_out and not stays:
             # With nothing left that is there and stays, Argo CD would call all of the app missing.
-            manifest, live = min(left_out, key=lambda pair: len(pair[0].body))
-            desired.append(manifest)
-            keys.add(self._key(manifest))
-            self._take(live)
-            left_out.remove((manifest, live))
+            self._take(min(left_out, key=lambda one: len(one[1].body))[2])
         self._take_rules(desired)
+        for key, manifest, live in left_out:
+            if id(live) in self._live:  # it came in with others: without its manifest it would be pruned
+                desired.append(manifest)
+                keys.add(key)
         as_live = tuple(self._as_live(keys))
         return Part(
             desired=tuple(desired),
@@ -115,18 +115,26 @@ class _Choice:
 
     # --- what moves ------------------------------------------------------------------------------
 
-    def _is_moving(self, manifest: Manifest, key: Key, row: ResourceRow | None) -> bool:
+    def _is_moving(
+        self, manifest: Manifest, key: Key, row: ResourceRow | None, live: Manifest | None
+    ) -> bool:
         if self._everything or row is None or key in self._touched or manifest.key in self._touched:
             return True
-        health = row.health.status if row.health else ""
         forced = text(manifest.annotations.get(_OPTIONS))
         return (
             row.status != "Synced"
-            or health not in _WELL
             or is_hook(manifest)
             or key in self._failed
             or ("Force=true" in forced or "Replace=true" in forced)
+            or self._health(row, live) not in _WELL
         )
+
+    def _health(self, row: ResourceRow, live: Manifest | None) -> str:
+        """As the row says; newer versions of Argo CD do not keep it there."""
+        if row.health is not None or live is None:
+            return row.health.status if row.health is not None else ""
+        verdict = self._case.health_of(live)
+        return verdict.code.value if verdict is not None and verdict.code is not None else ""
 
     def _is_unseen(self, row: ResourceRow | None, live: Manifest | None) -> bool:
         """By Argo CD's own row it is in the cluster, and the facts do not have it."""
