@@ -13,12 +13,12 @@ from whysync.contracts.yaml import load
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
-from whysync.fixes.checkout import Checkout
 from whysync.fixes.elsewhere import moved
 from whysync.fixes.files import FileChange, file_change
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.secrecy import secret_lines
 from whysync.fixes.text import file_name
+from whysync.sources.checkout import Checkout
 from whysync.sources.masking.marks import Marks
 
 SETTINGS = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")

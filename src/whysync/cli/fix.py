@@ -15,10 +15,10 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.report import AppReport, Report
 from whysync.errors import NotFound, Refused, UsageError
-from whysync.fixes.checkout import Checkout
 from whysync.fixes.files import file_change
 from whysync.reports.fix_view import Chosen, render, written_text
 from whysync.reports.screen import one_line, plain
+from whysync.sources.checkout import Checkout
 
 
 def fix(options: argparse.Namespace) -> int:

@@ -96,7 +96,7 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
     return top
 
 
-def _common(verb: argparse.ArgumentParser) -> None:
+def common(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--no-color", action="store_true", help="no colour (also: NO_COLOR)")
     verb.add_argument("-v", "--verbose", action="count", default=0, help="say what is being done (-vv: more)")
 
@@ -112,7 +112,7 @@ def _facts(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--max-size", metavar="SIZE", type=_size, help="unpacked, at most (default 2GiB)")
     verb.add_argument("--max-file-size", metavar="SIZE", type=_size, help="of one file, at most (64MiB)")
     verb.add_argument("--max-files", metavar="N", type=_count, help="at most that many files (200000)")
-    _common(verb)
+    common(verb)
 
 
 _UNITS = {"": 0, "k": 10, "ki": 10, "kib": 10, "m": 20, "mi": 20, "mib": 20, "g": 30, "gi": 30, "gib": 30}
@@ -143,7 +143,7 @@ def _choosing(verb: argparse.ArgumentParser) -> None:
     )
 
 
-def _judging(verb: argparse.ArgumentParser) -> None:
+def judging(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--fail-on", choices=SEVERITIES, default="warning", help="from which severity on to exit 1"
     )
@@ -155,7 +155,7 @@ def _judging(verb: argparse.ArgumentParser) -> None:
 def _diagnose(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
     verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
-    _judging(verb)
+    judging(verb)
     _choosing(verb)
     _facts(verb)
 
@@ -166,7 +166,7 @@ def _list(verb: argparse.ArgumentParser) -> None:
         "--sort", choices=SORTS, default="name", metavar="COLUMN", help=f"by {', '.join(SORTS)}"
     )
     verb.add_argument("--reverse", action="store_true", help="the other way round")
-    _judging(verb)
+    judging(verb)
     _choosing(verb)
     _facts(verb)
 
@@ -212,13 +212,7 @@ def _diff(verb: argparse.ArgumentParser) -> None:
 
 def _fix(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
-    verb.add_argument(
-        "-o",
-        "--output",
-        choices=FIX_OUTPUTS,
-        default="text",
-        help="a diff or patch, whole objects, commands, data; text explains itself in # lines",
-    )
+    verb.add_argument("-o", "--output", choices=FIX_OUTPUTS, default="text", help="how to show it")
     verb.add_argument(
         "--finding", metavar="ID", help="of this finding (id, rule, cause or number), not of the first"
     )
@@ -226,12 +220,8 @@ def _fix(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--for-all", action="store_true", help="the one fix for all the apps that share a cause (see --cause)"
     )
-    verb.add_argument(
-        "--checkout",
-        "--local",
-        metavar="DIR",
-        help="a checkout of the repository: the diff is against its files",
-    )
+    local = "a checkout of the repository: the diff is against its files"
+    verb.add_argument("--checkout", "--local", metavar="DIR", help=local)
     verb.add_argument(
         "--file", metavar="PATH", default="", help="the file of the checkout, if there is a choice"
     )
@@ -268,97 +258,25 @@ def _health(verb: argparse.ArgumentParser) -> None:
         default="degraded",
         help="exit 1 on Degraded, Missing and Unknown; on Progressing too; on Suspended too",
     )
-    _common(verb)
+    common(verb)
     verb.epilog = "exit codes: 0 nothing fails, 1 something does (see --fail-on), 2 the input cannot be read"
 
 
 def _explain(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("name", metavar="RULE|CAUSE", nargs="?", help="none lists them all")
     verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
-    _common(verb)
+    common(verb)
 
 
 def _lab(verb: argparse.ArgumentParser) -> None:
-    verb.epilog = """\
-Time is simulated: an hour passes in an instant. Nothing outside is touched. docs/lab.md tells the format.
-run has the exit codes of diagnose; test exits 0 when all came out as expected, else 1."""
-    deeds = verb.add_subparsers(dest="what", metavar="list|show|run|test", required=True, parser_class=Parser)
-    for name, help, build in (
-        ("list", "all scenarios, and the cause of each", _lab_list),
-        (
-            "show",
-            "the story, the manifests, what happens when (-o yaml: the file itself, to copy)",
-            _lab_show,
-        ),
-        ("run", "play it on a cluster in memory, then diagnose what came out", _lab_run),
-        ("test", "does each come out as its file expects? without a name: all of whysync's own", _lab_test),
-    ):
-        made = deeds.add_parser(
-            name, help=help, description=help[0].upper() + help[1:] + ".", allow_abbrev=False
-        )
-        made.add_argument(
-            "names", metavar="NAME|FILE", nargs="*", help="a scenario, a file of your own, a folder of them"
-        )
-        build(made)
-        _common(made)
+    from whysync.cli.lab_parser import lab
 
-
-def _lab_list(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
-
-
-def _lab_show(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "-o", "--output", choices=("text", "yaml", "json"), default="text", help="how to show it"
-    )
-
-
-def _lab_run(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show what came out")
-    verb.add_argument(
-        "--until", metavar="TIME", type=_duration, help="stop there: simulated time, such as 5m"
-    )
-    verb.add_argument(
-        "--speed",
-        metavar="N",
-        type=_speed,
-        default=1.0,
-        help="of the picture on a terminal: 2 is twice as fast, 0 shows lines instead",
-    )
-    verb.add_argument(
-        "--bundle", metavar="DIR", default="", help="write the end of the run as a bundle, into a new folder"
-    )
-    verb.add_argument(
-        "--check", action="store_true", help="compare with what the scenario expects, as lab test does"
-    )
-    _judging(verb)
-
-
-def _lab_test(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "-o", "--output", choices=("text", "name"), default="text", help="name: the failed ones"
-    )
-
-
-def _duration(written: str) -> float:
-    from whysync.cli.lab import duration
-
-    return duration(written)
-
-
-def _speed(written: str) -> float:
-    try:
-        speed = float(written)
-    except ValueError:
-        speed = -1.0
-    if not 0 <= speed <= 1000:
-        raise argparse.ArgumentTypeError(f"{written!r} is no speed such as 2 or 0.5")
-    return speed
+    lab(verb)
 
 
 def _completion(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("shell", choices=("bash", "zsh", "fish"), help="source <(whysync completion bash)")
-    _common(verb)
+    common(verb)
 
 
 _Build = Callable[[argparse.ArgumentParser], None]

@@ -15,13 +15,13 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.commands import argocd_namespace
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
 from whysync.errors import Refused
-from whysync.fixes.checkout import Checkout, Place, places_in
 from whysync.fixes.edit import edited
 from whysync.fixes.elsewhere import moved
 from whysync.fixes.origin import Folder, Tool, folders_of
 from whysync.fixes.secrecy import secret_lines
 from whysync.fixes.text import file_name, holds_a_mask, object_of
 from whysync.fixes.written import Uneditable, rewritten
+from whysync.sources.checkout import Checkout, Place, places_in
 
 
 class FileChange(NamedTuple):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from whysync.contracts.application import Source
 from whysync.diagnosis.case import Case
 from whysync.errors import Refused
-from whysync.fixes.checkout import Checkout
+from whysync.sources.checkout import Checkout
 
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -61,14 +60,14 @@ def _sources(case: Case) -> tuple[Source, ...]:
 
 def _clean(path: str) -> str:
     """A source's path as Argo CD takes it; one that leads out of the repository leads nowhere."""
-    clean = PurePosixPath(path.lstrip("/"))
-    if ".." in clean.parts:
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if ".." in parts:
         raise Refused(
             what=f"the source's path {path!r} leads out of the repository",
             why="whysync reads and writes nothing outside of the checkout",
             next="correct spec.source.path of the Application",
         )
-    return "" if clean == PurePosixPath() else clean.as_posix()
+    return "/".join(parts)
 
 
 def tool_of(checkout: Checkout, path: str, said: str) -> Tool:
