@@ -17,6 +17,9 @@ _UUID = re.compile(r"(?!0{8}-)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 _ADDRESS = re.compile(r"\b10\.96\.\d+\.\d+\b")
 _VERSION = re.compile(r"(resourceVersion\\*\":\\*\"|in record \()\d+")
+_SCHEME = re.compile(
+    r'in scheme (\\*")[\w/.:-]+'
+)  # where a table is made in the source: another path in every build
 _NODE_PORTS = {"nodePort", "healthCheckNodePort"}
 
 
@@ -90,6 +93,7 @@ class Eyes:
                 said = said.replace(own, common)
         said = _UUID.sub(lambda found: self._ids.get(found[0], "<id>"), said)
         said = _ADDRESS.sub("<address>", said)
+        said = _SCHEME.sub("in scheme \\1<scheme>", said)
         said = _VERSION.sub(r"\1<version>", said)
         return _TIME.sub(_recent, said)
 

@@ -93,7 +93,6 @@ _PATHS = (
     "/api/v1/namespaces/NS/configmaps/none/status",
     "/apis/rbac.authorization.k8s.io/v1/clusterroles/none",
     "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/none",
-    "/apis/apps/v1/deployments",
     "/apis/apps/v1/namespaces/NS/deployments/",
     "/apis/apps/v1/namespaces/NS/Deployments",
     "/api/v1/namespaces/NS/services/none/proxy",

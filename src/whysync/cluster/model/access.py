@@ -6,6 +6,7 @@ A request without a user comes from the cluster's administrator, who may do ever
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from whysync.cluster.model.failures import Refused, qualified
@@ -22,6 +23,16 @@ _VERBS: Final = {
     "deletecollection": "deletecollection", "merge-patch": "patch", "strategic-patch": "patch",
     "json-patch": "patch", "ssa": "patch", "watch": "watch",
 }  # fmt: skip
+
+
+ANONYMOUS: Final = "system:anonymous"
+
+
+def known_user(request: Request) -> Request:
+    """Who asks: a token that nobody has is turned away, no token at all is the anonymous user."""
+    if request.user == "(bad token)":
+        raise Refused(401, "Unauthorized", "Unauthorized")
+    return replace(request, user=ANONYMOUS) if request.user == "(anonymous)" else request
 
 
 class Question(NamedTuple):

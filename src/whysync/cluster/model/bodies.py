@@ -13,6 +13,7 @@ from whysync.semantics.schemas import type_of
 
 _MODES = ("", "Ignore", "Strict", "Warn")
 _LONGEST_MANAGER = 128
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 
 def checked_options(call: Call, options: str) -> None:
@@ -66,7 +67,7 @@ def object_in_body(body: Object, call: Call, live: Object | None = None) -> tupl
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
     if version and kind == resource.kind and not resource.custom and type_of(version, kind) is None:
-        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
         given = version.rpartition("/")[2]
         raise bad_request(f'{kind} in version "{given}" cannot be handled as a {resource.kind}: {why}')
     if (resource.custom and not version) or (version and version != resource.api_version and kind):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
-from whysync.cluster.model.failures import bad_request
+from whysync.cluster.model.failures import bad_request, method_not_allowed
+from whysync.cluster.protocol import Request
 
 
 class Address(NamedTuple):
@@ -46,3 +48,25 @@ def check_query(path: str) -> None:
         if version and not version.isdecimal():
             why = f'strconv.ParseUint: parsing "{version}": invalid syntax'
             raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{version}": {why}')
+
+
+_REFUSED_METHOD = "the server does not allow this method on the requested resource"
+
+
+def with_fitting_verb(request: Request, address: Address) -> Request:
+    """The method alone does not tell one object from all of them: the path does."""
+    if address.name:
+        return request
+    if request.verb == "get":
+        return replace(request, verb="list")
+    if request.verb == "delete" and address.plural != "namespaces":
+        return replace(request, verb="deletecollection")
+    return request
+
+
+def check_method(request: Request, address: Address) -> None:
+    """Refuses to create at the place of one object, and to change all of them."""
+    verb, one = request.verb, bool(address.name)
+    on_one = verb in {"update", "delete", "ssa"} or verb.endswith("-patch")
+    if (verb == "create" and one) or (on_one and not one):
+        raise method_not_allowed(_REFUSED_METHOD)

@@ -30,9 +30,7 @@ class Reads:
         resource = call.resource
         choice = chosen_by(call.request.path, resource)
         found: list[Json] = [
-            {key: value for key, value in as_served(obj, call).items() if key not in {"apiVersion", "kind"}}
-            if not resource.custom
-            else as_served(obj, call)
+            as_listed(obj, call)
             for _, obj in self._store.within(resource.store, call.address.namespace)
             if choice is None or choice(obj)
         ]
@@ -55,3 +53,11 @@ class Reads:
 def as_served(obj: Object, call: Call) -> Object:
     """In the version that was asked for."""
     return call.served.read(obj)
+
+
+def as_listed(obj: Object, call: Call) -> Object:
+    """An entry of a list; those of built-in kinds do not say what they are."""
+    shown = as_served(obj, call)
+    if call.resource.custom:
+        return shown
+    return {key: value for key, value in shown.items() if key not in {"apiVersion", "kind"}}

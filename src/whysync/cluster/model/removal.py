@@ -14,7 +14,7 @@ from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.failures import Cause, bad_request, conflict, forbidden, invalid
 from whysync.cluster.model.kinds import Resource
-from whysync.cluster.model.reads import as_served
+from whysync.cluster.model.reads import as_listed, as_served
 from whysync.cluster.model.requests import Call, Reply
 from whysync.cluster.model.rules import check_policies
 from whysync.cluster.model.store import Place, Store
@@ -102,7 +102,7 @@ class Removal:
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, Custom):
             meta["continue"] = ""
-        listed: list[Json] = [as_served(live, call) for _, live in found]
+        listed: list[Json] = [as_listed(live, call) for _, live in found]
         body: Object = {
             "kind": f"{call.resource.kind}List",
             "apiVersion": call.resource.api_version,
@@ -134,7 +134,7 @@ class Removal:
         deleting = "deletionTimestamp" in meta
         if not grace and not finalizers:
             return None
-        if deleting and (finalizers or grace >= integer(meta.get("deletionGracePeriodSeconds"))):
+        if deleting and grace >= integer(meta.get("deletionGracePeriodSeconds")):
             return _with_meta(live, {**meta, "finalizers": list(finalizers)} if finalizers else meta)
         changed: Object = {
             **meta,
@@ -221,6 +221,9 @@ def options_of(call: Call) -> Options:
     if isinstance(legacy, bool):
         policy = "Orphan" if legacy else "Background"
     given = body.get("gracePeriodSeconds")
+    if isinstance(given, str):
+        field = "DeleteOptions.gracePeriodSeconds of type int64"
+        raise bad_request(f"json: cannot unmarshal string into Go struct field {field}")
     grace = integer(given) if isinstance(given, (int, float)) else call.request.grace
     needs = fields(body.get("preconditions"))
     return Options(

@@ -6,15 +6,30 @@ change is not checked again on update, as ratcheting has it. Rules in CEL are no
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
+
+import msgspec
 
 from whysync.cluster.model.failures import Cause
 from whysync.contracts.tree import MISSING, Json, Missing, Object, fields, integer, items, text
 from whysync.semantics.regexes import regex_match
 
+_FORMATS: Final[dict[str, Callable[[str], bool]]] = {
+    "date-time": lambda value: _DATE_TIME.fullmatch(value) is not None,
+    "date": lambda value: _DATE.fullmatch(value) is not None,
+    "ipv4": lambda value: _is_address(value, 4),
+    "ipv6": lambda value: _is_address(value, 6),
+    "uuid": lambda value: _UUID.fullmatch(value) is not None,
+}
+_DATE: Final = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
+_DATE_TIME: Final = re.compile(
+    _DATE.pattern + r"[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)"
+)
+_UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
 _TYPES: Final = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
@@ -31,6 +46,9 @@ def schema_problems(
         yield Cause(
             path, f"Invalid value: {shown}: {path} in body must be of type {','.join(kinds)}: {shown}"
         )
+        if kinds == ("integer",) and isinstance(value, float) and _bounded(schema):
+            why = f"Checked value must be of type integer (default format) in {path}"
+            yield Cause("<nil>", f'Invalid value: "": {why}')
         return
     yield from _enum(value, schema, path)
     if isinstance(value, str):
@@ -43,6 +61,17 @@ def schema_problems(
         yield from _list(value, schema, path, old)
     elif isinstance(value, dict):
         yield from _map(value, schema, path, old)
+
+
+def _bounded(schema: Object) -> bool:
+    return any(key in schema for key in ("minimum", "maximum", "multipleOf"))
+
+
+def _is_address(value: str, version: int) -> bool:
+    try:
+        return ipaddress.ip_address(value).version == version
+    except ValueError:
+        return False
 
 
 def _kinds(schema: Object) -> tuple[str, ...]:
@@ -72,16 +101,17 @@ def _enum(value: Json, schema: Object, path: str) -> Iterator[Cause]:
 
 def _text(value: str, schema: Object, path: str) -> Iterator[Cause]:
     longest, shortest = schema.get("maxLength"), schema.get("minLength")
+    told = f"Invalid value: {json.dumps(value)}: {path} in body"
+    pattern, form = text(schema.get("pattern")), text(schema.get("format"))
+    # The first of these that does not hold is told, and no other.
     if longest is not None and len(value) > integer(longest):
         yield Cause(path, f"Too long: may not be more than {integer(longest)} bytes")
-    if shortest is not None and len(value) < integer(shortest):
-        count = integer(shortest)
-        yield Cause(
-            path, f"Invalid value: {json.dumps(value)}: {path} in body should be at least {count} chars long"
-        )
-    pattern = text(schema.get("pattern"))
-    if pattern and not _matches(pattern, value):
-        yield Cause(path, f"Invalid value: {json.dumps(value)}: {path} in body should match '{pattern}'")
+    elif shortest is not None and len(value) < integer(shortest):
+        yield Cause(path, f"{told} should be at least {integer(shortest)} chars long")
+    elif pattern and not _matches(pattern, value):
+        yield Cause(path, f"{told} should match '{pattern}'")
+    if form in _FORMATS and not _FORMATS[form](value):
+        yield Cause(path, f"{told} must be of type {form}: {json.dumps(value)}")
 
 
 def _matches(pattern: str, value: str) -> bool:
@@ -118,11 +148,29 @@ def _list(value: list[Json], schema: Object, path: str, old: Json | Missing) -> 
     if least is not None and len(value) < integer(least):
         count = integer(least)
         yield Cause(path, f"Invalid value: {len(value)}: {path} in body should have at least {count} items")
+    yield from _twins(value, schema, path)
     inner = fields(schema.get("items"))
     before = items(old)
     for at, item in enumerate(value):
         was = before[at] if at < len(before) else MISSING
         yield from schema_problems(item, inner, f"{path}[{at}]", was)
+
+
+def _twins(value: list[Json], schema: Object, path: str) -> Iterator[Cause]:
+    """In sets nothing stands twice, in lists by key no key."""
+    how = schema.get("x-kubernetes-list-type")
+    if how not in ("set", "map"):
+        return
+    keys = [text(key) for key in items(schema.get("x-kubernetes-list-map-keys"))]
+    seen: list[Json] = []
+    for at, item in enumerate(value):
+        same: Json = (
+            {key: fields(item).get(key) for key in keys if key in fields(item)} if how == "map" else item
+        )
+        if same in seen:
+            shown = msgspec.json.encode(same, order="sorted").decode()
+            yield Cause(f"{path}[{at}]", f"Duplicate value: {shown}")
+        seen.append(same)
 
 
 def _map(value: Object, schema: Object, path: str, old: Json | Missing) -> Iterator[Cause]:

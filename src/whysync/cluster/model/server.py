@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from urllib.parse import parse_qs
 
-from whysync.cluster.model.access import check_access, no_such_path_for, unknown_to
+from whysync.cluster.model.access import check_access, known_user, no_such_path_for, unknown_to
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.discovery import Discovery
@@ -20,7 +20,7 @@ from whysync.cluster.model.failures import (
 )
 from whysync.cluster.model.housekeeping import Housekeeping
 from whysync.cluster.model.loading import load
-from whysync.cluster.model.paths import address_of, check_query
+from whysync.cluster.model.paths import address_of, check_method, check_query, with_fitting_verb
 from whysync.cluster.model.reads import Reads
 from whysync.cluster.model.removal import Removal
 from whysync.cluster.model.requests import Call, Reply
@@ -34,6 +34,25 @@ from whysync.cluster.protocol import Answer, Request, ServedKind
 from whysync.contracts.tree import Json, Object
 
 _OLD_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+
+
+_DOORS = {
+    "pods": (
+        "attach",
+        "binding",
+        "ephemeralcontainers",
+        "eviction",
+        "exec",
+        "log",
+        "portforward",
+        "proxy",
+        "resize",
+    ),
+    "services": ("proxy",),
+    "nodes": ("proxy",),
+    "serviceaccounts": ("token",),
+}  # fmt: skip
+"""Subresources of which the model knows only that they are there."""
 
 
 def _has(served: Served, subresource: str) -> bool:
@@ -116,6 +135,7 @@ class Model:
         return Answer(code=code, body=body, warnings=tuple(warnings))
 
     def _call(self, request: Request, warnings: list[str]) -> Call:
+        request = known_user(request)
         if oversized(request.body):
             why = f"Request entity too large: limit is {LARGEST_REQUEST}"
             raise Refused(413, "RequestEntityTooLarge", why)
@@ -132,13 +152,16 @@ class Model:
                 raise unknown_to(request, address) from None
             raise
         if address.namespace and not served.resource.namespaced:
-            raise no_such_resource()
+            raise NoSuchPath if served.resource.custom else no_such_resource()
+        request = with_fitting_verb(request, address)
         if request.verb not in {"list", "watch"} and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
         call = Call(request=request, address=address, served=served, warnings=warnings)
         check_access(call, self.store)
         if address.subresource and not _has(served, address.subresource):
-            raise call.missing()
+            known = served.resource.custom or address.subresource in _DOORS.get(address.plural, ())
+            raise call.missing() if known else no_such_resource()
+        check_method(request, address)
         if request.verb not in {"get", "list"} and isinstance(served, Custom) and served.warning:
             warnings.append(served.warning)
         if served.resource.kind == "Endpoints" and not served.resource.group:

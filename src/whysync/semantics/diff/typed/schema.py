@@ -133,8 +133,9 @@ def _atom(kind: Type, field: Field | None) -> Atom:
             return Atom(list=ListType(_atom(kind.of, None), associative=associative, keys=keys))
         case "map":
             return Atom(map=MapType(known={}, element=_atom(kind.of, None), atomic=atomic))
-        case "raw":
-            return Atom(map=MapType(known={}, element=DEDUCED))
+        case "raw":  # mostly an object, but a default in the schema of a definition may be any JSON
+            whole = ListType(_ATOMIC, associative=False)
+            return Atom(scalar="untyped", list=whole, map=MapType(known={}, element=DEDUCED))
         case _:
             return Atom(scalar=_SCALARS[kind.kind])
 
