@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.cli.running import process
 from tests.golden import Golden
 from tests.pages import PAGES, Shown, links_of, rewritten, shown_on, targets_named_on
 from tests.situations import ROOT
-from whysync.cli.parser import parser
+from whysync.cli.parser import Parser, parser
 
 SHOWN = [shown for page in PAGES for shown in shown_on(page)]
 
@@ -42,6 +43,10 @@ def test_make_targets_exist(page: Path) -> None:
     assert targets_named_on(page) <= known
 
 
+def nested(verb: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    return verb.verbs() if isinstance(verb, Parser) else {}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_on_pages_are_commands(page: Path) -> None:
     """Every `whysync VERB --flag` that a page names is understood."""
@@ -49,6 +54,8 @@ def test_commands_on_pages_are_commands(page: Path) -> None:
     for line in re.findall(r"(?:^|[`$|] ?)whysync ((?:[a-z]+)(?: [^`\n]*)?)", page.read_text(), re.MULTILINE):
         verb, *rest = line.split()
         if verb in verbs:
-            flags = verbs[verb].format_help()
+            flags = verbs[verb].format_help() + "".join(
+                below.format_help() for below in nested(verbs[verb]).values()
+            )
             unknown = [word for word in rest if word.startswith("--") and word.partition("=")[0] not in flags]
             assert unknown == [], line

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shutil
 import sys
 import time
 from collections.abc import Generator, Iterator
-from datetime import timedelta
 from pathlib import Path
 
 from whysync import app
@@ -184,6 +184,10 @@ def _animate(done: Play, picture: Picture, screen: Screen, speed: float) -> None
 
 
 def _draw(lines: list[str], before: int) -> int:
+    """Over the picture before; one that is higher than the terminal could not be drawn over."""
+    rows = max(shutil.get_terminal_size((80, 24)).lines - 2, 3)
+    if len(lines) > rows:
+        lines = [*lines[: rows - 1], f"  … {len(lines) - rows + 1} more lines"]
     back = f"\x1b[{before}A\x1b[J" if before else ""
     sys.stdout.write(back + "".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
@@ -220,16 +224,3 @@ def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
         count = f"{len(scenarios) - len(failed)} of {len(scenarios)}"
         sys.stdout.write(f"\n{count} came out as expected\n")
     return Exit.FOUND if failed else Exit.OK
-
-
-def duration(written: str) -> float:
-    """For argparse: `5m`, `90s`."""
-    from whysync.semantics.policies.durations import BadDuration, parse_duration
-
-    try:
-        found = parse_duration(written)
-    except BadDuration as problem:
-        raise argparse.ArgumentTypeError(f"{written!r} is no duration such as 90s or 5m") from problem
-    if found < timedelta():
-        raise argparse.ArgumentTypeError("it cannot end before it begins")
-    return found.total_seconds()

@@ -129,7 +129,7 @@ def _wrapped(head: str, marked: list[tuple[str, str]], screen: Screen) -> Iterat
     line, used = head, len(head)
     fresh = True
     for mark, words in marked:
-        size = len(words) + 4
+        size = len(words) + 5  # an hourglass takes two columns
         if not fresh and used + size > screen.width:
             yield line.rstrip()
             line, used = " " * len(head), len(head)
