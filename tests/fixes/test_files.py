@@ -13,6 +13,7 @@ from whysync.contracts.yaml import load
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
+from whysync.fixes.apply import applied
 from whysync.fixes.elsewhere import moved
 from whysync.fixes.files import FileChange, file_change
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
@@ -209,6 +210,12 @@ def test_a_line_of_policy_as_a_patch_and_as_a_command() -> None:
     assert LINE in as_patch(fix, the_case()), "without the ConfigMap, the line alone"
     with pytest.raises(Refused, match="not among the facts"):
         as_yaml(fix, the_case())
+
+
+def test_a_line_of_policy_can_be_tried_on_a_case() -> None:
+    after = applied(Fix.policy(LINE, title="t"), the_case(RBAC)).settings("argocd-rbac-cm")
+    assert after is not None
+    assert LINE in str(dig(after.body, "data", "policy.csv"))
 
 
 def test_an_unseen_argocd_cm_is_patched_not_replaced() -> None:

@@ -189,6 +189,15 @@ def test_the_fleet_names_the_cause_and_the_fix(whysync: Whysync, tmp_path: Path,
     assert "one fix for all" in out
 
 
+def test_the_pages_end_with_what_they_have_in_common(whysync: Whysync, tmp_path: Path) -> None:
+    relabelled(tmp_path, "one", "two")
+    out = whysync("diagnose", "--bundle", str(tmp_path), "-o", "markdown").out
+    _, _, common = out.partition("# What these apps have in common\n")
+    assert "## 2 apps, one cause: a controller (mesh-controller)" in common
+    assert "### One fix for all, tried on each of them: Ignore" in common
+    assert KEY in common
+
+
 def test_the_fix_for_all_can_be_had_alone(whysync: Whysync, tmp_path: Path) -> None:
     relabelled(tmp_path / "facts", "one", "two", "three")
     settings(tmp_path / "facts", a="b")

@@ -13,6 +13,7 @@ from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.world import World
 from whysync.fixes.edit import edited
+from whysync.fixes.files import policy_edit
 from whysync.fixes.text import object_of
 
 
@@ -24,6 +25,8 @@ def applied(fix: Fix, case: Case) -> Case:
         created = Manifest(fix.create, role=Role.DESIRED)
         desired = {**snapshot.desired, name: (*case.desired, created)}
         return _remade(case, World(msgspec.structs.replace(snapshot, desired=desired)))
+    if fix.line:
+        fix = policy_edit(fix.line, case)
     target = object_of(fix, case)
     if target is None:
         return case

@@ -19,7 +19,30 @@ from whysync.semantics.writers import phrase
 
 
 def render(report: Report) -> str:
-    return "\n".join(line for app in report.apps for line in _app(app)).rstrip() + "\n"
+    pages = [line for app in report.apps for line in _app(app)]
+    return "\n".join([*pages, *_in_common(report)]).rstrip() + "\n"
+
+
+def _in_common(report: Report) -> Iterator[str]:
+    """Causes that several of the apps share, with the one fix for all of them."""
+    shared = [group for group in report.groups if len(group.apps) > 1]
+    if shared:
+        yield "# What these apps have in common"
+        yield ""
+    for group in shared:
+        yield f"## {len(group.apps)} apps, one cause: {escaped(group.what)}"
+        yield ""
+        yield f"Cause `{group.cause}`, in {', '.join(f'`{_code(name)}`' for name in group.apps)}."
+        yield ""
+        case = next((a.case for a in report.apps if a.case.app.qualified_name in group.apps), None)
+        if group.fix is None or case is None:
+            continue
+        tried = ", tried on each of them" if group.checked else ""
+        yield f"### One fix for all{tried}: {escaped(group.fix.title)}"
+        yield ""
+        yield from _notes(group.fix)
+        yield from _fenced(patch_text(group.fix, case))
+        yield ""
 
 
 def _app(report: AppReport) -> Iterator[str]:
