@@ -10,7 +10,7 @@ import msgspec
 
 from whysync.cluster.client_side import patch_for, patch_verb, with_annotation, without_nulls
 from whysync.cluster.protocol import Answer
-from whysync.contracts.tree import Object, dig, text
+from whysync.contracts.tree import Object, dig, fields, text
 from whysync.engine.kubectl import warnings
 from whysync.engine.kubectl.client import Client, delete_options, reason_of, refused, said
 from whysync.engine.kubectl.output import cleaned, told, when
@@ -126,7 +126,7 @@ class Apply:
         created = self._post(target, wanted)
         if created.ok:
             return created.body or {}
-        restored = self._post(target, live)
+        restored = self._post(target, _without_version(live))
         if restored.ok:
             raise refused(created, cleaned(said(created)))
         raise Refused(
@@ -140,3 +140,11 @@ class Apply:
 
 def _json(obj: Object) -> str:
     return msgspec.json.encode(obj, order="sorted").decode() + "\n"
+
+
+def _without_version(live: Object) -> Object:
+    """kubectl creates nothing under a version: what it read is new again."""
+    meta: Object = {
+        key: value for key, value in fields(live.get("metadata")).items() if key != "resourceVersion"
+    }
+    return {**live, "metadata": meta}
