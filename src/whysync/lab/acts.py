@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from whysync.lab.commands import check_command
+from whysync.engine.commands.line import check_command
 from whysync.lab.commits import COMMIT_KEYS, commit_of
 from whysync.lab.nodes import Node
 from whysync.lab.scenario import (

@@ -10,7 +10,7 @@ from whysync.cluster.model.cel_values import CelError, NotKnown
 from whysync.cluster.model.failures import Refused
 from whysync.cluster.model.webhooks import Webhook as Answer
 from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields, items, text
-from whysync.lab.merging import merged
+from whysync.engine.commands.merging import merged
 from whysync.lab.scenario import Webhook
 
 _GROUPS: Final = {

@@ -9,11 +9,12 @@ import msgspec
 
 from whysync.contracts.tree import Object
 from whysync.engine.argocd import ArgoCD
+from whysync.engine.commands.actor import Actor
+from whysync.engine.commands.argocd import run_argocd
+from whysync.engine.commands.kubectl import Terminal
+from whysync.engine.commands.line import command_of
 from whysync.lab.admission import Admission
-from whysync.lab.argocd_cli import run_argocd
-from whysync.lab.commands import command_of
 from whysync.lab.git import Git
-from whysync.lab.kubectl_cli import Terminal
 from whysync.lab.scenario import (
     Act,
     ChangeRendering,
@@ -75,9 +76,10 @@ class People:
                 return commit[:7], False
             case Run():
                 command = command_of(act.command)
+                by = Actor(user=act.user, groups=act.groups, input=act.input)
                 if command.tool == "argocd":
-                    return run_argocd(command, act, self._argocd)
-                return self._terminal.run(command, act, self._argocd)
+                    return run_argocd(command, by, self._argocd)
+                return self._terminal.run(command, by, self._argocd)
             case ChangeSettings():
                 for name, values in act.settings.items():
                     self._argocd.set_config_map(self._with(name, values))

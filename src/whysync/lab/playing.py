@@ -14,11 +14,11 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Object, copy_object, dig, fields, text
 from whysync.engine.argocd import Destination, Moment
+from whysync.engine.commands.kubectl import Terminal
 from whysync.engine.simulation import Simulation
 from whysync.errors import Unreadable
 from whysync.lab.admission import Admission, configurations_of
 from whysync.lab.git import Git
-from whysync.lab.kubectl_cli import Terminal
 from whysync.lab.people import Deed, People, config_map
 from whysync.lab.scenario import Scenario
 from whysync.lab.writers import WriterAtWork

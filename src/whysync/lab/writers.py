@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from whysync.cluster.model import Model
 from whysync.cluster.protocol import Answer, Request
 from whysync.contracts.tree import Object, fields, same
-from whysync.lab.kinds import patch_verb, served_kind
+from whysync.engine.commands.kinds import patch_verb, served_kind
 from whysync.lab.scenario import Writer
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from whysync.contracts.tree import Json, Object, fields, items
 from whysync.engine.argocd import ArgoCD, Denied
-from whysync.lab.commands import Command
-from whysync.lab.merging import merged
-from whysync.lab.scenario import Run
+from whysync.engine.commands.actor import Actor, Outcome
+from whysync.engine.commands.line import Command
+from whysync.engine.commands.merging import merged
 
 
-def run_argocd(command: Command, by: Run, argocd: ArgoCD) -> tuple[str, bool]:
+def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
     """What the command prints, and whether it failed."""
     name = command.words[0]
     app = name if "/" in name else f"argocd/{name}"
@@ -80,7 +80,7 @@ def _resource(written: str) -> Json:
     return found
 
 
-def _set(command: Command, app: str, argocd: ArgoCD) -> tuple[str, bool]:
+def _set(command: Command, app: str, argocd: ArgoCD) -> Outcome:
     policy: Object = {}
     match command.flag("--sync-policy"):
         case "none":

@@ -10,13 +10,10 @@ from whysync.cluster.model import Model
 from whysync.cluster.protocol import Answer, Request, ServedKind
 from whysync.contracts.tree import Json, Object, copy_object, dig, fields, text
 from whysync.engine.argocd import ArgoCD
-from whysync.lab.commands import Command
-from whysync.lab.kinds import is_application, patch_verb, served_kind
-from whysync.lab.merging import merged
-from whysync.lab.scenario import Run
-
-Outcome = tuple[str, bool]
-"""What the command prints, and whether it failed."""
+from whysync.engine.commands.actor import Actor, Outcome
+from whysync.engine.commands.kinds import is_application, patch_verb, served_kind
+from whysync.engine.commands.line import Command
+from whysync.engine.commands.merging import merged
 
 
 class Terminal:
@@ -27,7 +24,7 @@ class Terminal:
     def now(self) -> datetime:
         return self._model.clock.now
 
-    def run(self, command: Command, by: Run, argocd: ArgoCD) -> Outcome:
+    def run(self, command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
         if command.has("--filename"):
             outcomes = [self._file(command, one) for one in by.input]
             return "; ".join(said for said, _ in outcomes), any(failed for _, failed in outcomes)
@@ -104,7 +101,9 @@ class Terminal:
             return _refusal(answer), True
         return f"{served.plural}/{name} {outcome}", False
 
-    def _one(self, command: Command, by: Run, served: ServedKind, path: str, rest: tuple[str, ...]) -> Answer:
+    def _one(
+        self, command: Command, by: Actor, served: ServedKind, path: str, rest: tuple[str, ...]
+    ) -> Answer:
         manager = command.flag("--field-manager")
         match command.verb:
             case "delete":
@@ -185,7 +184,7 @@ def _refusal(answer: Answer) -> str:
     return f"Error from server ({reason}): {said}" if reason else f"Error from server: {said}"
 
 
-def _application(command: Command, name: str, rest: tuple[str, ...], by: Run, argocd: ArgoCD) -> Outcome:
+def _application(command: Command, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD) -> Outcome:
     """Applications are Argo CD's: what is done to them goes through it."""
     app = f"{command.flag('--namespace', 'argocd')}/{name}"
     if app not in argocd.applications:
