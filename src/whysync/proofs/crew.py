@@ -47,6 +47,8 @@ class Crew:
     def completed(self) -> list[Object]:
         made: list[Object] = []
         for obj in list(self._live):
+            if not items(dig(obj, "spec", "template", "spec", "containers")):
+                continue  # no workload, or one that was cut too short to run
             match obj.get("kind"):
                 case "Deployment":
                     made += self._of_deployment(obj)

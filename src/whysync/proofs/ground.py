@@ -29,8 +29,9 @@ from whysync.engine.simulation import Simulation
 from whysync.proofs.assumed import assumed_objects, namespaces
 from whysync.proofs.behaviour import begun_again, script_of
 from whysync.proofs.crew import Crew
+from whysync.proofs.cut import completed
 from whysync.proofs.nodes import nodes_for
-from whysync.proofs.objects import Kinds, completed, has_marks, unmasked
+from whysync.proofs.objects import Kinds, has_marks, unmasked
 from whysync.proofs.part import Part, part_of
 from whysync.proofs.sources import repositories_of, sources_of
 from whysync.proofs.still_life import StillLife
@@ -97,6 +98,16 @@ class Simulated:
         folder = Folder(manifests=manifests, source_type=source.type)
         return git.push({source.path: folder}, branch=source.branch or git.default_branch)
 
+    def wake(self) -> None:
+        """From now on Argo CD syncs by itself again, as the app's policy says."""
+        policy = fields(dig(self.case.application.body, "spec", "syncPolicy"))
+
+        def woken(app: Object) -> Object:
+            return {**app, "spec": {**fields(app.get("spec")), "syncPolicy": policy}}
+
+        if policy:
+            self.edit(woken)
+
     def edit(self, change: Callable[[Object], Object]) -> None:
         """Change the Application, as `kubectl edit` would."""
         self.simulation.argocd.edit(self.app, change)
@@ -147,12 +158,14 @@ def simulated(
     touched: Iterable[Key] = (),
     everything: bool = False,
     others: bool = True,
+    quiet: bool = False,
     life: Callable[[Model, Script], Life] = StillLife,
 ) -> Simulated:
     """The world of a Case at its `now`; raises `NotSimulated`.
 
     `touched` are resources that will change though they are fine now; `everything` leaves nothing out;
-    without `others`, nobody but Argo CD and Kubernetes writes.
+    without `others`, nobody but Argo CD and Kubernetes writes. `quiet`: Argo CD starts nothing by itself, and
+    an operation under way does not go on, until `wake`.
     """
     _check(case)
     part = part_of(case, touched=touched, everything=everything)
@@ -161,12 +174,13 @@ def simulated(
     clock = Clock(case.now)
     model = Model(clock)
     desired = [unmasked(one) for one in (*(one.body for one in part.desired), *part.as_live)]
-    live = [_put_right(one.body, case) for one in part.live]
+    well = _well(case)
+    live = [_put_right(one.body, case, well) for one in part.live]
     kinds = Kinds(case, live, desired)
     definitions = kinds.assumed()
     live += [_stub(row.ref) for row in part.stubs]
     live = marked_live(application, desired, live, case.argocd, namespace)
-    live = Crew(live, well=_well(case), now=case.now).completed()
+    live = Crew(live, well=well, now=case.now).completed()
     live += assumed_objects(case, live, desired)
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
@@ -176,7 +190,7 @@ def simulated(
     script = script_of(case, live, part.desired)
     simulation = Simulation(
         writers.rendering(repositories),
-        applications=[application],
+        applications=[_quieted(application) if quiet else application],
         projects=with_project(application, [one.body for one in case.world.snapshot.projects]),
         config_maps=_config_maps(case, namespace),
         destinations=[destination_for(application, model)],
@@ -196,6 +210,15 @@ def simulated(
     )
     made.before = made.objects()
     return made
+
+
+def _quieted(application: Object) -> Object:
+    spec = fields(application.get("spec"))
+    policy: Object = {
+        key: value for key, value in fields(spec.get("syncPolicy")).items() if key != "automated"
+    }
+    rest: Object = {key: value for key, value in application.items() if key != "operation"}
+    return {**rest, "spec": {**spec, "syncPolicy": policy}}
 
 
 def argocd_namespace(case: Case) -> str:
@@ -227,10 +250,10 @@ def _check(case: Case) -> None:
         )
 
 
-def _put_right(body: Object, case: Case) -> Object:
+def _put_right(body: Object, case: Case, well: frozenset[str]) -> Object:
     if body.get("kind") == "Pod":
         return begun_again(body, case.now)
-    return completed(unmasked(body))
+    return completed(unmasked(body), well=str(ref_of(body).key) in well)
 
 
 def _well(case: Case) -> frozenset[str]:

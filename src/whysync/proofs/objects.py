@@ -1,4 +1,4 @@
-"""Objects of a Case as a model can hold them: marks as values, kinds without definitions, lost defaults."""
+"""Objects of a Case as a model can hold them: marks as values, and definitions for kinds without one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import base64
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whysync.cluster.model.failures import Refused
-from whysync.cluster.model.kinds import Resource, built_in
-from whysync.cluster.model.served import BuiltIn
+from whysync.cluster.model.kinds import built_in
 from whysync.contracts.ref import group_of, ref_of, version_of
 from whysync.contracts.snapshot import Gap
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
@@ -56,36 +54,11 @@ def has_marks(obj: Object) -> bool:
     )
 
 
-# --- defaults ------------------------------------------------------------------------------------
-
-
-def completed(obj: Object) -> Object:
-    """With the defaults that an API server had filled in, where somebody cut the object by hand."""
-    meta = fields(obj.get("metadata"))
-    if meta.get("uid") and meta.get("resourceVersion"):
-        return obj
-    ref = ref_of(obj)
-    resource = _built_in_kind(ref.api_version, ref.kind)
-    if resource is None:
-        return obj
-    served = BuiltIn(resource)
-    try:
-        return served.defaulted(served.decode(obj)[0])
-    except (Refused, ValueError, TypeError, RecursionError):
-        return obj  # what no server would take was not written by one
-
-
-def _built_in_kind(api_version: str, kind: str) -> Resource | None:
-    return next(
-        (one for (version, _), one in built_in().items() if version == api_version and one.kind == kind), None
-    )
+# --- kinds ---------------------------------------------------------------------------------------
 
 
 def is_built_in_group(group: str) -> bool:
     return any(group_of(version) == group for version, _ in built_in())
-
-
-# --- kinds ---------------------------------------------------------------------------------------
 
 
 class Kinds:

@@ -46,6 +46,8 @@ def is_in_motion(obj: Object) -> bool:
     if kind == "PersistentVolumeClaim":
         return status.get("phase") != "Bound"
     if kind in _COUNTED:
+        if not items(dig(obj, "spec", "template", "spec", "containers")):
+            return False  # cut too short to run
         return not status or integer(status.get("observedGeneration")) < integer(meta.get("generation"))
     return False
 

@@ -1,0 +1,34 @@
+"""Does the model see what Argo CD sees? Where it does not, what it says of a sync is no answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.contracts.ref import Key
+from whysync.contracts.tree import dig, items, text
+from whysync.proofs.ground import Simulated
+
+_MOST: Final = 3
+
+
+def disagreement(world: Simulated) -> list[str]:
+    """Each in a sentence; of a world that was only just looked at."""
+    case = world.case
+    if world.codes[0] not in ("Synced", "OutOfSync"):
+        conditions = [text(dig(one, "message")) for one in items(world.status.get("conditions"))]
+        why = conditions[0] if conditions else "Argo CD cannot compare it"
+        return [f"on the model Argo CD could not compare the app: {why}"]
+    found: list[str] = []
+    for row in items(world.status.get("resources")):
+        key = Key(*(text(dig(row, part)) for part in ("group", "kind", "namespace", "name")))
+        before = case.rows.get(key)
+        if before is None or before.hook:
+            continue
+        now = text(dig(row, "status"))
+        if before.status == "OutOfSync" and now == "Synced":
+            found.append(f"what differs in {before.ref} cannot be seen in the facts")
+        elif before.status == "Synced" and now == "OutOfSync":
+            found.append(f"the facts show a difference in {before.ref} that Argo CD does not see")
+    if len(found) > _MOST:
+        return [*found[: _MOST - 1], f"and {len(found) - _MOST + 1} resources more"]
+    return found

@@ -1,0 +1,251 @@
+"""What a sync did to the objects of a simulated world: read off the journal of writes, object by object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from whysync.cluster.model.store import Change
+from whysync.contracts import pointer as pointers
+from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, integer, items, text
+from whysync.diagnosis.difference import differences
+from whysync.diagnosis.mechanism import Mechanism
+from whysync.proofs.ground import Simulated
+from whysync.semantics.writers import Writer, WriterKind, writer_of
+
+_WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
+_DATA: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
+_PEOPLE: Final = frozenset(
+    {
+        WriterKind.KUBECTL_EDIT,
+        WriterKind.KUBECTL_APPLY,
+        WriterKind.KUBECTL_SCALE,
+        WriterKind.KUBECTL_PATCH,
+        WriterKind.KUBECTL_OTHER,
+        WriterKind.CONSOLE,
+    }
+)
+_NOBODYS: Final = frozenset({WriterKind.ARGOCD, WriterKind.API_SERVER})
+_TEMPLATE: Final = "/spec/template"
+_REPLICAS: Final = "/spec/replicas"
+# Written by servers and by Argo CD itself with each apply: nobody's work.
+_PLUMBING: Final = (
+    "/status",
+    "/metadata/managedFields",
+    "/metadata/resourceVersion",
+    "/metadata/generation",
+    "/metadata/uid",
+    "/metadata/creationTimestamp",
+    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+    "/metadata/annotations/argocd.argoproj.io~1tracking-id",
+    "/metadata/annotations/deployment.kubernetes.io~1revision",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overwritten:
+    """One field that the sync changed; `before` is missing where it was only in Git."""
+
+    ref: Ref
+    pointer: str
+    before: Json | Missing
+    after: Json | Missing
+    writer: Writer | None
+    mechanism: Mechanism | None
+    age: timedelta | None
+    """Of the writer's last change; `None` where nobody knows."""
+
+    @property
+    def by_hand(self) -> bool:
+        if self.mechanism is not None:
+            return self.mechanism is Mechanism.BY_HAND
+        return self.writer is not None and self.writer.kind in _PEOPLE
+
+    @property
+    def is_work(self) -> bool:
+        """Did somebody other than Argo CD put it there?"""
+        if self.mechanism in (Mechanism.NOT_SYNCED_YET, Mechanism.KEPT):
+            return False
+        return self.by_hand or (self.writer is not None and self.writer.kind not in _NOBODYS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effects:
+    overwritten: tuple[Overwritten, ...] = ()
+    created: tuple[Ref, ...] = ()
+    deleted: tuple[Ref, ...] = ()
+    recreated: tuple[Ref, ...] = ()
+    restarted: tuple[tuple[Ref, int], ...] = ()
+    """Workloads whose template changed, each with its running pods."""
+    scaled: tuple[tuple[Ref, int, int], ...] = ()
+    """From how many replicas to how many."""
+    pods: tuple[tuple[Key, int], ...] = ()
+    """How many pods ran at the start, by workload."""
+    hooks: tuple[tuple[Ref, str], ...] = ()
+    """Hooks that ran, each with its phase."""
+
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.overwritten or self.created or self.deleted or self.recreated or self.hooks)
+
+    def pods_of(self, ref: Ref) -> int:
+        return dict(self.pods).get(ref.key, 0)
+
+
+def effects_of(world: Simulated, since: int) -> Effects:
+    """All that happened to the app's own objects since that place in the journal, while the sync ran."""
+    return _Reading(world, world.simulation.model.store.journal[since:]).made()
+
+
+def holds_data(world: Simulated, ref: Ref) -> str:
+    """In words what would be lost with it; empty where nothing is."""
+    if ref.kind == "CustomResourceDefinition":
+        body = world.before.get(ref.key, {})
+        kind, group = text(dig(body, "spec", "names", "kind")), text(dig(body, "spec", "group"))
+        known = len(
+            [
+                one
+                for one in world.case.world.live_by_kind.get(kind, ())
+                if not group or one.ref.group == group
+            ]
+        )
+        return f"and with it every {kind or 'object of its kind'}" + (f" ({known} at hand)" if known else "")
+    if ref.kind == "Namespace":
+        return "and all that is in it"
+    return "and the data it holds" if ref.kind in _DATA else ""
+
+
+class _Reading:
+    def __init__(self, world: Simulated, changes: list[Change]) -> None:
+        self._world = world
+        self._before = world.before
+        self._changes: dict[Key, list[Change]] = {}
+        own = self._own_keys()
+        for change in changes:
+            key = ref_of(change.obj).key
+            if key in own:
+                self._changes.setdefault(key, []).append(change)
+        self._pods = _running_pods(world.before)
+        self._mechanisms = {(one.ref.key, one.pointer): one for one in world.writers.all}
+
+    def _own_keys(self) -> set[Key]:
+        results = items(dig(self._world.operation, "syncResult", "resources"))
+        named = {
+            Key(*(text(dig(one, part)) for part in ("group", "kind", "namespace", "name"))) for one in results
+        }
+        return named | set(self._world.part.keys)
+
+    def made(self) -> Effects:
+        created: list[Ref] = []
+        deleted: list[Ref] = []
+        recreated: list[Ref] = []
+        restarted: list[tuple[Ref, int]] = []
+        scaled: list[tuple[Ref, int, int]] = []
+        overwritten: list[Overwritten] = []
+        hooks = {ref.key: (ref, phase) for ref, phase in self._hooks()}
+        for key, changes in sorted(self._changes.items()):
+            before = self._before.get(key)
+            ref = ref_of(before if before is not None else changes[0].obj)
+            if key in hooks:
+                continue
+            gone = any(one.type == "DELETED" for one in changes)
+            if gone:
+                (deleted if changes[-1].type == "DELETED" else recreated).append(ref)
+                continue
+            if before is None:
+                created.append(ref)
+                continue
+            if any(dig(one.obj, "metadata", "deletionTimestamp") for one in changes):
+                if not dig(before, "metadata", "deletionTimestamp"):
+                    deleted.append(ref)
+                continue
+            after = next((one.obj for one in changes if _says_else(before, one.obj)), None)
+            if after is None:
+                continue
+            fields_changed = list(self._changed(ref, before, after))
+            overwritten += fields_changed
+            if ref.kind in _WORKLOADS:
+                old, new = _replicas(before), _replicas(after)
+                if old is not None and new is not None and old != new:
+                    scaled.append((ref, old, new))
+                if any(pointers.within(one.pointer, _TEMPLATE) for one in fields_changed):
+                    restarted.append((ref, self._pods.get(key, 0)))
+        return Effects(
+            overwritten=tuple(overwritten),
+            created=tuple(created),
+            deleted=tuple(deleted),
+            recreated=tuple(recreated),
+            restarted=tuple(restarted),
+            scaled=tuple(scaled),
+            pods=tuple(sorted(self._pods.items())),
+            hooks=tuple(hooks.values()),
+        )
+
+    def _hooks(self) -> Iterator[tuple[Ref, str]]:
+        for raw in items(dig(self._world.operation, "syncResult", "resources")):
+            row = fields(raw)
+            if row.get("hookType"):
+                ref = Ref(
+                    group=text(row.get("group")),
+                    version=text(row.get("version")),
+                    kind=text(row.get("kind")),
+                    namespace=text(row.get("namespace")),
+                    name=text(row.get("name")),
+                )
+                yield ref, text(row.get("syncPhase")) or text(row.get("hookType"))
+
+    def _changed(self, ref: Ref, before: Object, after: Object) -> Iterator[Overwritten]:
+        for found in differences(after, before):
+            if any(pointers.within(found.pointer, one) for one in _PLUMBING):
+                continue
+            writer = None if found.found is MISSING else writer_of(before, found.pointer)
+            known = self._mechanisms.get((ref.key, found.pointer))
+            time = writer.time if writer is not None else None
+            yield Overwritten(
+                ref=ref,
+                pointer=found.pointer,
+                before=found.found,
+                after=found.wanted,
+                writer=writer,
+                mechanism=known.mechanism if known is not None else None,
+                age=self._world.case.age(time),
+            )
+
+
+def _says_else(before: Object, after: Object) -> bool:
+    """Is more different than the status and the record of writers?"""
+    for one in differences(after, before):
+        if not any(pointers.within(one.pointer, plumbing) for plumbing in _PLUMBING):
+            return True
+    return False
+
+
+def _replicas(obj: Object) -> int | None:
+    found = dig(obj, "spec", "replicas")
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _running_pods(objects: dict[Key, Object]) -> dict[Key, int]:
+    """By workload: through ReplicaSets up to the Deployment."""
+    owner: dict[Key, Key] = {}
+    for key, obj in objects.items():
+        for raw in items(dig(obj, "metadata", "ownerReferences"))[:1]:
+            group = text(dig(raw, "apiVersion")).rpartition("/")[0]
+            owner[key] = Key(group, text(dig(raw, "kind")), key.namespace, text(dig(raw, "name")))
+    counts: dict[Key, int] = {}
+    for key, obj in objects.items():
+        if key.kind != "Pod" or dig(obj, "status", "phase") != "Running":
+            continue
+        at, steps = owner.get(key), 0
+        while at is not None and steps < 5:
+            counts[at] = counts.get(at, 0) + 1
+            at, steps = owner.get(at), steps + 1
+    for key, obj in objects.items():
+        if key.kind in _WORKLOADS and key not in counts:
+            ready = integer(dig(obj, "status", "readyReplicas"))
+            if ready:
+                counts[key] = ready
+    return counts

@@ -1,0 +1,90 @@
+"""Does what a sync has done hold? The world goes on for a while, with everybody who writes in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Final
+
+from whysync.contracts.ref import Key
+from whysync.contracts.tree import dig, items, text
+from whysync.diagnosis.case import Case
+from whysync.engine.argocd import Moment, What
+from whysync.proofs.ground import Simulated
+from whysync.proofs.writers import OtherWriter
+
+WHILE: Final = timedelta(minutes=15)
+_ROUNDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """`again` is how long after the sync it differed again; `None` where it held."""
+
+    again: timedelta | None = None
+    rounds: int = 0
+    """Syncs that Argo CD started by itself afterwards."""
+    period: timedelta | None = None
+    """Between two of them: as history shows it, else as the model does."""
+    writers: tuple[OtherWriter, ...] = ()
+
+    @property
+    def is_loop(self) -> bool:
+        return self.rounds > 1
+
+
+def held(world: Simulated) -> Held:
+    """Lets time pass; raises `Restless`. Ends early once a loop has shown itself."""
+    began, start = world.simulation.clock.now, len(world.simulation.argocd.trace)
+    differs = _differing(world)
+    world.wake()
+    seen: list[datetime] = [began] if differs else []
+
+    def enough() -> bool:
+        nonlocal differs
+        if not differs:
+            differs = _differing(world)
+            if differs:
+                seen.append(world.simulation.clock.now)
+        return len(_started(world.simulation.argocd.trace[start:])) > _ROUNDS
+
+    world.until(enough, WHILE)
+    starts = _started(world.simulation.argocd.trace[start:])
+    if not seen:
+        return Held()
+    told = period_in_history(world.case)
+    between = [later - earlier for earlier, later in zip(starts, starts[1:], strict=False)]
+    return Held(
+        again=seen[0] - began,
+        rounds=len(starts),
+        period=told or (median(between) if between else None),
+        writers=tuple(one for one in world.writers.all if one.again and one.ref.key in differs),
+    )
+
+
+def _started(moments: list[Moment]) -> list[datetime]:
+    return [one.at for one in moments if one.what is What.STARTED]
+
+
+def _differing(world: Simulated) -> frozenset[Key]:
+    rows = items(world.status.get("resources"))
+    return frozenset(
+        Key(*(text(dig(row, part)) for part in ("group", "kind", "namespace", "name")))
+        for row in rows
+        if dig(row, "status") == "OutOfSync" and dig(row, "requiresPruning") is not True
+    )
+
+
+def period_in_history(case: Case) -> timedelta | None:
+    """How often the same commit was deployed again, where that happened at least three times in a row."""
+    history = case.app.status.history
+    last = history[-1].revision if history else ""
+    times: list[datetime] = []
+    for entry in reversed(history):
+        if not last or entry.revision != last or entry.deployed_at is None:
+            break
+        times.append(entry.deployed_at)
+    if len(times) < 3:
+        return None
+    return median(one - other for one, other in zip(times, times[1:], strict=False))

@@ -1,0 +1,291 @@
+"""What a sync did, in sentences: each says one thing, and how much it weighs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Missing, dig, items, text
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.mechanism import Mechanism, behind_git
+from whysync.diagnosis.symptom import Side
+from whysync.proofs.effects import Effects, Overwritten, holds_data
+from whysync.proofs.ground import Simulated
+from whysync.proofs.holding import Held
+from whysync.semantics.writers import phrase
+
+RECENT: Final = timedelta(hours=1)
+"""Work of a person that is younger is taken for a part of an incident."""
+_LONGEST: Final = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    text: str
+    refs: tuple[Ref, ...] = ()
+    weight: int = 0
+    unsafe: bool = False
+    unknown: bool = False
+
+
+# --- what hurts ----------------------------------------------------------------------------------
+
+
+def harm(world: Simulated, effects: Effects) -> Iterator[Told]:
+    yield from _deleted(world, effects)
+    yield from _recreated(world, effects)
+    yield from _dropped_pods(world, effects)
+    yield from _by_hand(effects)
+
+
+def _deleted(world: Simulated, effects: Effects) -> Iterator[Told]:
+    gone = effects.deleted
+    if gone and not any(key in world.objects() for key in world.part.keys):
+        yield Told(
+            text=f"it deletes everything that the app has ({_count(len(gone), 'object')})",
+            refs=gone,
+            weight=100,
+            unsafe=True,
+        )
+    harmless: list[Ref] = []
+    for ref in gone:
+        data, pods = holds_data(world, ref), effects.pods_of(ref)
+        if data:
+            yield Told(text=f"it deletes {ref} {data}", refs=(ref,), weight=95, unsafe=True)
+        elif pods:
+            words = f"it deletes {ref} with {_count(pods, 'running pod')}"
+            yield Told(text=words, refs=(ref,), weight=85, unsafe=True)
+        elif _has_address(world, ref):
+            yield Told(text=f"it deletes {ref}, and its address is lost", refs=(ref,), weight=80, unsafe=True)
+        else:
+            harmless.append(ref)
+    if harmless:
+        yield Told(text=f"it deletes {_listed(harmless)}", refs=tuple(harmless), weight=30)
+
+
+def _has_address(world: Simulated, ref: Ref) -> bool:
+    status = dig(world.before.get(ref.key, {}), "status", "loadBalancer", "ingress")
+    return ref.kind in ("Service", "Ingress") and bool(items(status))
+
+
+def _recreated(world: Simulated, effects: Effects) -> Iterator[Told]:
+    for ref in effects.recreated:
+        data, pods = holds_data(world, ref), effects.pods_of(ref)
+        if data:
+            yield Told(
+                text=f"it deletes {ref} {data}, and makes it anew", refs=(ref,), weight=95, unsafe=True
+            )
+        elif pods:
+            words = f"it deletes {ref} and makes it anew: its {_count(pods, 'running pod')} stop first"
+            yield Told(text=words, refs=(ref,), weight=85, unsafe=True)
+        else:
+            yield Told(text=f"it deletes {ref} and makes it anew", refs=(ref,), weight=35)
+
+
+def _dropped_pods(world: Simulated, effects: Effects) -> Iterator[Told]:
+    for ref, before, after in effects.scaled:
+        field = next((one for one in effects.overwritten if _is_replicas(one, ref)), None)
+        others = field is not None and field.is_work
+        running = min(effects.pods_of(ref), before)
+        dropped = max(running - after, 0)
+        if dropped and others:
+            pods = _count(dropped, "running pod")
+            words = f"it drops {pods} of {ref} ({before} → {after})"
+            yield Told(text=words, refs=(ref,), weight=90, unsafe=True)
+        elif after != before:
+            yield Told(text=f"it scales {ref} from {before} to {after}", refs=(ref,), weight=40)
+
+
+def _is_replicas(one: Overwritten, ref: Ref) -> bool:
+    return one.ref == ref and one.pointer == "/spec/replicas"
+
+
+def _by_hand(effects: Effects) -> Iterator[Told]:
+    for one in effects.overwritten:
+        if not one.by_hand:
+            continue
+        who = phrase(one.writer) if one.writer is not None else "somebody"
+        what = f"{one.pointer} of {one.ref} ({_brief(one.before)} → {_brief(one.after)})"
+        if one.age is None:
+            words = f"it undoes what {who} wrote, nobody knows when: {what}"
+            yield Told(text=words, refs=(one.ref,), weight=70, unknown=True)
+        elif one.age < RECENT:
+            words = f"it undoes what {who} wrote {_ago(one.age)}: {what}"
+            yield Told(text=words, refs=(one.ref,), weight=92, unsafe=True)
+        else:
+            yield Told(text=f"it undoes what {who} wrote {_ago(one.age)}: {what}", refs=(one.ref,), weight=50)
+
+
+# --- how it ends ---------------------------------------------------------------------------------
+
+
+def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> Iterator[Told]:
+    phase, message = text(world.operation.get("phase")), text(world.operation.get("message"))
+    if not ended:
+        yield Told(text=f"it would hang: {_short(message)}", weight=65, refs=_failed_refs(world))
+        return
+    if phase == "Succeeded":
+        return
+    known = world.case.operation
+    before = known is not None and known.phase in ("Failed", "Error")
+    running = known is not None and known.phase == "Running"
+    if before or running:
+        until = _root(findings)
+        words = (
+            f"it will fail the same way until {until}" if until else f"it will fail again: {_short(message)}"
+        )
+        yield Told(text=words, weight=65, refs=_failed_refs(world))
+    elif behind_git(world.case) or known is None:
+        yield Told(
+            text=f"it would fail: {_short(_why(world) or message)}", weight=65, refs=_failed_refs(world)
+        )
+    else:
+        yield Told(
+            text=f"it fails on the model, and did not in the cluster: {_short(_why(world) or message)}",
+            weight=65,
+            unknown=True,
+            refs=_failed_refs(world),
+        )
+
+
+def _root(findings: Sequence[Finding]) -> str:
+    """What must change first, in the words of the finding that explains the failure."""
+    for finding in findings:
+        if finding.side in (Side.APPLY, Side.HEALTH) and not finding.caused_by:
+            if finding.root:
+                return f"this is mended: {_short(finding.root)}"
+            return f"this is mended: {_short(finding.verdict)}"
+    return ""
+
+
+def _why(world: Simulated) -> str:
+    for row in items(dig(world.operation, "syncResult", "resources")):
+        if dig(row, "status") == "SyncFailed" or dig(row, "hookPhase") in ("Failed", "Error"):
+            return f"{text(dig(row, 'kind'))} {text(dig(row, 'name'))}: {text(dig(row, 'message'))}"
+    return ""
+
+
+def _failed_refs(world: Simulated) -> tuple[Ref, ...]:
+    return tuple(
+        Ref(
+            group=text(dig(row, "group")),
+            version=text(dig(row, "version")),
+            kind=text(dig(row, "kind")),
+            namespace=text(dig(row, "namespace")),
+            name=text(dig(row, "name")),
+        )
+        for row in items(dig(world.operation, "syncResult", "resources"))
+        if dig(row, "status") == "SyncFailed" or dig(row, "hookPhase") in ("Failed", "Error", "Running")
+    )
+
+
+def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Told]:
+    if result.again is None:
+        yield from _unhealthy(world)
+        return
+    refs = tuple(dict.fromkeys(one.ref for one in result.writers))
+    who = _who_writes(result)
+    if result.is_loop and result.period is not None:
+        every = _span(result.period)
+        words = f"{who} writes it back, and all repeats every ~{every}"
+        restarts = any(ref.key == one.key for ref, _ in effects.restarted for one in refs)
+        yield Told(text=words, refs=refs, weight=75, unsafe=restarts)
+    elif result.again > timedelta():
+        words = f"it does not hold: {who} writes it back after {_span(result.again)}"
+        yield Told(text=words, refs=refs, weight=62)
+    else:
+        yield Told(text=f"it does not help: {who} keeps it as it is", refs=refs, weight=62)
+
+
+def _who_writes(result: Held) -> str:
+    names = list(dict.fromkeys(one.who for one in result.writers))
+    if not names:
+        return "somebody"
+    return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"
+
+
+def _unhealthy(world: Simulated) -> Iterator[Told]:
+    health = world.codes[1]
+    before = world.case.app.status.health.status
+    if health not in ("Healthy", "Suspended", "Missing") and before not in ("Healthy", ""):
+        yield Told(text=f"the app stays {health}: a sync does not mend that", weight=42)
+
+
+# --- what else -----------------------------------------------------------------------------------
+
+
+def side_effects(world: Simulated, effects: Effects) -> Iterator[Told]:
+    for ref, phase in effects.hooks:
+        yield Told(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
+    for ref, pods in effects.restarted:
+        if pods:
+            words = f"it restarts the {_count(pods, 'pod')} of {ref}, one after the other"
+            yield Told(text=words, refs=(ref,), weight=39)
+    others = [one for one in effects.overwritten if one.is_work and not one.by_hand and not _is_scale(one)]
+    for one in others[:3]:
+        who = phrase(one.writer) if one.writer is not None else "somebody"
+        words = f"it overwrites {one.pointer} of {one.ref}, which {who} wrote"
+        yield Told(text=words, refs=(one.ref,), weight=36)
+    if effects.created:
+        made = effects.created
+        yield Told(text=f"it creates {_listed(made)}", refs=made, weight=20)
+    changed = tuple(dict.fromkeys(one.ref for one in effects.overwritten if not one.is_work))
+    restarted = {ref for ref, _ in effects.restarted}
+    plain = [ref for ref in changed if ref not in restarted]
+    if plain:
+        yield Told(text=f"it brings {_listed(plain)} to what Git says", refs=tuple(plain), weight=20)
+    left = [row for row in world.case.app.status.resources if row.requires_pruning]
+    if left and not world.case.prunes:
+        words = f"without --prune it leaves {_listed([row.ref for row in left])} in the cluster"
+        data = [row.ref for row in left if holds_data(world, row.ref)]
+        if data:
+            words += f"; with it, {_listed(data)} would be deleted with its data"
+        yield Told(text=words, refs=tuple(row.ref for row in left), weight=34)
+    if effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
+        yield Told(text="it changes nothing in the cluster", weight=41)
+
+
+def _is_scale(one: Overwritten) -> bool:
+    return one.pointer == "/spec/replicas" or one.mechanism is Mechanism.AUTOSCALED
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _listed(refs: Sequence[Ref], most: int = 2) -> str:
+    shown = [str(ref) for ref in refs[:most]]
+    if len(refs) > most:
+        return f"{', '.join(shown)} and {len(refs) - most} more"
+    return " and ".join(shown)
+
+
+def _brief(value: Json | Missing) -> str:
+    if isinstance(value, Missing):
+        return "(none)"
+    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _short(words, 40)
+
+
+def _short(words: str, longest: int = _LONGEST) -> str:
+    flat = " ".join(words.split())
+    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+
+
+def _ago(age: timedelta) -> str:
+    return f"{_span(age)} ago"
+
+
+def _span(age: timedelta) -> str:
+    seconds = max(int(age.total_seconds()), 0)
+    for size, unit, limit in ((1, "s", 120), (60, "min", 120 * 60), (3600, "h", 48 * 3600)):
+        if seconds < limit:
+            return f"{seconds // size} {unit}"
+    return f"{seconds // 86400} d"
