@@ -1,0 +1,313 @@
+"""Ask a server, patiently: again after a hiccup, slower when told so, never longer than was allowed.
+
+    async with Client("https://argocd.example.com", auth=bearer(token)) as client:
+        found = await client.object("/api/v1/applications", {"selector": "team=shop"})
+
+Everything but an answer is a `NetProblem`. Cancelling the task (Ctrl-C) closes the connections at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+import msgspec
+
+from whysync.contracts.tree import Json, Object
+from whysync.sources.net.answer import Answer
+from whysync.sources.net.auth import Auth, Fixed
+from whysync.sources.net.limits import Limits
+from whysync.sources.net.pace import Pace, http_date
+from whysync.sources.net.patience import Patience
+from whysync.sources.net.problems import LedElsewhere, NetProblem, TimedOut, TooLarge, Unreachable
+from whysync.sources.net.statuses import problem_of
+from whysync.sources.net.tls import Tls, context_of
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+Value = str | int | Sequence[str]
+Params = Mapping[str, Value]
+JSON = "application/json"
+
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+_LONGEST_LINE = 64 << 20
+
+
+class Count(msgspec.Struct):
+    """What the conversation cost so far."""
+
+    requests: int = 0
+    retries: int = 0
+    bytes: int = 0
+
+
+class Client:
+    """`name` is what messages call the server."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        name: str = "",
+        auth: Auth | None = None,
+        tls: Tls | None = None,
+        limits: Limits | None = None,
+        proxy: str = "",
+    ) -> None:
+        self.url = without_password(url).rstrip("/")
+        self.name = name or self.url
+        self.limits = limits or Limits()
+        self.count = Count()
+        self._auth: Auth = auth or Fixed()
+        self._tls = tls or Tls()
+        self._proxy = proxy
+        self._http: httpx2.AsyncClient | None = None
+        self._slots = asyncio.Semaphore(self.limits.connections)
+        self._pace = Pace(self.limits)
+        self._renewing = asyncio.Lock()
+        self._renewals = 0
+        self._ends: float | None = None
+        self._server_date: tuple[datetime, float] | None = None
+
+    async def __aenter__(self) -> Self:
+        import httpx2
+
+        limits = self.limits
+        try:
+            self._http = httpx2.AsyncClient(
+                verify=context_of(self._tls),
+                proxy=self._proxy or None,
+                timeout=httpx2.Timeout(limits.idle_seconds, connect=limits.connect_seconds, pool=None),
+                limits=httpx2.Limits(
+                    max_connections=limits.connections,
+                    max_keepalive_connections=limits.connections,
+                    keepalive_expiry=30,
+                ),
+                headers={"User-Agent": "whysync"},
+            )
+        except (ValueError, ImportError, httpx2.InvalidURL) as problem:
+            raise Unreachable(
+                what=f"{self.name} cannot be asked through the proxy that is configured",
+                why=without_password(str(problem)),
+                next="check proxy-url in the kubeconfig, HTTPS_PROXY and ALL_PROXY",
+            ) from problem
+        if limits.total_seconds:
+            self._ends = time.monotonic() + limits.total_seconds
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._http is not None:
+            http, self._http = self._http, None
+            await http.aclose()
+
+    # Questions
+
+    async def json(self, path: str, params: Params | None = None, *, accept: str = JSON) -> Json:
+        return await self._asked(_Question(path, params, accept), Answer.json)
+
+    async def object(self, path: str, params: Params | None = None, *, accept: str = JSON) -> Object:
+        return await self._asked(_Question(path, params, accept), Answer.object)
+
+    async def get(self, path: str, params: Params | None = None, *, accept: str = "*/*") -> Answer:
+        return await self._asked(_Question(path, params, accept), lambda answer: answer)
+
+    async def post(self, path: str, body: Object) -> Object:
+        """For questions that have the form of a write (a review, a login): nothing is stored by them."""
+        return await self._asked(_Question(path, None, JSON, msgspec.json.encode(body)), Answer.object)
+
+    async def lines(
+        self, path: str, params: Params | None = None, *, accept: str = JSON
+    ) -> AsyncGenerator[bytes]:
+        """An answer without an end (a watch, a log that is followed), line by line. It is asked for once."""
+        from whysync.sources.net.translating import translated
+
+        question = _Question(path, params, accept)
+        async with self._slots:
+            await self._pace.turn()
+            headers = await self._auth.headers()
+            with translated(self.name, path):
+                response = await self._sent(self._address(path), question, headers)
+                try:
+                    if response.status_code >= 300:
+                        answer = await self._read(response, path)
+                        raise problem_of(answer, self.name)
+                    held = b""
+                    async for piece in response.aiter_bytes():
+                        self.count.bytes += len(piece)
+                        *whole, held = (held + piece).split(b"\n")
+                        for line in whole:
+                            yield line
+                        if len(held) > _LONGEST_LINE:
+                            raise self._too_large(path, _LONGEST_LINE)
+                    if held:
+                        yield held
+                finally:
+                    await response.aclose()
+
+    # The server's clock
+
+    def now(self) -> datetime | None:
+        """The time on the server's clock, as its answers tell it: objects bear times of that clock."""
+        if self._server_date is None:
+            return None
+        told, at = self._server_date
+        return told + timedelta(seconds=time.monotonic() - at)
+
+    # One question, as often as it takes
+
+    async def _asked(self, question: _Question, read: Callable[[Answer], T]) -> T:
+        patience = Patience(self.limits, self._ends, self.name, question.path)
+        renewed = False
+        while True:
+            renewals = self._renewals
+            answer: Answer | None = None
+            try:
+                patience.check()
+                answer = await self._once(question, patience.left())
+                if answer.status < 300:
+                    return read(answer)
+                if answer.status == 401 and not renewed:
+                    renewed = True
+                    if await self._renew(renewals):
+                        continue
+                problem: NetProblem = problem_of(answer, self.name)
+            except NetProblem as found:
+                problem = found
+            await asyncio.sleep(patience.pause(problem, answer))
+            self.count.retries += 1
+
+    async def _renew(self, seen: int) -> bool:
+        """Of many requests that meet a 401 at once, one renews; the others only ask again."""
+        async with self._renewing:
+            if self._renewals != seen:
+                return True
+            if not await self._auth.renew():
+                return False
+            self._renewals += 1
+            return True
+
+    async def _once(self, question: _Question, seconds: float) -> Answer:
+        from whysync.sources.net.translating import translated
+
+        async with self._slots:
+            await self._pace.turn()
+            headers = await self._auth.headers()
+            try:
+                async with asyncio.timeout(seconds):
+                    with translated(self.name, question.path):
+                        return await self._followed(question, headers)
+            except TimeoutError as problem:
+                raise TimedOut(
+                    what=f"{self.name} does not answer in time",
+                    why=f"{question.path}: no whole answer within {seconds:.3g} s",
+                    next="narrow down what is asked for, or give it more time with --timeout",
+                    path=question.path,
+                ) from problem
+
+    async def _followed(self, question: _Question, headers: Mapping[str, str]) -> Answer:
+        """Redirects are followed to the same host only: our credentials are for nobody else."""
+        url = self._address(question.path)
+        for _ in range(self.limits.redirects + 1):
+            response = await self._sent(url, question, headers)
+            try:
+                target = response.headers.get("location", "")
+                if response.status_code not in _REDIRECTS or not target:
+                    return await self._read(response, question.path)
+            finally:
+                await response.aclose()
+            url = self._led(url, target, question.path)
+            question = question.without_params()
+        raise LedElsewhere(
+            what=f"{self.name} leads round in circles",
+            why=f"{question.path}: more than {self.limits.redirects} redirects",
+            next="check the address, the root path, and whether it is to be https://",
+            path=question.path,
+        )
+
+    def _led(self, url: str, target: str, path: str) -> str:
+        new = urljoin(url, target)
+        before, after = urlsplit(url), urlsplit(new)
+        same = after.hostname == before.hostname and (
+            (after.scheme, after.port) == (before.scheme, before.port)
+            or (before.scheme, after.scheme) == ("http", "https")
+        )
+        if same:
+            return new
+        raise LedElsewhere(
+            what=f"{self.name} leads elsewhere",
+            why=f"{path}: a redirect to {after.scheme}://{after.hostname or '?'}, and credentials stay here",
+            next="give the address of the server itself; a login page in front of it must let tokens through",
+            path=path,
+        )
+
+    async def _sent(self, url: str, question: _Question, headers: Mapping[str, str]) -> httpx2.Response:
+        if self._http is None:
+            raise Unreachable(what=f"the connection to {self.name} is closed", path=question.path)
+        extensions = {"sni_hostname": self._tls.server_name} if self._tls.server_name else {}
+        request = self._http.build_request(
+            "POST" if question.body is not None else "GET",
+            url,
+            params=question.params or None,
+            headers={**question.headers(), **headers},
+            content=question.body,
+            extensions={**extensions, "timeout": self._http.timeout.as_dict()},
+        )
+        self.count.requests += 1
+        return await self._http.send(request, stream=True)
+
+    async def _read(self, response: httpx2.Response, path: str) -> Answer:
+        told = http_date(response.headers.get("date", ""))
+        if told is not None:
+            self._server_date = told, time.monotonic()
+        pieces: list[bytes] = []
+        size, most = 0, self.limits.answer_bytes
+        async for piece in response.aiter_bytes():
+            size += len(piece)
+            self.count.bytes += len(piece)
+            if size > most:
+                raise self._too_large(path, most)
+            pieces.append(piece)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(path=path, status=response.status_code, headers=headers, body=b"".join(pieces))
+
+    def _too_large(self, path: str, most: int) -> TooLarge:
+        return TooLarge(
+            what=f"the answer of {self.name} to {path} is too large",
+            why=f"more than {most / (1 << 20):.3g} MiB",
+            next="ask for fewer Applications",
+            path=path,
+        )
+
+    def _address(self, path: str) -> str:
+        return self.url + path
+
+
+class _Question:
+    __slots__ = ("accept", "body", "params", "path")
+
+    def __init__(self, path: str, params: Params | None, accept: str, body: bytes | None = None) -> None:
+        self.path, self.params, self.accept, self.body = path, params, accept, body
+
+    def headers(self) -> dict[str, str]:
+        sent = {"Accept": self.accept}
+        if self.body is not None:
+            sent["Content-Type"] = JSON
+        return sent
+
+    def without_params(self) -> _Question:
+        return _Question(self.path, None, self.accept, self.body)
+
+
+def without_password(url: str) -> str:
+    """Credentials do not belong into an address: they would be in every message."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

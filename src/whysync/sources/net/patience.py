@@ -1,0 +1,68 @@
+"""Whether one more try is worth it, and after which pause."""
+
+from __future__ import annotations
+
+import time
+
+from whysync.sources.net.answer import Answer
+from whysync.sources.net.limits import Limits
+from whysync.sources.net.pace import pause_before, retry_after
+from whysync.sources.net.problems import Garbled, NetProblem, TimedOut, Unreachable
+
+_WAIT = frozenset((429, 502, 503, 504))
+
+
+class Patience:
+    """What is left of it for one question. `ends` is the instant at which all work has to be done."""
+
+    def __init__(self, limits: Limits, ends: float | None, name: str, path: str) -> None:
+        self._limits = limits
+        self._name, self._path = name, path
+        self._ends = ends
+        self._until = time.monotonic() + limits.call_seconds
+        if ends is not None:
+            self._until = min(self._until, ends)
+        self._tried = 0
+        self._silences = 0
+        self._garbled = 0
+
+    def left(self) -> float:
+        """Seconds for the next try."""
+        return max(0.01, min(self._limits.try_seconds, self._until - time.monotonic()))
+
+    def check(self) -> None:
+        if self._ends is not None and time.monotonic() >= self._ends:
+            raise _Over(
+                what=f"the time for asking {self._name} is used up",
+                why=f"{self._path}: the limit of {self._limits.total_seconds:.3g} s was reached",
+                next="give it more time with --timeout, or ask for fewer Applications",
+                path=self._path,
+            )
+
+    def pause(self, problem: NetProblem, answer: Answer | None) -> float:
+        """Seconds to wait before the next try; raises the problem when there should be none."""
+        self._tried += 1
+        if isinstance(problem, _Over) or self._tried >= self._limits.tries or not self._may_pass(problem):
+            raise problem
+        asked = retry_after(answer.headers.get("retry-after", "")) if answer is not None else None
+        seconds = pause_before(self._tried + 1, self._limits, asked=asked)
+        if time.monotonic() + seconds >= self._until:
+            if asked is not None:
+                problem.why = f"{problem.why} (it asks to wait {asked:.3g} s, which is longer than there is)"
+            raise problem
+        return seconds
+
+    def _may_pass(self, problem: NetProblem) -> bool:
+        if isinstance(problem, TimedOut):
+            self._silences += 1
+            return self._silences < self._limits.tries_after_silence
+        if isinstance(problem, Garbled):  # cut off by a proxy, perhaps
+            self._garbled += 1
+            return self._garbled < 2
+        if problem.status == 500:
+            return self._limits.retries_internal_errors and self._tried < 2
+        return isinstance(problem, Unreachable) or problem.status in _WAIT
+
+
+class _Over(TimedOut):
+    """No time is left, for this question or any other."""

@@ -1,0 +1,91 @@
+"""What can go wrong between us and a server, each with its own words and its own type.
+
+    SourceError
+    ├── Unreachable          no connection: refused, no such host, reset again and again
+    │   └── TimedOut         connected, but no (whole) answer in the time that was given
+    ├── NotTrusted           the server's certificate, or ours, is not accepted
+    ├── NotAuthenticated     401: it does not know who we are
+    ├── Forbidden            403: it knows, and does not allow it
+    ├── Missing              404: there is nothing of that name
+    ├── Expired              410: what we held on to (a page, a version) is no longer kept
+    ├── Rejected             another 4xx: the request itself is not accepted
+    ├── Overloaded           429 or 503, still so after patience
+    ├── ServerFailed         another 5xx, still so after patience
+    ├── LedElsewhere         a redirect that we do not follow
+    ├── Garbled              an answer that is not what it should be: cut off, or not JSON
+    └── TooLarge             an answer beyond the stated limit
+
+`status` is the HTTP status where there is one, `said` the server's own words, `path` what was asked for.
+"""
+
+from __future__ import annotations
+
+from whysync import errors
+
+
+class NetProblem(errors.SourceError):
+    """Anything that kept an answer from us."""
+
+    def __init__(
+        self, *, what: str, why: str = "", next: str = "", status: int = 0, said: str = "", path: str = ""
+    ) -> None:
+        super().__init__(what=what, why=why, next=next)
+        self.status = status
+        self.said = said
+        self.path = path
+
+
+class Unreachable(NetProblem):
+    pass
+
+
+class TimedOut(Unreachable):
+    pass
+
+
+class NotTrusted(NetProblem):
+    pass
+
+
+class NotAuthenticated(NetProblem):
+    pass
+
+
+class Forbidden(NetProblem):
+    pass
+
+
+class Missing(NetProblem, errors.NotFound):
+    pass
+
+
+class Expired(NetProblem):
+    pass
+
+
+class Rejected(NetProblem):
+    pass
+
+
+class Overloaded(NetProblem):
+    pass
+
+
+class ServerFailed(NetProblem):
+    pass
+
+
+class LedElsewhere(NetProblem):
+    pass
+
+
+class Garbled(NetProblem, errors.Unreadable):
+    pass
+
+
+class TooLarge(NetProblem, errors.TooLarge):
+    pass
+
+
+LOST = (Unreachable, NotTrusted, NotAuthenticated)
+"""With one of these the whole server is out of reach, not only the one thing that was asked for."""

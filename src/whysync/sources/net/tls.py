@@ -1,0 +1,102 @@
+"""Whose certificate we trust, and which one we show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import ssl
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+
+import msgspec
+
+from whysync.errors import Unreadable
+
+
+class Tls(msgspec.Struct, frozen=True, kw_only=True):
+    """Certificates as PEM text or as files; what is given as text wins, as in a kubeconfig."""
+
+    ca_pem: str = ""
+    ca_file: str = ""
+    certificate_pem: str = ""
+    certificate_file: str = ""
+    key_pem: str = ""
+    key_file: str = ""
+    # the name that the certificate must bear, where it is not that of the URL
+    server_name: str = ""
+    insecure: bool = False
+
+    @property
+    def has_certificate(self) -> bool:
+        return bool(self.certificate_pem or self.certificate_file)
+
+
+def context_of(tls: Tls) -> ssl.SSLContext:
+    context = _trusting(tls)
+    # Many clusters' own CAs lack extensions that Python 3.13 began to insist on; Go does not.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if tls.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.has_certificate:
+        _show(context, tls)
+    return context
+
+
+def _trusting(tls: Tls) -> ssl.SSLContext:
+    try:
+        if tls.ca_pem:
+            return ssl.create_default_context(cadata=tls.ca_pem)
+        if tls.ca_file:
+            return ssl.create_default_context(cafile=tls.ca_file)
+        return ssl.create_default_context()
+    except (OSError, ValueError) as problem:  # an SSLError is an OSError
+        where = "the CA certificate in the configuration" if tls.ca_pem else f"the CA file {tls.ca_file}"
+        raise Unreadable(
+            what=f"{where} cannot be used",
+            why=_why(problem),
+            next="give a PEM file with the CA's certificate",
+        ) from problem
+
+
+def _show(context: ssl.SSLContext, tls: Tls) -> None:
+    with contextlib.ExitStack() as held:
+        certificate = tls.certificate_file
+        if tls.certificate_pem:
+            certificate = held.enter_context(_as_file(tls.certificate_pem))
+        key = held.enter_context(_as_file(tls.key_pem)) if tls.key_pem else tls.key_file
+        try:
+            # The password is asked for on a terminal unless one is given.
+            context.load_cert_chain(certificate, key or None, password=lambda: "")
+        except (OSError, ValueError) as problem:
+            raise Unreadable(
+                what="the client certificate cannot be used",
+                why=_why(problem),
+                next="check certificate and key: PEM, a pair, and not behind a password",
+            ) from problem
+
+
+@contextlib.contextmanager
+def _as_file(pem: str) -> Generator[str]:
+    """OpenSSL reads keys from files only. Where the system has files in memory, none is made on a disk."""
+    if hasattr(os, "memfd_create") and Path("/proc/self/fd").is_dir():
+        handle = os.memfd_create("pem", os.MFD_CLOEXEC)
+        try:
+            with os.fdopen(os.dup(handle), "wb") as out:
+                out.write(pem.encode())
+            yield f"/proc/self/fd/{handle}"
+        finally:
+            os.close(handle)
+        return
+    with tempfile.TemporaryDirectory(prefix="whysync-") as made:
+        path = Path(made) / "pem"
+        path.touch(mode=0o600)
+        path.write_text(pem, encoding="utf-8")
+        yield str(path)
+
+
+def _why(problem: Exception) -> str:
+    if isinstance(problem, ssl.SSLError):
+        return problem.reason or str(problem)
+    return problem.strerror or str(problem) if isinstance(problem, OSError) else str(problem)
