@@ -15,6 +15,7 @@ from whysync.cli.exits import Exit, exit_of
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.world import World
+from whysync.engine.argocd.trace import Moment
 from whysync.errors import UsageError, WhysyncError
 from whysync.lab import library
 from whysync.lab.bundle import write_bundle
@@ -165,20 +166,18 @@ def _animate(done: Play, picture: Picture, screen: Screen, speed: float) -> None
         [*((one.at, 1, one) for one in done.moments), *((one.at, 0, one) for one in done.deeds)],
         key=lambda scene: (scene[0], scene[1]),
     )
-    instants = sorted({at for at, _, _ in scenes})
-    pause = min(_FRAME_SECONDS, _SHOW_SECONDS / max(len(instants), 1)) / speed
-    height = 0
+    height, before = 0, [""]
+    pause = min(_FRAME_SECONDS, _SHOW_SECONDS / max(len(scenes), 1)) / speed
     with _hidden_cursor():
-        for instant in instants:
-            for at, order, what in scenes:
-                if at != instant:
-                    continue
-                if order:
-                    picture.feed(what)  # pyright: ignore[reportArgumentType]  (1 marks a moment)
-                else:
-                    picture.note(at, what.text)
-            height = _draw(picture.frame(screen), height)
-            time.sleep(pause)
+        for at, _, what in scenes:
+            if isinstance(what, Moment):
+                picture.feed(what)
+            else:
+                picture.note(at, what.text)
+            frame = picture.frame(screen)
+            if frame != before:
+                height, before = _draw(frame, height), frame
+                time.sleep(pause)
         picture.end()
         _draw(picture.frame(screen), height)
 

@@ -210,11 +210,17 @@ def moved_in_git(case: Case, drift: Drift) -> bool:
     The last-applied annotation tells it for the field; else the revisions tell it for the whole app.
     """
     applied = _last_applied(drift)
-    if not isinstance(applied, Missing):
+    if not isinstance(applied, Missing) and not _applied_by_another(drift):
         before = pointers.resolve(applied, drift.pointer)
         if not isinstance(before, Missing) or drift.only_git:
             return before != drift.wanted
     return behind_git(case)
+
+
+def _applied_by_another(drift: Drift) -> bool:
+    """The mark on the live object is another Application's: what was applied last was not ours."""
+    found, wanted = drift.live.at(TRACKING_ID), drift.desired.at(TRACKING_ID)
+    return isinstance(found, str) and isinstance(wanted, str) and found != wanted
 
 
 def behind_git(case: Case) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.contracts.ref import Ref
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, rule
+from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.commands import remark
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.tracking import is_mark_of_a_tool, other_app_of
@@ -42,7 +42,7 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
             continue  # Argo CD takes a label for a claim: tracking_mark_differs tells whose label it is
         yield Finding(
             about=ref,
-            explains=(*report.symptoms, *(drift.symptom for drift in drifts), *_row(case, ref)),
+            explains=(*report.symptoms, *_differences(case, ref, drifts), *_row(case, ref)),
             confidence=Confidence.HIGH,
             verdict=f"{ref} is claimed by {apps}",
             evidence=(report.cite(says="Argo CD names both"),),
@@ -62,6 +62,12 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
             evidence=drift.cited(),
             fixes=_fixes(drift.ref.kind, drift.ref.name, other),
         )
+
+
+def _differences(case: Case, ref: Ref, marks: list[Drift]) -> Iterator[str]:
+    """Its mark, and what the other app has written into it, where nothing else is known of that."""
+    yield from (drift.symptom for drift in marks)
+    yield from (drift.symptom for drift in case.drifts_by(Mechanism.UNTOLD) if drift.ref.name == ref.name)
 
 
 def _row(case: Case, ref: Ref) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ def commit_not_synced_yet(case: Case) -> Iterator[Finding]:
     yield Finding(
         about=case.application.ref,
         explains=tuple(sorted(explained)),
+        because=tuple(sorted(explained)),  # what keeps it from being synced, a closed window say, comes first
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if never else Confidence.HIGH,
         verdict=f"Git is at {status.sync.revision[:8] or 'a commit'}, {synced}:"
