@@ -14,6 +14,7 @@ from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, 
 from whysync.diagnosis.difference import differences
 from whysync.diagnosis.mechanism import Mechanism
 from whysync.proofs.ground import Simulated
+from whysync.semantics.tracking import owner_of
 from whysync.semantics.writers import Writer, WriterKind, writer_of
 
 _WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
@@ -86,6 +87,8 @@ class Effects:
     """How many pods ran at the start, by workload."""
     hooks: tuple[tuple[Ref, str], ...] = ()
     """Hooks that ran, each with its phase."""
+    taken: tuple[tuple[Ref, str], ...] = ()
+    """Objects that were marked as another Application's."""
 
     @property
     def is_nothing(self) -> bool:
@@ -182,7 +185,22 @@ class _Reading:
             scaled=tuple(scaled),
             pods=tuple(sorted(self._pods.items())),
             hooks=tuple(hooks.values()),
+            taken=tuple(self._taken()),
         )
+
+    def _taken(self) -> Iterator[tuple[Ref, str]]:
+        """Whose mark was another one before, and has changed."""
+        settings = self._world.case.argocd
+        for key, changes in sorted(self._changes.items()):
+            before = self._before.get(key)
+            if before is None or changes[-1].type == "DELETED":
+                continue
+            old, new = (
+                owner_of(one, method=settings.tracking_method, label_key=settings.instance_label_key)
+                for one in (before, changes[-1].obj)
+            )
+            if old and new and old != new:
+                yield ref_of(before), old
 
     def _hooks(self) -> Iterator[tuple[Ref, str]]:
         for raw in items(dig(self._world.operation, "syncResult", "resources")):

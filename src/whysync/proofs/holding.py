@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from statistics import median
+from itertools import pairwise
 from typing import Final
 
 from whysync.contracts.ref import Key
 from whysync.contracts.tree import dig, items, text
-from whysync.diagnosis.case import Case
+from whysync.diagnosis.freshness import looping
 from whysync.engine.argocd import Moment, What
 from whysync.proofs.ground import Simulated
 from whysync.proofs.writers import OtherWriter
@@ -27,7 +27,11 @@ class Held:
     """Syncs that Argo CD started by itself afterwards."""
     period: timedelta | None = None
     """Between two of them: as history shows it, else as the model does."""
+    seen: bool = False
+    """The facts show the loop too."""
     writers: tuple[OtherWriter, ...] = ()
+    gone: tuple[Key, ...] = ()
+    """Objects that are not there any more: somebody deletes them."""
 
     @property
     def is_loop(self) -> bool:
@@ -53,13 +57,15 @@ def held(world: Simulated) -> Held:
     starts = _started(world.simulation.argocd.trace[start:])
     if not seen:
         return Held()
-    told = period_in_history(world.case)
-    between = [later - earlier for earlier, later in zip(starts, starts[1:], strict=False)]
+    loop = looping(world.case)
+    between = [later - earlier for earlier, later in pairwise(starts)]
     return Held(
         again=seen[0] - began,
         rounds=len(starts),
-        period=told or (median(between) if between else None),
+        period=(loop.period if loop is not None else None) or _middle(between),
+        seen=loop is not None,
         writers=tuple(one for one in world.writers.all if one.again and one.ref.key in differs),
+        gone=tuple(sorted(differs - world.objects().keys())),
     )
 
 
@@ -76,15 +82,5 @@ def _differing(world: Simulated) -> frozenset[Key]:
     )
 
 
-def period_in_history(case: Case) -> timedelta | None:
-    """How often the same commit was deployed again, where that happened at least three times in a row."""
-    history = case.app.status.history
-    last = history[-1].revision if history else ""
-    times: list[datetime] = []
-    for entry in reversed(history):
-        if not last or entry.revision != last or entry.deployed_at is None:
-            break
-        times.append(entry.deployed_at)
-    if len(times) < 3:
-        return None
-    return median(one - other for one, other in zip(times, times[1:], strict=False))
+def _middle(spans: list[timedelta]) -> timedelta | None:
+    return sorted(spans)[len(spans) // 2] if spans else None

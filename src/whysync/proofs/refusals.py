@@ -15,6 +15,7 @@ from whysync.cluster.model.failures import Refused
 from whysync.contracts.ref import Key, Ref, ref_of
 from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.mended import mended_by
 from whysync.diagnosis.reported import Reported
 from whysync.proofs.admission import configuration
 from whysync.semantics.messages import (
@@ -53,7 +54,7 @@ class Refusals:
                 continue
             desired = case.desired_of(result.key)
             reported = _reported(case, result.ref)
-            if desired is None or reported is None:
+            if desired is None or reported is None or mended_by(case, reported.failure) is not None:
                 continue
             self._by_key[result.key] = Refusal(
                 ref=result.ref, failure=reported.failure, message=result.message, wish=_wish(desired.body)

@@ -51,14 +51,14 @@ def _safety(case: Case, findings: Sequence[Finding]) -> Safety:
         world = simulated(case, quiet=not is_running(case))
     except NotSimulated as problem:
         return _unknown(f"{problem.gap.what} is not known: {problem.gap.why}")
+    since = len(world.simulation.model.store.journal)
     world.simulation.timeline.settle()
     apart = disagreement(world)
-    since = len(world.simulation.model.store.journal)
     told: list[Told] = []
     if is_running(case):
-        told.append(Told(text="a sync runs already, and another one is refused until it ends", weight=45))
-        since = 0
+        told.append(Told(text="a sync runs already, and another one is refused until it ends", weight=66))
     else:
+        since = len(world.simulation.model.store.journal)
         try:
             world.sync()
         except Denied as problem:
@@ -100,9 +100,22 @@ def _without_a_world(case: Case, findings: Sequence[Finding]) -> Safety | None:
     moved = _moved_on(case)
     if moved:
         return _unknown(f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet")
-    if status == "Synced" and not case.symptoms and not is_running(case):
-        return Safety(sync=SyncSafety.SAFE, reasons=(Reason(text="nothing differs: it changes nothing"),))
+    if status == "Synced" and not is_running(case) and not (case.symptoms and case.desired):
+        return _synced(case)
     return None
+
+
+def _synced(case: Case) -> Safety:
+    """Nothing to be done; what hooks do, they do again."""
+    hooks = tuple(dict.fromkeys(one.ref for one in case.results if one.hook_type))
+    words = "nothing differs: it changes nothing"
+    if case.app.status.health.status == "Degraded":
+        words += ", and mends nothing"
+    reasons = [Reason(text=words)]
+    if hooks:
+        more = f" and {len(hooks) - 1} more" if len(hooks) > 1 else ""
+        reasons.append(Reason(text=f"it runs its hooks again: {hooks[0]}{more}", refs=hooks))
+    return Safety(sync=SyncSafety.SAFE, reasons=tuple(reasons))
 
 
 def _moved_on(case: Case) -> str:

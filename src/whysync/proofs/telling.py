@@ -38,7 +38,7 @@ class Told:
 def harm(world: Simulated, effects: Effects) -> Iterator[Told]:
     yield from _deleted(world, effects)
     yield from _recreated(world, effects)
-    yield from _dropped_pods(world, effects)
+    yield from _dropped_pods(effects)
     yield from _by_hand(effects)
 
 
@@ -86,7 +86,7 @@ def _recreated(world: Simulated, effects: Effects) -> Iterator[Told]:
             yield Told(text=f"it deletes {ref} and makes it anew", refs=(ref,), weight=35)
 
 
-def _dropped_pods(world: Simulated, effects: Effects) -> Iterator[Told]:
+def _dropped_pods(effects: Effects) -> Iterator[Told]:
     for ref, before, after in effects.scaled:
         field = next((one for one in effects.overwritten if _is_replicas(one, ref)), None)
         others = field is not None and field.is_work
@@ -189,16 +189,21 @@ def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Tol
         return
     refs = tuple(dict.fromkeys(one.ref for one in result.writers))
     who = _who_writes(result)
-    if result.is_loop and result.period is not None:
-        every = _span(result.period)
-        words = f"{who} writes it back, and all repeats every ~{every}"
+    if result.gone and not result.writers:
+        lost = tuple(world.ref(key) for key in result.gone)
+        words = f"it does not last: {_listed(lost)} is deleted again after {_span(result.again)}"
+        yield Told(text=words, refs=lost, weight=62)
+    elif not result.writers:
+        yield Told(text="it does not help: the difference stays, whatever a sync writes", weight=62)
+    elif result.again <= timedelta() and not effects.overwritten:
+        yield Told(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
+    elif result.is_loop and result.period is not None:
+        words = f"{who} writes it back, and all repeats every ~{_span(result.period)}"
         restarts = any(ref.key == one.key for ref, _ in effects.restarted for one in refs)
         yield Told(text=words, refs=refs, weight=75, unsafe=restarts)
-    elif result.again > timedelta():
-        words = f"it does not hold: {who} writes it back after {_span(result.again)}"
-        yield Told(text=words, refs=refs, weight=62)
     else:
-        yield Told(text=f"it does not help: {who} keeps it as it is", refs=refs, weight=62)
+        words = f"it does not last: {who} writes it back after {_span(result.again)}"
+        yield Told(text=words, refs=refs, weight=62)
 
 
 def _who_writes(result: Held) -> str:
@@ -210,15 +215,17 @@ def _who_writes(result: Held) -> str:
 
 def _unhealthy(world: Simulated) -> Iterator[Told]:
     health = world.codes[1]
-    before = world.case.app.status.health.status
-    if health not in ("Healthy", "Suspended", "Missing") and before not in ("Healthy", ""):
-        yield Told(text=f"the app stays {health}: a sync does not mend that", weight=42)
+    if health == "Degraded" and world.case.app.status.health.status == health:
+        yield Told(text="the app stays Degraded: a sync does not mend that", weight=42)
 
 
 # --- what else -----------------------------------------------------------------------------------
 
 
 def side_effects(world: Simulated, effects: Effects) -> Iterator[Told]:
+    for ref, other in effects.taken:
+        words = f"it takes {ref} over from Application {other}"
+        yield Told(text=words, refs=(ref,), weight=61)
     for ref, phase in effects.hooks:
         yield Told(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
     for ref, pods in effects.restarted:

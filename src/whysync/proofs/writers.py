@@ -47,6 +47,7 @@ _IN_PASSING: Final = frozenset(
         Mechanism.SERVER_SET_IN_GIT,
     }
 )
+_SERVERS: Final = _IN_PASSING - {Mechanism.INJECTED}
 _SECONDS: Final = 10.0
 """How soon a controller writes back, where the facts do not tell."""
 _SHORTEST, _LONGEST = 1.0, 600.0
@@ -170,7 +171,7 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
         return f"Application {drift.found.partition(':')[0]}"
     if mechanism is Mechanism.GENERATED:
         return "the source, which renders another value each time"
-    if mechanism in (Mechanism.API_DEFAULT, Mechanism.CRD_DEFAULT, Mechanism.DROPPED, Mechanism.CONVERTED):
+    if mechanism in _SERVERS:
         return "the API server"
     if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):
         return "a mutating webhook"
