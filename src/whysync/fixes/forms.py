@@ -17,7 +17,7 @@ from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.running import is_running, waiting
-from whysync.fixes.text import RESOURCES, file_name, holds_a_mask, merge_patch, object_of, patch_text
+from whysync.fixes.text import RESOURCES, cluster_patch, file_name, holds_a_mask, object_of, patch_text
 
 _SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 _NOT_IN_GIT = ("argocd.argoproj.io/tracking-id", "kubectl.kubernetes.io/last-applied-configuration")
@@ -90,17 +90,17 @@ def _kubectl_patch(fix: Fix, case: Case) -> str:
     target = object_of(fix, case)
     if target is None:
         raise _not_at_hand(fix)
-    patch = merge_patch(target.body, edited(target.body, fix.edits))
+    kind, patch = cluster_patch(fix, target.body, edited(target.body, fix.edits))
     if holds_a_mask(patch):
         raise Refused(
             what=f"the patch of {target.ref} would hold a value that is masked",
-            why="a list is patched as a whole, with the masked values in it",
+            why="the facts show that a secret differs, never what it is",
             next="kubectl edit it, or change its file: --write --checkout DIR",
         )
     words = msgspec.json.encode(patch).decode()
     resource = RESOURCES.get(target.ref.kind, target.ref.kind.lower())
     return kubectl(
-        "patch", resource, target.ref.name, "--type", "merge", "-p", words, namespace=target.ref.namespace
+        "patch", resource, target.ref.name, "--type", kind, "-p", words, namespace=target.ref.namespace
     )
 
 

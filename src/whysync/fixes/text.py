@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, same
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.commands import kubectl, remark
@@ -14,6 +14,7 @@ from whysync.diagnosis.difference import differences
 from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
+from whysync.fixes.json_patch import json_patch
 from whysync.sources.masking.marks import is_mark
 
 RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
@@ -33,7 +34,7 @@ def patch_text(fix: Fix, case: Case) -> str:
     after = edited(target.body, fix.edits)
     if fix.kind is FixKind.MANIFEST:
         return unified_diff(target, after)
-    return _merge_patch_text(fix.target, target.body, after)
+    return _cluster_patch_text(fix, fix.target, target.body, after)
 
 
 def is_usable(fix: Fix, case: Case) -> bool:
@@ -41,7 +42,7 @@ def is_usable(fix: Fix, case: Case) -> bool:
     if any(isinstance(edit, Set | Add) and holds_a_mask(edit.value) for edit in fix.edits):
         return False
     target = object_of(fix, case) if fix.edits else None
-    return target is None or edited(target.body, fix.edits) != target.body
+    return target is None or not same(edited(target.body, fix.edits), target.body)
 
 
 def in_safe_order(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
@@ -108,8 +109,14 @@ def merge_patch(before: Json, after: Json) -> Json:
     return patch
 
 
-def _merge_patch_text(ref: Ref, before: Object, after: Object) -> str:
-    resource = RESOURCES.get(ref.kind, ref.kind.lower())
-    words = ("patch", resource, ref.name, "--type", "merge", "--patch-file", "THIS_FILE")
-    head = remark(kubectl(*words, namespace=ref.namespace))
-    return f"{head}\n{dump(merge_patch(before, after))}"
+def _cluster_patch_text(fix: Fix, ref: Ref, before: Object, after: Object) -> str:
+    kind, patch = cluster_patch(fix, before, after)
+    words = ("patch", RESOURCES.get(ref.kind, ref.kind.lower()), ref.name, "--type", kind)
+    head = remark(kubectl(*words, "--patch-file", "THIS_FILE", namespace=ref.namespace))
+    return f"{head}\n{dump(patch)}"
+
+
+def cluster_patch(fix: Fix, before: Object, after: Object) -> tuple[str, Json]:
+    """For `kubectl patch --type`: a merge patch, which reads best, unless it would carry a masked value."""
+    patch = merge_patch(before, after)
+    return ("json", json_patch(before, fix.edits)) if holds_a_mask(patch) else ("merge", patch)

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 import msgspec
 
 from whysync.contracts.tree import Object
-from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.reports.screen import Screen, one_line, plain, short_age, table
 
 
@@ -154,7 +155,27 @@ def names(report: Report) -> str:
 
 
 def as_object(report: Report) -> Object:
-    return {"version": 1, "apps": [msgspec.to_builtins(row_of(app)) for app in report.apps]}
+    """The rows, and the causes that apps share, as in the report of `diagnose`."""
+    cases = {app.case.app.qualified_name: app.case for app in report.apps}
+    return {
+        "version": 1,
+        "apps": [msgspec.to_builtins(row_of(app)) for app in report.apps],
+        "groups": [_group(group, cases[group.apps[0]]) for group in report.groups],
+    }
+
+
+def _group(group: Group, case: Case) -> Object:
+    from whysync.reports.json_v1 import fix_v1
+
+    fix = group.fix and msgspec.json.decode(msgspec.json.encode(fix_v1(group.fix, case)))
+    return {
+        "cause": group.cause,
+        "rule": group.rule,
+        "what": group.what,
+        "apps": list(group.apps),
+        "fix": fix,
+        "checked": group.checked,
+    }
 
 
 def sort_key(column: str) -> Callable[[AppReport], tuple[object, ...]]:

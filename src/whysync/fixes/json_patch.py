@@ -1,0 +1,47 @@
+"""Edits as a JSON patch (RFC 6902): it names single fields, where a merge patch sends whole lists.
+
+That matters where a list holds masked values: a merge patch would write the masks over the real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whysync.contracts.pointer import join, resolve, split
+from whysync.contracts.tree import Json, Missing, Object, same
+from whysync.diagnosis.fix import Add, Edit, Remove, Set
+from whysync.fixes.edit import edited
+
+
+def json_patch(body: Object, edits: Iterable[Edit]) -> list[Json]:
+    """The operations, in order; an edit that changes nothing gives none."""
+    found: list[Json] = []
+    for edit in edits:
+        after = edited(body, [edit])
+        if not same(after, body):
+            found.append(_operation(body, after, edit))
+        body = after
+    return found
+
+
+def _operation(before: Object, after: Object, edit: Edit) -> Object:
+    match edit:
+        case Remove(pointer=pointer):
+            return {"op": "remove", "path": pointer}
+        case Add(pointer=pointer, value=value) if isinstance(resolve(before, pointer), list):
+            return {"op": "add", "path": f"{pointer}/-", "value": value}
+        case Set(pointer=pointer) | Add(pointer=pointer):
+            path = _first_new(before, pointer)
+            there = not isinstance(resolve(before, path), Missing)
+            value = resolve(after, path)
+            assert not isinstance(value, Missing)
+            return {"op": "replace" if there else "add", "path": path, "value": value}
+
+
+def _first_new(before: Object, pointer: str) -> str:
+    """The field itself, or the first of the maps above it that must be made for it (or be made a map)."""
+    parts = split(pointer)
+    for length in range(1, len(parts)):
+        if not isinstance(resolve(before, join(parts[:length])), dict | list):
+            return join(parts[:length])
+    return pointer

@@ -1,0 +1,82 @@
+"""Edits as RFC 6902 operations: carried out by the book, they give the edited object."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fixes.test_files import the_case
+from tests.fixes.written.test_properties import edits
+from tests.trees import objects
+from whysync.contracts.pointer import split
+from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields, same
+from whysync.contracts.yaml import load
+from whysync.diagnosis.fix import Edit, Fix, Set
+from whysync.fixes.edit import edited
+from whysync.fixes.forms import as_commands, as_patch
+from whysync.fixes.json_patch import json_patch
+from whysync.sources.masking.marks import Marks
+
+
+def _below(node: Json, part: str) -> Json:
+    return node[int(part)] if isinstance(node, list) else fields(node)[part]
+
+
+def carried_out(body: Object, operations: list[Json]) -> Object:
+    """RFC 6902, as far as it is used; a path that leads nowhere is an error there."""
+    result = copy_object(body)
+    for raw in operations:
+        operation = fields(raw)
+        *above, last = split(str(operation["path"]))
+        node: Json = result
+        for part in above:
+            node = _below(node, part)
+        value = copy(operation.get("value"))
+        match operation["op"], node:
+            case "remove", dict():
+                del node[last]
+            case "remove", list():
+                del node[int(last)]
+            case "replace", dict():
+                assert last in node
+                node[last] = value
+            case "replace", list():
+                node[int(last)] = value
+            case "add", dict():
+                node[last] = value
+            case "add", list() if last == "-":
+                node.append(value)
+            case "add", list():
+                assert int(last) <= len(node)
+                node.insert(int(last), value)
+            case _:
+                raise AssertionError(operation)
+    return result
+
+
+@given(objects(), st.lists(edits(), max_size=3))
+def test_the_operations_do_what_the_edits_do(body: Object, wanted: list[Edit]) -> None:
+    assert same(carried_out(body, json_patch(body, wanted)), edited(body, wanted))
+
+
+def test_true_for_one_is_a_change() -> None:
+    assert json_patch({"a": 1}, [Set(pointer="/a", value=True)]) == [
+        {"op": "replace", "path": "/a", "value": True}
+    ]
+
+
+def test_a_list_with_masked_values_is_not_sent_whole() -> None:
+    """A merge patch would write the mask over the secret."""
+    mark = Marks().mark(b"secret")
+    sources: list[Json] = [
+        {"repoURL": "u", "path": "old", "helm": {"parameters": [{"name": "password", "value": mark}]}}
+    ]
+    case = the_case()
+    fields(case.application.body["spec"])["sources"] = sources
+    fix = Fix.application(case.application.ref, Set(pointer="/spec/sources/0/path", value="new"), title="t")
+    patch = as_patch(fix, case)
+    assert mark not in patch
+    assert "--type json" in patch.splitlines()[0]
+    assert load(patch) == [{"op": "replace", "path": "/spec/sources/0/path", "value": "new"}]
+    assert mark not in as_commands(fix, case)[0]
+    assert dig(case.application.body, "spec", "sources", 0, "path") == "old"
