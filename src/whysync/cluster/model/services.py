@@ -87,10 +87,17 @@ def _drop_by_type(after: Object, before: Object) -> None:
                 port.pop("nodePort")
         if after.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
             after.pop("externalTrafficPolicy", None)
+    same_check = after.get("healthCheckNodePort") == before.get("healthCheckNodePort")
+    if same_check and _checks_health(before) and not _checks_health(after):
+        after.pop("healthCheckNodePort", None)
     if before.get("type") == "LoadBalancer" and after.get("type") != "LoadBalancer":
         for key in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
             if after.get(key) == before.get(key):
                 after.pop(key, None)
+
+
+def _checks_health(spec: Object) -> bool:
+    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
 def _which(port: Object) -> tuple[int, str]:

@@ -70,8 +70,8 @@ class Writes:
         self._clock = clock
         self._numbers = Numbers(store)
         self.webhooks: dict[str, Webhook] = {}
-        self._unsettled: set[str] = set()
-        """Ids of objects that lie in the store without what reading them adds."""
+        self._unsettled: dict[str, str] = {}
+        """Ids of objects that lie in the store without what reading them adds, and in which version."""
 
     # -- verbs ----------------------------------------------------------------------------------------
 
@@ -277,18 +277,15 @@ class Writes:
             meta = fields(obj.get("metadata"))
             generation = integer(before.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
-        unsettled = self._not_settled(live, call)
+        unsettled = self._not_settled(live)
         if unchanged and not unsettled:
             return live
         return self._kept(call.place, obj, call)
 
-    def _not_settled(self, live: Object, call: Call) -> bool:
+    def _not_settled(self, live: Object) -> bool:
         """The first write after a creation puts in the store what reading adds, and so is one in any case."""
-        uid = text(dig(live, "metadata", "uid"))
-        found = uid in self._unsettled
-        if not call.request.dry_run:
-            self._unsettled.discard(uid)
-        return found
+        meta = fields(live.get("metadata"))
+        return self._unsettled.get(text(meta.get("uid"))) == meta.get("resourceVersion")
 
     def _reckoned(self, obj: Object, live: Object, call: Call) -> Object:
         """The object with its managedFields; a writer may clear them with one empty entry."""
@@ -313,13 +310,16 @@ class Writes:
             return obj
         before = self._store.get(place)
         settled = call.served.settled(obj, before)
-        if before is None and (settled != obj or call.resource.kind == "PersistentVolumeClaim"):
-            self._unsettled.add(text(dig(obj, "metadata", "uid")))
         if before is not None and settled != obj and same_but_for_times(settled, before):
             return before  # an empty list, say, is kept as none
         if too_large(settled):
             raise internal("etcdserver: request is too large")
-        return self._store.put(place, settled)
+        kept = self._store.put(place, settled)
+        if before is None and (settled != obj or call.resource.kind == "PersistentVolumeClaim"):
+            self._unsettled[text(dig(kept, "metadata", "uid"))] = text(
+                dig(kept, "metadata", "resourceVersion")
+            )
+        return kept
 
     def _require_namespace(self, call: Call, name: str) -> None:
         if not call.resource.namespaced:
