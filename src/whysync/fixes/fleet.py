@@ -52,9 +52,14 @@ def _with_fix(group: Group, by_name: Mapping[str, AppReport]) -> Group:
 def _same_settings(members: list[AppReport]) -> Fix | None:
     """A change of Argo CD's own settings that helps one of them may help all."""
     for fix in _first(members[0]).fixes:
-        if fix.kind is FixKind.SETTINGS and all(fix in _first(other).fixes for other in members[1:]):
+        if fix.kind is FixKind.SETTINGS and all(_offers(other, fix) for other in members[1:]):
             return fix
     return None
+
+
+def _offers(report: AppReport, fix: Fix) -> bool:
+    """The same change; what else is said of it may differ from app to app."""
+    return any((fix.target, fix.edits) == (other.target, other.edits) for other in _first(report).fixes)
 
 
 def _same_commands(members: list[AppReport]) -> Fix | None:
