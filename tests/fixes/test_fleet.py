@@ -227,3 +227,31 @@ def test_the_report_as_data_holds_it(whysync: Whysync, tmp_path: Path) -> None:
     assert dig(group, "fix", "kind") == "settings"
     assert KEY in str(dig(group, "fix", "patch"))
     assert dig(group, "checked") is True
+
+
+def test_a_health_check_for_a_kind_helps_every_app_that_has_it(tmp_path: Path) -> None:
+    settings(tmp_path, a="b")
+    for name in ("one", "two"):
+        resource = {**row("Database", "db"), "group": "db.example.com", "namespace": name}
+        synced: Object = {
+            "phase": "Succeeded",
+            "startedAt": "2026-03-02T01:00:00Z",
+            "finishedAt": "2026-03-02T01:00:05Z",
+        }
+        body = application(name, status={"resources": [resource], "operationState": synced})
+        live: Object = {
+            "apiVersion": "db.example.com/v1",
+            "kind": "Database",
+            "metadata": {"name": "db", "namespace": name},
+            "status": {
+                "conditions": [{"type": "Ready", "status": "False", "message": f"disk of {name} is full"}]
+            },
+        }
+        for part, one in (("applications", body), ("live", live)):
+            (tmp_path / part).mkdir(exist_ok=True)
+            (tmp_path / part / f"{name}.yaml").write_text(json.dumps(one))
+    (group,) = report_of(tmp_path).groups
+    assert (group.cause, group.checked) == ("no-health-check", True)
+    assert group.fix is not None
+    assert group.fix.kind is FixKind.SETTINGS
+    assert group.what == "A custom resource says that it is not well, and Argo CD has no check to read it"
