@@ -234,10 +234,14 @@ class Client:
         )
 
     def _led(self, url: str, target: str, path: str) -> str:
-        new = urljoin(url, target)
-        before, after = urlsplit(url), urlsplit(new)
+        try:
+            new = urljoin(url, target)
+            before, after = urlsplit(url), urlsplit(new)
+            ports = before.port, after.port
+        except ValueError:
+            new, before, after, ports = "", urlsplit(url), urlsplit(""), (0, 0)
         same = after.hostname == before.hostname and (
-            (after.scheme, after.port) == (before.scheme, before.port)
+            (after.scheme == before.scheme and ports[0] == ports[1])
             or (before.scheme, after.scheme) == ("http", "https")
         )
         if same:
@@ -309,5 +313,8 @@ class _Question:
 
 def without_password(url: str) -> str:
     """Credentials do not belong into an address: they would be in every message."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
