@@ -10,7 +10,7 @@ from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref, ref_of
 from whysync.contracts.tree import Json, Missing, Object, copy, fields, items, same, text
-from whysync.contracts.yaml import dump, position
+from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.commands import argocd_namespace
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
@@ -280,8 +280,3 @@ def with_line(policy: str, line: str) -> str:
     if line.strip() in (one.strip() for one in policy.splitlines()):
         return policy
     return f"{policy}\n{line}\n" if policy and not policy.endswith("\n") else f"{policy}{line}\n"
-
-
-def line_of(change: FileChange, pointer: str) -> int | None:
-    """Where the field stood before, for people."""
-    return position(change.before, pointer) if change.before is not None else None
