@@ -171,8 +171,7 @@ class Client:
             renewals = self._renewals
             answer: Answer | None = None
             try:
-                patience.check()
-                answer = await self._once(question, patience.left())
+                answer = await self._once(question, patience)
                 if answer.status < 300:
                     return read(answer)
                 if answer.status == 401 and not renewed:
@@ -195,11 +194,12 @@ class Client:
             self._renewals += 1
             return True
 
-    async def _once(self, question: _Question, seconds: float) -> Answer:
+    async def _once(self, question: _Question, patience: Patience) -> Answer:
         from whysync.sources.net.translating import translated
 
         async with self._slots:
             await self._pace.turn()
+            seconds = patience.left()
             headers = await self._auth.headers()
             try:
                 async with asyncio.timeout(seconds):

@@ -19,25 +19,26 @@ class Patience:
         self._limits = limits
         self._name, self._path = name, path
         self._ends = ends
-        self._until = time.monotonic() + limits.call_seconds
-        if ends is not None:
-            self._until = min(self._until, ends)
+        self._until: float | None = None
         self._tried = 0
         self._silences = 0
         self._garbled = 0
 
     def left(self) -> float:
-        """Seconds for the next try."""
-        return max(0.01, min(self._limits.try_seconds, self._until - time.monotonic()))
-
-    def check(self) -> None:
-        if self._ends is not None and time.monotonic() >= self._ends:
+        """Seconds for the next try. The time spent in the queue before the first does not count."""
+        now = time.monotonic()
+        if self._ends is not None and now >= self._ends:
             raise _Over(
                 what=f"the time for asking {self._name} is used up",
                 why=f"{self._path}: the limit of {self._limits.total_seconds:.3g} s was reached",
                 next="give it more time with --timeout, or ask for fewer Applications",
                 path=self._path,
             )
+        if self._until is None:
+            self._until = now + self._limits.call_seconds
+            if self._ends is not None:
+                self._until = min(self._until, self._ends)
+        return max(0.01, min(self._limits.try_seconds, self._until - now))
 
     def pause(self, problem: NetProblem, answer: Answer | None) -> float:
         """Seconds to wait before the next try; raises the problem when there should be none."""
@@ -46,7 +47,7 @@ class Patience:
             raise problem
         asked = retry_after(answer.headers.get("retry-after", "")) if answer is not None else None
         seconds = pause_before(self._tried + 1, self._limits, asked=asked)
-        if time.monotonic() + seconds >= self._until:
+        if self._until is not None and time.monotonic() + seconds >= self._until:
             if asked is not None:
                 problem.why = f"{problem.why} (it asks to wait {asked:.3g} s, which is longer than there is)"
             raise problem
