@@ -7,12 +7,18 @@ from whysync.engine.argocd import ArgoCD, Denied
 from whysync.engine.commands.actor import Actor, Outcome
 from whysync.engine.commands.line import Command
 from whysync.engine.commands.merging import merged
+from whysync.engine.commands.projects import run_proj
+
+_OF_SOURCE = {"--path": "path", "--repo": "repoURL", "--revision": "targetRevision"}
+_OF_DESTINATION = {"--dest-namespace": "namespace", "--dest-server": "server", "--dest-name": "name"}
 
 
 def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
-    """What the command prints, and whether it failed."""
+    """What the command prints, and whether it failed. `wait` returns at once: time is not its own."""
+    if command.noun == "proj":
+        return run_proj(command, argocd)
     name = command.words[0]
-    app = name if "/" in name else f"argocd/{name}"
+    app = name if "/" in name else f"{argocd.office.namespace}/{name}"
     if app not in argocd.applications:
         return f"rpc error: code = PermissionDenied desc = permission denied: {name}", True
     user = by.user or "admin"
@@ -32,6 +38,8 @@ def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
             case "delete":
                 argocd.delete(app)
                 return f"application '{name}' deleted", False
+            case "wait":
+                return "", False
             case _:
                 return _set(command, app, argocd)
     except Denied as refusal:
@@ -81,6 +89,32 @@ def _resource(written: str) -> Json:
 
 
 def _set(command: Command, app: str, argocd: ArgoCD) -> Outcome:
+    argocd.edit(app, lambda body: {**body, "spec": _with_settings(fields(body.get("spec")), command)})
+    return "", False
+
+
+def _with_settings(spec: Object, command: Command) -> Object:
+    changed: Object = {"syncPolicy": _policy(fields(spec.get("syncPolicy")), command)}
+    if command.has("--project"):
+        changed["project"] = command.flag("--project")
+    place: Object = {key: command.flag(flag) for flag, key in _OF_DESTINATION.items() if command.has(flag)}
+    if "server" in place:
+        place["name"] = None
+    elif "name" in place:
+        place["server"] = None
+    if place:
+        changed["destination"] = place
+    source: Object = {key: command.flag(flag) for flag, key in _OF_SOURCE.items() if command.has(flag)}
+    several = [fields(one) for one in items(spec.get("sources"))]
+    number = int(command.flag("--source-position", "1")) - 1
+    if source and several and number < len(several):
+        changed["sources"] = [{**one, **source} if at == number else one for at, one in enumerate(several)]
+    elif source:
+        changed["source"] = source
+    return fields(merged(spec, changed))
+
+
+def _policy(before: Object, command: Command) -> Object:
     policy: Object = {}
     match command.flag("--sync-policy"):
         case "none":
@@ -92,14 +126,5 @@ def _set(command: Command, app: str, argocd: ArgoCD) -> Outcome:
             }
         case _:
             pass
-
-    def change(body: Object) -> Object:
-        spec = fields(body.get("spec"))
-        before = fields(spec.get("syncPolicy"))
-        options = [*items(before.get("syncOptions")), *command.flags.get("--sync-option", ())]
-        changed: Object = {**policy, **({"syncOptions": options} if options else {})}
-        patch: Json = {"spec": {"syncPolicy": changed}}
-        return fields(merged(body, patch))
-
-    argocd.edit(app, change)
-    return "", False
+    options = [*items(before.get("syncOptions")), *command.flags.get("--sync-option", ())]
+    return {**policy, **({"syncOptions": options} if options else {})}

@@ -11,9 +11,11 @@ from whysync.cluster.protocol import Answer, Request, ServedKind
 from whysync.contracts.tree import Json, Object, copy_object, dig, fields, text
 from whysync.engine.argocd import ArgoCD
 from whysync.engine.commands.actor import Actor, Outcome
-from whysync.engine.commands.kinds import is_application, patch_verb, served_kind
+from whysync.engine.commands.creating import made_by
+from whysync.engine.commands.kinds import patch_verb, served_kind
 from whysync.engine.commands.line import Command
-from whysync.engine.commands.merging import merged
+from whysync.engine.commands.own_objects import is_argocds, on_argocds
+from whysync.engine.commands.words import DONE, pairs_of, target_of
 
 
 class Terminal:
@@ -28,10 +30,15 @@ class Terminal:
         if command.has("--filename"):
             outcomes = [self._file(command, one) for one in by.input]
             return "; ".join(said for said, _ in outcomes), any(failed for _, failed in outcomes)
+        if command.verb == "create":
+            made = made_by(command)
+            return self._file(command, made) if made is not None else ("error: must specify -f", True)
+        if command.verb == "rollout":
+            return self._rollout(command, argocd)
         words = command.words[1:] if command.verb == "set" else command.words
-        kind, name, rest = _target(words)
-        if is_application(kind):
-            return _application(command, name, rest, by, argocd)
+        kind, name, rest = target_of(words)
+        if is_argocds(kind, name, command, argocd):
+            return on_argocds(command, kind, name, rest, by, argocd)
         served = served_kind(self._model, kind)
         if served is None:
             return f'error: the server doesn\'t have a resource type "{kind}"', True
@@ -39,8 +46,32 @@ class Terminal:
         answer = self._one(command, by, served, served.path(space, name), rest)
         label = f"{served.plural}/{name}"
         if not answer.ok:
-            return _refusal(answer), True
-        return f"{label} {_DONE[command.verb]}", False
+            gone = answer.code == 404 and command.has("--ignore-not-found")
+            return ("", False) if gone else (_refusal(answer), True)
+        return f"{label} {DONE[command.verb]}", False
+
+    def _rollout(self, command: Command, argocd: ArgoCD) -> Outcome:
+        """`restart` marks the template, `resume` ends a pause; Argo CD's own parts run outside of models."""
+        deed, *words = command.words
+        told = [words] if words and "/" not in words[0] else [[word] for word in words]
+        for one in told:
+            kind, name, _ = target_of(tuple(one))
+            space = command.flag("--namespace", "default")
+            if space == argocd.office.namespace and name.startswith("argocd-"):
+                continue
+            served = served_kind(self._model, kind)
+            if served is None:
+                return f'error: the server doesn\'t have a resource type "{kind}"', True
+            stamp: Object = {"kubectl.kubernetes.io/restartedAt": self._model.clock.stamp()}
+            patch: Json = (
+                {"spec": {"paused": None}}
+                if deed == "resume"
+                else {"spec": {"template": {"metadata": {"annotations": stamp}}}}
+            )
+            answer = self._strategic(served, served.path(space, name), patch, "kubectl-rollout")
+            if not answer.ok:
+                return _refusal(answer), True
+        return f"{deed}ed", False
 
     def create(self, obj: Object, *, manager: str = "kubectl-create") -> Outcome:
         """One object, as it stood before anything happens."""
@@ -107,15 +138,15 @@ class Terminal:
         manager = command.flag("--field-manager")
         match command.verb:
             case "delete":
-                return self._model.send(
-                    Request(verb="delete", path=path, body={"propagationPolicy": "Background"})
-                )
+                spared = command.flag("--cascade") in ("orphan", "false")
+                how: Json = {"propagationPolicy": "Orphan" if spared else "Background"}
+                return self._model.send(Request(verb="delete", path=path, body=how))
             case "scale":
                 wanted: Json = {"spec": {"replicas": int(command.flag("--replicas", "1"))}}
                 return self._merge(f"{path}/scale", wanted, manager or "kubectl")
             case "annotate" | "label":
                 place = "annotations" if command.verb == "annotate" else "labels"
-                changed: Json = {"metadata": {place: _pairs(rest)}}
+                changed: Json = {"metadata": {place: pairs_of(rest)}}
                 return self._merge(path, changed, manager or f"kubectl-{command.verb}")
             case "set":
                 return self._set_image(path, rest, manager or "kubectl-set")
@@ -151,28 +182,6 @@ class Terminal:
         return self._model.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))
 
 
-_DONE = {
-    "delete": "deleted", "scale": "scaled", "annotate": "annotated", "label": "labeled",
-    "set": "image updated", "edit": "edited", "patch": "patched",
-}  # fmt: skip
-
-
-def _target(words: tuple[str, ...]) -> tuple[str, str, tuple[str, ...]]:
-    """`deployment/web …` and `deployment web …` are the same."""
-    kind, slash, name = words[0].partition("/")
-    if slash:
-        return kind, name, words[1:]
-    return kind, words[1] if len(words) > 1 else "", words[2:]
-
-
-def _pairs(words: tuple[str, ...]) -> Object:
-    found: Object = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        found[key if equals else key.removesuffix("-")] = value if equals else None
-    return found
-
-
 def _served(model: Model, obj: Object) -> ServedKind | None:
     version, kind = text(obj.get("apiVersion")), text(obj.get("kind"))
     return next((one for one in model.kinds() if (one.api_version, one.kind) == (version, kind)), None)
@@ -182,25 +191,3 @@ def _refusal(answer: Answer) -> str:
     reason = text(dig(answer.body, "reason")) if answer.body else ""
     said = text(dig(answer.body, "message")) if answer.body else answer.text.strip()
     return f"Error from server ({reason}): {said}" if reason else f"Error from server: {said}"
-
-
-def _application(command: Command, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD) -> Outcome:
-    """Applications are Argo CD's: what is done to them goes through it."""
-    app = f"{command.flag('--namespace', 'argocd')}/{name}"
-    if app not in argocd.applications:
-        return f'Error from server (NotFound): applications.argoproj.io "{name}" not found', True
-    match command.verb:
-        case "delete":
-            argocd.delete(app)
-        case "annotate" | "label":
-            place = "annotations" if command.verb == "annotate" else "labels"
-            changed: Json = {"metadata": {place: _pairs(rest)}}
-            argocd.edit(app, lambda body: fields(merged(body, changed)))
-        case "patch" | "edit":
-            patch: Json = json.loads(command.flag("--patch", "{}")) if not by.input else by.input[0]
-            if isinstance(patch, list):
-                return "the lab patches Applications with --type merge only", True
-            argocd.edit(app, lambda body: fields(merged(body, patch)))
-        case _:
-            return f"the lab cannot {command.verb} an Application", True
-    return f"application/{name} {_DONE[command.verb]}", False

@@ -1,4 +1,4 @@
-"""The command lines that people run in a scenario: as much of `kubectl` and `argocd` as the stories need."""
+"""Command lines as people type them, taken apart: as much of `kubectl` and `argocd` as can be played."""
 
 from __future__ import annotations
 
@@ -18,27 +18,37 @@ _KUBECTL: Final = (
     "annotate",
     "label",
     "set",
+    "rollout",
 )
-_ARGOCD: Final = ("sync", "get", "terminate-op", "set", "delete")
+_ARGOCD: Final = ("sync", "get", "terminate-op", "set", "delete", "wait")
+_PROJ: Final = (
+    "add-source",
+    "add-destination",
+    "allow-cluster-resource",
+    "allow-namespace-resource",
+    "windows",
+)
 # Flags that stand alone; all others take a value.
 _SWITCHES: Final = frozenset((
     "--server-side", "--force-conflicts", "--overwrite", "--refresh", "--hard-refresh", "--prune", "--force",
     "--replace", "--dry-run", "--apply-out-of-sync-only", "--async", "--auto-prune",
-    "--self-heal",
+    "--self-heal", "--ignore-not-found", "--operation", "--health", "--sync",
 ))  # fmt: skip
 _SHORT: Final = {"-n": "--namespace", "-f": "--filename", "-p": "--patch"}
 _KNOWN_FLAGS: Final = frozenset((
     *_SWITCHES, "--namespace", "--filename", "--patch", "--type", "--replicas", "--field-manager",
     "--resource", "--revision", "--subresource", "--retry-limit", "--cascade", "--sync-policy",
-    "--sync-option", "--strategy",
+    "--sync-option", "--strategy", "--from-literal", "--project", "--path", "--repo", "--dest-namespace",
+    "--dest-server", "--dest-name", "--source-position", "--timeout",
 ))  # fmt: skip
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """`kubectl -n shop scale deployment/web --replicas 5`, taken apart."""
+    """`kubectl -n shop scale deployment/web --replicas 5`, taken apart. `noun` is `app` or `proj`."""
 
     tool: str
     verb: str
+    noun: str = ""
     words: tuple[str, ...] = ()
     flags: dict[str, tuple[str, ...]] = {}
 
@@ -59,16 +69,18 @@ def command_of(line: str) -> Command:
         words = shlex.split(line, comments=False)
     except ValueError as problem:
         raise BadCommand(f"it cannot be split into words: {problem}") from problem
-    if words[:1] != ["kubectl"] and words[:2] != ["argocd", "app"]:
-        raise BadCommand("it must begin with kubectl or argocd app")
+    if words[:1] != ["kubectl"] and words[:2] not in (["argocd", "app"], ["argocd", "proj"]):
+        raise BadCommand("it must begin with kubectl, argocd app or argocd proj")
     plain, flags = _sorted(words)
     match plain:
         case ["kubectl", verb, *rest] if verb in _KUBECTL:
             return Command(tool="kubectl", verb=verb, words=tuple(rest), flags=flags)
         case ["argocd", "app", verb, app, *rest] if verb in _ARGOCD:
-            return Command(tool="argocd", verb=verb, words=(app, *rest), flags=flags)
+            return Command(tool="argocd", noun="app", verb=verb, words=(app, *rest), flags=flags)
+        case ["argocd", "proj", verb, project, *rest] if verb in _PROJ:
+            return Command(tool="argocd", noun="proj", verb=verb, words=(project, *rest), flags=flags)
         case _:
-            raise BadCommand(f"the lab does not know {' '.join(plain[:3])!r}")
+            raise BadCommand(f"{' '.join(plain[:3])!r} is nothing that can be played")
 
 
 def _sorted(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
@@ -82,7 +94,7 @@ def _sorted(words: list[str]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
         name, equals, value = word.partition("=")
         name = _SHORT.get(name, name)
         if name not in _KNOWN_FLAGS:
-            raise BadCommand(f"the lab does not know the flag {name}")
+            raise BadCommand(f"the flag {name} is nothing that can be played")
         if not equals:
             value = "true" if name in _SWITCHES else next(rest, "")
             if not value:
