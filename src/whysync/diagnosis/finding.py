@@ -39,6 +39,13 @@ _SEVERITIES = (Severity.INFO, Severity.WARNING, Severity.CRITICAL)
 _CONFIDENCES = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 
 
+class RejectedFix(msgspec.Struct, frozen=True, kw_only=True):
+    """A way out that was tried on a model of the cluster, and does not help."""
+
+    title: str
+    why: str
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule yields. The runner adds `id`, `rule`, `cause`, `side` and `caused_by`.
 
@@ -62,3 +69,4 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     cause: str = ""
     side: Side = Side.NONE
     caused_by: tuple[str, ...] = ()
+    rejected_fixes: tuple[RejectedFix, ...] = ()

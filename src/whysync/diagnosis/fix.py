@@ -19,6 +19,32 @@ class FixKind(StrEnum):
     COMMAND = "command"
 
 
+class ProofStatus(StrEnum):
+    """Proven: on a model of this cluster, the trouble came back without the fix and was gone with it.
+
+    Likely: it helps there too, but the answer hangs on something that the facts do not tell.
+    """
+
+    PROVEN = "proven"
+    LIKELY = "likely"
+    NOT_RUN = "not-run"
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """`rounds` of reconcile, sync and self-heal in which it held; `why` names the gap, or why it was not run.
+
+    `trace` is what happened, line by line: without the fix, then with it.
+    """
+
+    status: ProofStatus = ProofStatus.NOT_RUN
+    rounds: int = 0
+    why: str = ""
+    trace: tuple[str, ...] = ()
+
+
+NOT_TRIED = Proof(why="it was not tried on a model")
+
+
 class Set(msgspec.Struct, frozen=True, kw_only=True):
     """Put `value` at `pointer`, making the maps on the way."""
 
@@ -55,6 +81,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     commands: tuple[str, ...] = ()
     risk: str = ""
     destroys: tuple[str, ...] = ()
+    proof: Proof = NOT_TRIED
 
     @staticmethod
     def remove(ref: Ref, *pointers: str, title: str, risk: str = "") -> Fix:

@@ -234,7 +234,9 @@ def _finding(finding: Finding, case: Case) -> FindingV1:
             for evidence in finding.evidence
         ),
         fixes=tuple(fix_v1(fix, case) for fix in finding.fixes),
-        rejected_fixes=(),
+        rejected_fixes=tuple(
+            RejectedFixV1(title=rejected.title, why=rejected.why) for rejected in finding.rejected_fixes
+        ),
     )
 
 
@@ -245,7 +247,9 @@ def fix_v1(fix: Fix, case: Case) -> FixV1:
         patch=patch_text(fix, case),
         risk=fix.risk,
         destroys=fix.destroys,
-        proof=ProofV1(status="not-run", rounds=0, why="this version does not prove fixes", trace=()),
+        proof=ProofV1(
+            status=fix.proof.status.value, rounds=fix.proof.rounds, why=fix.proof.why, trace=fix.proof.trace
+        ),
     )
 
 
