@@ -84,11 +84,16 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"{len(known)} {'is' if len(known) == 1 else 'are'} there, none with a name like that"
 
 
-def diagnose(chosen: Iterable[Case]) -> Report:
-    """Every rule on every Case, and what many Applications have in common."""
+def diagnose(chosen: Iterable[Case], *, prove: bool = True) -> Report:
+    """Every rule on every Case, and what many Applications have in common.
+
+    `prove`: also what a sync would do, tried on a model of the cluster.
+    """
     rules = all_rules()
     with _no_collection():
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
+        if prove:
+            apps = tuple(_with_safety(report) for report in apps)
     unread = apps[0].gaps if apps else ()
     return Report(apps=apps, groups=in_common(apps), unread=unread)
 
@@ -106,6 +111,12 @@ def _with_usable_fixes(report: AppReport) -> AppReport:
         replace(finding, fixes=in_safe_order(_usable(finding.fixes, report))) for finding in report.findings
     )
     return replace(report, findings=findings)
+
+
+def _with_safety(report: AppReport) -> AppReport:
+    from whysync.proofs.safety import safety_of
+
+    return replace(report, safety=safety_of(report.case, report.findings))
 
 
 def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:

@@ -137,7 +137,7 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.diagnosis.finding import Severity
     from whysync.reports import fleet, json_v1
 
-    report = app.diagnose(chosen(app.cases(facts(options)), options))
+    report = app.diagnose(chosen(app.cases(facts(options)), options), prove=False)
     report = chosen_by_column(report, options)
     ordered = sorted(report.apps, key=fleet.sort_key(options.sort), reverse=options.reverse)
     report = msgspec.structs.replace(report, apps=tuple(ordered))

@@ -47,7 +47,7 @@ def diagnose(case: Case, rules: Iterable[Rule]) -> AppReport:
         unexplained=tuple(symptom for symptom in case.symptoms if symptom.id not in explained),
         safety=Safety(
             sync=SyncSafety.UNKNOWN,
-            reasons=(Reason(text="a sync is not tried on a model of the cluster yet"),),
+            reasons=(Reason(text="it was not tried on a model of the cluster"),),
         ),
         gaps=case.gaps,
         skipped=tuple(skipped),

@@ -34,13 +34,58 @@ def completed(obj: Object, *, well: bool) -> Object:
         return obj
     served = BuiltIn(resource)
     try:
-        obj = served.defaulted(served.decode(obj)[0])
+        obj = served.defaulted(served.decode(whole(obj))[0])
     except (Refused, ValueError, TypeError, RecursionError):
         return obj  # what no server would take was not written by one
     if well and not fields(obj.get("status")):
         status = _well(obj)
         return {**obj, "status": status} if status else obj
     return obj
+
+
+def whole(obj: Object) -> Object:
+    """With the parts without which no server takes an object of its kind, where somebody left them out.
+
+    Live objects and manifests that were cut alike stay alike.
+    """
+    name = text(dig(obj, "metadata", "name"))
+    spec = fields(obj.get("spec"))
+    more: Object = {}
+    match obj.get("kind"):
+        case "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet":
+            more = _workload(name, spec)
+            if obj.get("kind") == "StatefulSet" and "serviceName" not in spec:
+                more["serviceName"] = name
+        case "Service" if spec.get("type") != "ExternalName" and "ports" not in spec:
+            more = {"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]}
+        case "PersistentVolumeClaim":
+            if not dig(spec, "resources", "requests", "storage"):
+                more["resources"] = {**fields(spec.get("resources")), "requests": {"storage": "1Gi"}}
+            if "accessModes" not in spec:
+                more["accessModes"] = ["ReadWriteOnce"]
+        case _:
+            pass
+    return {**obj, "spec": {**spec, **more}} if more else obj
+
+
+def _workload(name: str, spec: Object) -> Object:
+    template = fields(spec.get("template"))
+    labels = fields(dig(template, "metadata", "labels"))
+    selected = fields(dig(spec, "selector", "matchLabels"))
+    chosen: Object = selected or (dict(labels) or {"app": name})
+    more: Object = {}
+    if not fields(spec.get("selector")):
+        more["selector"] = {"matchLabels": chosen}
+    meta, pod = fields(template.get("metadata")), fields(template.get("spec"))
+    containers = [fields(one) for one in items(pod.get("containers"))] or [{}]
+    named: list[Json] = [
+        {"name": f"container-{number}", "image": "image:unknown", **one}
+        for number, one in enumerate(containers)
+    ]
+    if not labels or named != containers:
+        new: Object = {"metadata": {**meta, "labels": labels or chosen}, "spec": {**pod, "containers": named}}
+        more["template"] = {**template, **new}
+    return more
 
 
 def built_in_kind(api_version: str, kind: str) -> Resource | None:

@@ -66,6 +66,13 @@ class Overwritten:
         return self.writer is not None and self.writer.kind in _PEOPLE
 
     @property
+    def is_of_git(self) -> bool:
+        """Is it plainly a newer commit that changes it? Who wrote what nobody knows may be missed."""
+        if self.mechanism is not None:
+            return self.mechanism in (Mechanism.NOT_SYNCED_YET, Mechanism.KEPT)
+        return self.writer is not None and self.writer.kind in _NOBODYS
+
+    @property
     def is_work(self) -> bool:
         """Did somebody other than Argo CD put it there?"""
         if self.mechanism in (Mechanism.NOT_SYNCED_YET, Mechanism.KEPT):
@@ -190,7 +197,7 @@ class _Reading:
 
     def _taken(self) -> Iterator[tuple[Ref, str]]:
         """Whose mark was another one before, and has changed."""
-        settings = self._world.case.argocd
+        settings, app = self._world.case.argocd, self._world.case.app
         for key, changes in sorted(self._changes.items()):
             before = self._before.get(key)
             if before is None or changes[-1].type == "DELETED":
@@ -199,7 +206,8 @@ class _Reading:
                 owner_of(one, method=settings.tracking_method, label_key=settings.instance_label_key)
                 for one in (before, changes[-1].obj)
             )
-            if old and new and old != new:
+            own = {f"{app.namespace}_{app.name}", app.name, app.qualified_name}
+            if old and new and old != new and not {old, new} <= own:
                 yield ref_of(before), old
 
     def _hooks(self) -> Iterator[tuple[Ref, str]]:

@@ -18,7 +18,7 @@ from datetime import timedelta
 from whysync.cluster.life.life import Life
 from whysync.cluster.life.script import Script
 from whysync.cluster.model import Clock, Model
-from whysync.contracts.manifest import Manifest
+from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Key, Ref, ref_of
 from whysync.contracts.snapshot import Gap
 from whysync.contracts.tree import Object, copy_object, dig, fields, text
@@ -29,7 +29,7 @@ from whysync.engine.simulation import Simulation
 from whysync.proofs.assumed import assumed_objects, namespaces
 from whysync.proofs.behaviour import begun_again, script_of
 from whysync.proofs.crew import Crew
-from whysync.proofs.cut import completed
+from whysync.proofs.cut import completed, is_cut, whole
 from whysync.proofs.nodes import nodes_for
 from whysync.proofs.objects import Kinds, has_marks, unmasked
 from whysync.proofs.part import Part, part_of
@@ -86,8 +86,9 @@ class Simulated:
             for body in bodies
             if body not in kept and any(body == other.body for other in self.part.desired)
         ]
-        kept += self.part.as_live
-        return self._commit(tuple(unmasked(copy_object(body)) for body in kept))
+        manifests = [Manifest(body, role=Role.DESIRED) for body in kept]
+        made = [whole(one.body) if _is_cut(self.case, one) else one.body for one in manifests]
+        return self._commit(tuple(unmasked(copy_object(body)) for body in (*made, *self.part.as_live)))
 
     def _commit(self, manifests: tuple[Object, ...]) -> str:
         repositories = self.simulation.repository
@@ -173,7 +174,12 @@ def simulated(
     namespace = argocd_namespace(case)
     clock = Clock(case.now)
     model = Model(clock)
-    desired = [unmasked(one) for one in (*(one.body for one in part.desired), *part.as_live)]
+    refused = {one.key for one in case.results if one.status == "SyncFailed"}
+    desired = [
+        unmasked(one.body if one.key in refused or not _is_cut(case, one) else whole(one.body))
+        for one in part.desired
+    ]
+    desired += [unmasked(one) for one in part.as_live]
     well = _well(case)
     live = [_put_right(one.body, case, well) for one in part.live]
     kinds = Kinds(case, live, desired)
@@ -244,10 +250,16 @@ def _check(case: Case) -> None:
         raise NotSimulated(
             Gap(
                 what="the live objects",
-                why="the facts have none of its cluster",
+                why="the facts have no live objects of its cluster",
                 how_to_get="kubectl get … -o yaml --show-managed-fields, as live/",
             )
         )
+
+
+def _is_cut(case: Case, manifest: Manifest) -> bool:
+    """Cut by hand like the live object beside it; what Argo CD could not apply is judged as it stands."""
+    live = case.live_of(manifest.key)
+    return live is not None and is_cut(live.body)
 
 
 def _put_right(body: Object, case: Case, well: frozenset[str]) -> Object:

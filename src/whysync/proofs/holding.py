@@ -58,13 +58,14 @@ def held(world: Simulated) -> Held:
     if not seen:
         return Held()
     loop = looping(world.case)
+    writers = tuple(one for one in world.writers.all if one.again and one.ref.key in differs)
     between = [later - earlier for earlier, later in pairwise(starts)]
     return Held(
         again=seen[0] - began,
         rounds=len(starts),
-        period=(loop.period if loop is not None else None) or _middle(between),
+        period=(loop.period if loop is not None else None) or _period(writers, between),
         seen=loop is not None,
-        writers=tuple(one for one in world.writers.all if one.again and one.ref.key in differs),
+        writers=writers,
         gone=tuple(sorted(differs - world.objects().keys())),
     )
 
@@ -82,5 +83,9 @@ def _differing(world: Simulated) -> frozenset[Key]:
     )
 
 
-def _middle(spans: list[timedelta]) -> timedelta | None:
-    return sorted(spans)[len(spans) // 2] if spans else None
+def _period(writers: tuple[OtherWriter, ...], spans: list[timedelta]) -> timedelta | None:
+    """Who was seen to take a minute is no faster for being played: the model's own times are short."""
+    if not spans:
+        return None
+    slowest = max((one.seconds for one in writers if one.timed), default=0.0)
+    return max(sorted(spans)[len(spans) // 2], timedelta(seconds=slowest))

@@ -44,13 +44,13 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
 
 
 def _safety(case: Case, findings: Sequence[Finding]) -> Safety:
-    early = _without_a_world(case, findings)
+    early = _without_a_world(case)
     if early is not None:
         return early
     try:
         world = simulated(case, quiet=not is_running(case))
     except NotSimulated as problem:
-        return _unknown(f"{problem.gap.what} is not known: {problem.gap.why}")
+        return _unknown(problem.gap.why)
     since = len(world.simulation.model.store.journal)
     world.simulation.timeline.settle()
     apart = disagreement(world)
@@ -70,7 +70,7 @@ def _safety(case: Case, findings: Sequence[Finding]) -> Safety:
     told += outcome(world, findings, ended=ended)
     if text(world.operation.get("phase")) == "Succeeded":
         told += hold_words(world, effects, held(world))
-    told += side_effects(world, effects)
+    told += side_effects(world, effects, sure=not apart)
     told += _doubts(world, apart)
     return _verdict(told)
 
@@ -89,14 +89,13 @@ def _verdict(told: list[Told]) -> Safety:
     return Safety(sync=sync, reasons=reasons)
 
 
-def _without_a_world(case: Case, findings: Sequence[Finding]) -> Safety | None:
+def _without_a_world(case: Case) -> Safety | None:
     """What can be said though nothing was tried."""
     status = case.app.status.sync.status
     if not status:
         return _unknown("Argo CD has not compared the app yet")
     if status == "Unknown":
-        why = findings[0].verdict if findings else "Argo CD cannot compare the app"
-        return _unknown(f"a sync would not even start: {why}")
+        return _unknown("a sync would not even start: Argo CD cannot compare the app")
     moved = _moved_on(case)
     if moved:
         return _unknown(f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet")
@@ -107,14 +106,14 @@ def _without_a_world(case: Case, findings: Sequence[Finding]) -> Safety | None:
 
 def _synced(case: Case) -> Safety:
     """Nothing to be done; what hooks do, they do again."""
-    hooks = tuple(dict.fromkeys(one.ref for one in case.results if one.hook_type))
+    hooks = list(dict.fromkeys(one.ref for one in case.results if one.hook_type))
     words = "nothing differs: it changes nothing"
     if case.app.status.health.status == "Degraded":
         words += ", and mends nothing"
     reasons = [Reason(text=words)]
     if hooks:
         more = f" and {len(hooks) - 1} more" if len(hooks) > 1 else ""
-        reasons.append(Reason(text=f"it runs its hooks again: {hooks[0]}{more}", refs=hooks))
+        reasons.append(Reason(text=f"it runs its hooks again: {hooks[0]}{more}", refs=tuple(hooks)))
     return Safety(sync=SyncSafety.SAFE, reasons=tuple(reasons))
 
 

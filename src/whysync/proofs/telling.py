@@ -40,6 +40,7 @@ def harm(world: Simulated, effects: Effects) -> Iterator[Told]:
     yield from _recreated(world, effects)
     yield from _dropped_pods(effects)
     yield from _by_hand(effects)
+    yield from _generated(effects)
 
 
 def _deleted(world: Simulated, effects: Effects) -> Iterator[Told]:
@@ -89,12 +90,12 @@ def _recreated(world: Simulated, effects: Effects) -> Iterator[Told]:
 def _dropped_pods(effects: Effects) -> Iterator[Told]:
     for ref, before, after in effects.scaled:
         field = next((one for one in effects.overwritten if _is_replicas(one, ref)), None)
-        others = field is not None and field.is_work
+        others = field is not None and not field.is_of_git
         running = min(effects.pods_of(ref), before)
         dropped = max(running - after, 0)
         if dropped and others:
             pods = _count(dropped, "running pod")
-            words = f"it drops {pods} of {ref} ({before} → {after})"
+            words = f"it drops {pods} of {ref} ({before} now, Git says {after})"
             yield Told(text=words, refs=(ref,), weight=90, unsafe=True)
         elif after != before:
             yield Told(text=f"it scales {ref} from {before} to {after}", refs=(ref,), weight=40)
@@ -109,7 +110,7 @@ def _by_hand(effects: Effects) -> Iterator[Told]:
         if not one.by_hand:
             continue
         who = phrase(one.writer) if one.writer is not None else "somebody"
-        what = f"{one.pointer} of {one.ref} ({_brief(one.before)} → {_brief(one.after)})"
+        what = f"{one.pointer} of {one.ref} ({_brief(one.before)}, Git says {_brief(one.after)})"
         if one.age is None:
             words = f"it undoes what {who} wrote, nobody knows when: {what}"
             yield Told(text=words, refs=(one.ref,), weight=70, unknown=True)
@@ -118,6 +119,18 @@ def _by_hand(effects: Effects) -> Iterator[Told]:
             yield Told(text=words, refs=(one.ref,), weight=92, unsafe=True)
         else:
             yield Told(text=f"it undoes what {who} wrote {_ago(one.age)}: {what}", refs=(one.ref,), weight=50)
+
+
+def _generated(effects: Effects) -> Iterator[Told]:
+    """A value that Git renders anew each time: who has the old one by heart is locked out."""
+    for one in effects.overwritten:
+        if (
+            one.mechanism is Mechanism.GENERATED
+            and one.ref.kind == "Secret"
+            and one.pointer.startswith("/data")
+        ):
+            words = f"it replaces {one.pointer} of {one.ref} by a newly generated value"
+            yield Told(text=words, refs=(one.ref,), weight=80, unsafe=True)
 
 
 # --- how it ends ---------------------------------------------------------------------------------
@@ -195,7 +208,7 @@ def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Tol
         yield Told(text=words, refs=lost, weight=62)
     elif not result.writers:
         yield Told(text="it does not help: the difference stays, whatever a sync writes", weight=62)
-    elif result.again <= timedelta() and not effects.overwritten:
+    elif result.again <= timedelta():
         yield Told(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
     elif result.is_loop and result.period is not None:
         words = f"{who} writes it back, and all repeats every ~{_span(result.period)}"
@@ -222,7 +235,7 @@ def _unhealthy(world: Simulated) -> Iterator[Told]:
 # --- what else -----------------------------------------------------------------------------------
 
 
-def side_effects(world: Simulated, effects: Effects) -> Iterator[Told]:
+def side_effects(world: Simulated, effects: Effects, *, sure: bool) -> Iterator[Told]:
     for ref, other in effects.taken:
         words = f"it takes {ref} over from Application {other}"
         yield Told(text=words, refs=(ref,), weight=61)
@@ -230,7 +243,9 @@ def side_effects(world: Simulated, effects: Effects) -> Iterator[Told]:
         yield Told(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
     for ref, pods in effects.restarted:
         if pods:
-            words = f"it restarts the {_count(pods, 'pod')} of {ref}, one after the other"
+            words = f"it restarts the pod of {ref}"
+            if pods > 1:
+                words = f"it restarts the {pods} pods of {ref}, one after the other"
             yield Told(text=words, refs=(ref,), weight=39)
     others = [one for one in effects.overwritten if one.is_work and not one.by_hand and not _is_scale(one)]
     for one in others[:3]:
@@ -252,7 +267,7 @@ def side_effects(world: Simulated, effects: Effects) -> Iterator[Told]:
         if data:
             words += f"; with it, {_listed(data)} would be deleted with its data"
         yield Told(text=words, refs=tuple(row.ref for row in left), weight=34)
-    if effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
+    if sure and effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
         yield Told(text="it changes nothing in the cluster", weight=41)
 
 
@@ -276,7 +291,7 @@ def _listed(refs: Sequence[Ref], most: int = 2) -> str:
 
 def _brief(value: Json | Missing) -> str:
     if isinstance(value, Missing):
-        return "(none)"
+        return "nothing"
     words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return _short(words, 40)
 

@@ -47,11 +47,19 @@ _IN_PASSING: Final = frozenset(
         Mechanism.SERVER_SET_IN_GIT,
     }
 )
+_UNNAMED: Final = {
+    Mechanism.BY_CONTROLLER: "a controller",
+    Mechanism.TIMESTAMP: "a controller",
+    Mechanism.CLOUD_ANNOTATION: "the cloud's controller",
+    Mechanism.AGGREGATED: "the controller that aggregates roles",
+    Mechanism.AUTOSCALED: "an autoscaler",
+}
 _SERVERS: Final = _IN_PASSING - {Mechanism.INJECTED}
 _SECONDS: Final = 10.0
 """How soon a controller writes back, where the facts do not tell."""
 _SHORTEST, _LONGEST = 1.0, 600.0
 _GITOPS_SECONDS: Final = 300.0
+_HEALS_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +73,9 @@ class OtherWriter:
     mechanism: Mechanism
     again: bool
     seconds: float = 0
+    """From a change of somebody else to its own write."""
+    timed: bool = False
+    """The facts show how long it takes; else it is a usual time."""
     writer: Writer | None = None
     evidence: tuple[Evidence, ...] = ()
 
@@ -130,6 +141,7 @@ def _is_played(case: Case, drift: Drift) -> bool:
 
 def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
     writer = drift.writer
+    seen = _delay(case, mechanism, writer)
     again = (
         mechanism in _AGAIN
         or mechanism in _IN_PASSING
@@ -143,7 +155,8 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         pointer=drift.pointer,
         mechanism=mechanism,
         again=again,
-        seconds=_delay(case, mechanism, writer),
+        seconds=_usual(mechanism) if seen is None else seen,
+        timed=seen is not None,
         writer=writer,
         evidence=drift.cited(),
     )
@@ -175,23 +188,25 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
         return "the API server"
     if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):
         return "a mutating webhook"
-    return phrase(writer) if writer is not None else "somebody"
+    return phrase(writer) if writer is not None else _UNNAMED.get(mechanism, "somebody")
 
 
-def _delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> float:
-    """From Argo CD's last sync to the other's write, where managedFields tell both; else a usual time."""
+def _usual(mechanism: Mechanism) -> float:
     if mechanism is Mechanism.BY_OTHER_TOOL:
         return _GITOPS_SECONDS
-    if mechanism is Mechanism.TRACKING:
-        return 5.0
+    return _HEALS_SECONDS if mechanism is Mechanism.TRACKING else _SECONDS
+
+
+def _delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> float | None:
+    """From Argo CD's last sync to the other's write, where history and managedFields tell both."""
     written = writer.time if writer is not None else None
-    if written is None:
-        return _SECONDS
+    if written is None or mechanism in (Mechanism.BY_OTHER_TOOL, Mechanism.TRACKING):
+        return None
     ends = [entry.deployed_at for entry in case.app.status.history]
     if case.operation is not None:
         ends.append(case.operation.finished_at)
     before: list[datetime] = [end for end in ends if end is not None and end <= written]
     if not before:
-        return _SECONDS
+        return None
     waited = (written - max(before)) / timedelta(seconds=1)
-    return min(max(waited, _SHORTEST), _LONGEST) if waited <= _LONGEST else _SECONDS
+    return max(waited, _SHORTEST) if waited <= _LONGEST else None

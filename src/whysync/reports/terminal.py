@@ -30,6 +30,8 @@ _LONGEST_PATCH = 40
 _MOST_UNEXPLAINED = 8
 _MOST_GAPS = 5
 _LONGEST_CHAIN = 6
+# Nothing is broken by it, and nothing is gained.
+_BUT = ("it will fail", "it would fail", "it would hang", "it does not")
 
 
 def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
@@ -234,9 +236,20 @@ def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
 
 
 def _safety(report: AppReport, screen: Screen) -> Iterator[str]:
-    words = {SyncSafety.SAFE: "safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "unknown"}
-    reasons = "; ".join(one_line(reason.text) for reason in report.safety.reasons)
-    yield from _labelled(screen, "sync now?", f"{words[report.safety.sync]}: {reasons}".rstrip(": "))
+    yield from _labelled(screen, "sync now?", safety_of(report))
+
+
+def safety_of(report: AppReport) -> str:
+    """`NO. It drops 2 running pods; …`, `Safe, but it will fail the same way until …`."""
+    reasons = [one_line(reason.text) for reason in report.safety.reasons]
+    words = {SyncSafety.SAFE: "Safe", SyncSafety.UNSAFE: "NO", SyncSafety.UNKNOWN: "Unknown"}
+    word = words[report.safety.sync]
+    if not reasons:
+        return word
+    if report.safety.sync is SyncSafety.SAFE and reasons[0].startswith(_BUT):
+        return f"{word}, but {'; '.join(reasons)}"
+    reasons[0] = f"{reasons[0][:1].upper()}{reasons[0][1:]}"
+    return f"{word}. {'; '.join(reasons)}"
 
 
 def _remainder(report: AppReport, screen: Screen) -> Iterator[str]:
