@@ -33,6 +33,20 @@ def other_uid(call: Call, asked: str, found: str) -> str:
     )
 
 
+def only_status(obj: Object, live: Object) -> Object:
+    """Through the status door nothing else comes in but some metadata."""
+    kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
+    if "status" in obj:
+        kept["status"] = obj["status"]
+    meta = dict(fields(obj.get("metadata")))
+    labels = fields(live.get("metadata")).get("labels")
+    if labels is None:
+        meta.pop("labels", None)
+    else:
+        meta["labels"] = labels
+    return {**kept, "metadata": meta}
+
+
 def may_go(obj: Object, resource: Resource) -> bool:
     """Is it being deleted, and nothing holds it any more?"""
     meta = fields(obj.get("metadata"))

@@ -1,15 +1,39 @@
-"""Why a namespace is still there, in the words of the namespace controller."""
+"""Namespaces that are missing, or on their way out: what cannot be made there, and what still holds them."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from whysync.cluster.model.store import Place
+from whysync.cluster.model.failures import forbidden, not_found
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.store import Place, Store
 from whysync.contracts.tree import Json, Object, dig, items, text
 
 
+def require_namespace(call: Call, name: str, store: Store) -> None:
+    """Raises `Refused` where nothing new can be made in the namespace of the request."""
+    if not call.resource.namespaced:
+        return
+    namespace = call.address.namespace
+    found = store.get((("", "namespaces"), "", namespace))
+    if found is None:
+        raise not_found("namespaces", "", namespace)
+    if not dig(found, "metadata", "deletionTimestamp"):
+        return
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    refusal = forbidden(call.resource.plural, call.resource.group, name, why)
+    cause: Json = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {namespace} is being terminated",
+        "field": "metadata.namespace",
+    }
+    details: Object = {**(refusal.details or {}), "causes": [cause]}
+    refusal.details = details
+    raise refusal
+
+
 def namespace_conditions(left: list[tuple[Place, Object]], now: str) -> list[Json]:
-    """The five conditions of a namespace that ends, for what is left in it."""
+    """The five conditions of a namespace that ends, for what is left in it, in the controller's words."""
     kinds = Counter(f"{plural}.{group}" for (group, plural), _, _ in (place for place, _ in left))
     finalizers = Counter(text(name) for _, obj in left for name in items(dig(obj, "metadata", "finalizers")))
     remaining = ", ".join(f"{kind} has {count} resource instances" for kind, count in sorted(kinds.items()))

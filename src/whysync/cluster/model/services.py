@@ -13,13 +13,14 @@ from whysync.contracts.tree import Json, Object, copy, dig, fields, integer, ite
 @on_create("", "Service")
 def service(obj: Object, ground: Ground) -> None:
     obj["status"] = {"loadBalancer": {}}
-    _require_families(spec_of(obj), obj)
+    _require_families(spec_of(obj), obj, items(spec_of(obj).get("ipFamilies")))
     _addresses(spec_of(obj), ground)
 
 
 @on_update("", "Service")
 def changed_service(new: Object, old: Object, ground: Ground) -> None:
     before, after = fields(old.get("spec")), spec_of(new)
+    families = items(after.get("ipFamilies"))
     if after.get("type") != "ExternalName" and before.get("type") != "ExternalName":
         same = after.get("clusterIP") in (None, "", before.get("clusterIP"))
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
@@ -37,12 +38,12 @@ def changed_service(new: Object, old: Object, ground: Ground) -> None:
         if kept and not after.get("healthCheckNodePort"):
             after["healthCheckNodePort"] = kept
     _drop_by_type(after, before)
-    _require_families(after, new)
+    _require_families(after, new, families)
     _addresses(after, ground)
 
 
-def _require_families(spec: Object, obj: Object) -> None:
-    """Refuses a second family of addresses: the cluster has one."""
+def _require_families(spec: Object, obj: Object, families: list[Json]) -> None:
+    """Refuses a second family of addresses, of those that the writer names: the cluster has one."""
     alone = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("type") == "ExternalName" or alone:
         return
@@ -51,7 +52,7 @@ def _require_families(spec: Object, obj: Object) -> None:
         why = "this cluster is not configured for dual-stack services"
         causes.append(Cause("spec.ipFamilyPolicy", f'Invalid value: "RequireDualStack": {why}'))
     has_address = spec.get("clusterIP") not in (None, "", "None")  # then that is what does not fit
-    for at, family in enumerate(items(spec.get("ipFamilies"))):
+    for at, family in enumerate(families):
         if family == "IPv6" and not has_address:
             why = 'Invalid value: "IPv6": not configured on this cluster'
             causes.append(Cause(f"spec.ipFamilies[{at}]", why))

@@ -21,15 +21,15 @@ from whysync.cluster.model.failures import (
     Cause,
     Refused,
     already_exists,
-    bad_request,
     forbidden,
     internal,
     invalid,
-    not_found,
 )
 from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
 from whysync.cluster.model.limit_ranges import check_limits, with_limits
-from whysync.cluster.model.metadata import carried_over, may_go, other_uid, same_but_for_times
+from whysync.cluster.model.metadata import carried_over, may_go, only_status, other_uid, same_but_for_times
+from whysync.cluster.model.namespaces import require_namespace
+from whysync.cluster.model.naming import require_name, same_name
 from whysync.cluster.model.numbers import Numbers
 from whysync.cluster.model.patch_failures import in_order, undecodable
 from whysync.cluster.model.patches import patched
@@ -45,7 +45,7 @@ from whysync.cluster.model.strategies import counts_as_change, prepare_create, p
 from whysync.cluster.model.strategy import Ground
 from whysync.cluster.model.warnings import warnings_about
 from whysync.cluster.model.webhooks import Webhook, check_webhooks, mutated
-from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.contracts.tree import Object, dig, fields, integer, items, text
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.typed import FieldSet
 from whysync.semantics.diff.typed.walk import TypeErrors
@@ -96,7 +96,7 @@ class Writes:
             return self._rescale(call, body, live)
         obj, strangers = object_in_body(body, call, live)
         told_strangers([*repeated, *strangers], call)
-        _require_name(obj, call)
+        require_name(obj, call)
         if live is None:
             if call.resource.kind in _CREATED_BY_UPDATE:
                 return Reply(201, self._create(obj, call))
@@ -118,7 +118,7 @@ class Writes:
             body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
         obj, strangers = _decoded_patch(body, current, call)
         told_strangers(strangers, call, patch=body)
-        _same_name(obj, live, call)
+        same_name(obj, live, call)
         return Reply(200, self._update(call.served.defaulted(obj, current), live, call))
 
     # -- server-side apply ----------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Writes:
         obj = {**obj, "metadata": meta}
         if not owned:
             obj = self._owned(call.served.zero(), obj, call, _given_managers(obj))
-        self._require_namespace(call, text(meta.get("name")))
+        require_namespace(call, text(meta.get("name")), self._store)
         if isinstance(call.served, Custom) and call.served.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise forbidden(resource.plural, resource.group, text(meta.get("name")), why)
@@ -254,7 +254,7 @@ class Writes:
         named: Object = {**obj, "metadata": meta}
         obj = self._admitted(named, call, "UPDATE")
         if call.address.subresource == "status":
-            obj = _only_status(obj, live)
+            obj = only_status(obj, live)
         else:
             obj = prepare_update(obj, live, resource, self._ground())
         unchanged = same_but_for_times(obj, live)
@@ -321,31 +321,6 @@ class Writes:
             )
         return kept
 
-    def _require_namespace(self, call: Call, name: str) -> None:
-        if not call.resource.namespaced:
-            return
-        namespace = call.address.namespace
-        found = self._store.get((("", "namespaces"), "", namespace))
-        if found is None:
-            raise not_found("namespaces", "", namespace)
-        if dig(found, "metadata", "deletionTimestamp"):
-            refusal = forbidden(
-                call.resource.plural,
-                call.resource.group,
-                name,
-                f"unable to create new content in namespace {namespace} because it is being terminated",
-            )
-            causes: list[Json] = [
-                {
-                    "reason": "NamespaceTerminating",
-                    "message": f"namespace {namespace} is being terminated",
-                    "field": "metadata.namespace",
-                }
-            ]
-            details: Object = {**(refusal.details or {}), "causes": causes}
-            refusal.details = details
-            raise refusal
-
     def _ground(self) -> Ground:
         return Ground(
             next_ip=self._numbers.next_ip,
@@ -381,20 +356,6 @@ def _excluded(call: Call) -> FieldSet:
     return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
 
 
-def _only_status(obj: Object, live: Object) -> Object:
-    """Through the status door nothing else comes in but some metadata."""
-    kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
-    if "status" in obj:
-        kept["status"] = obj["status"]
-    meta = dict(fields(obj.get("metadata")))
-    labels = fields(live.get("metadata")).get("labels")
-    if labels is None:
-        meta.pop("labels", None)
-    else:
-        meta["labels"] = labels
-    return {**kept, "metadata": meta}
-
-
 def _given_managers(obj: Object) -> Managed:
     """Claims that a new object brings along are taken as they are, where they can be read."""
     try:
@@ -411,22 +372,3 @@ def _decoded_patch(body: Object, current: Object, call: Call) -> tuple[Object, l
     if len(strangers) > 1:
         strangers = call.served.decode(fields(in_order(body)))[1]
     return obj, strangers
-
-
-def _require_name(obj: Object, call: Call) -> None:
-    name, wanted = text(dig(obj, "metadata", "name")), call.address.name
-    if not name:
-        raise bad_request(
-            f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
-        )
-    if name != wanted:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
-
-
-def _same_name(obj: Object, live: Object, call: Call) -> None:
-    _require_name(obj, call)
-    space = text(dig(obj, "metadata", "namespace"))
-    if space and space != text(dig(live, "metadata", "namespace")):
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
