@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from suites.cluster.known import cluster_markdown
 from tests.conformance.known import differences_markdown
 from whysync.cli.parser import Parser, parser
 from whysync.diagnosis.rule import Rule, all_rules
@@ -22,7 +23,7 @@ def pages() -> dict[str, str]:
     made["rules/README.md"] = _index()
     made["commands.md"] = _commands()
     made["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
-    made["differences.md"] = differences_markdown()
+    made["differences.md"] = f"{differences_markdown()}\n{cluster_markdown()}"
     return made
 
 

@@ -38,7 +38,15 @@ def why(at: str, problem: str) -> Known | None:
     return next((known for known in known_differences() if known.covers(at, problem)), None)
 
 
+_HEADING = """\
+## The model against a real API server
+
+`make test-cluster` sends the same requests to the model of the cluster and to a kube-apiserver 1.36, and compares
+the answers. These differ:
+"""
+
+
 def cluster_markdown() -> str:
     """The section of `docs/differences.md`."""
     lines = [f"- `{known.id}`: {known.why}" for known in sorted(known_differences(), key=lambda k: k.id)]
-    return "## test-cluster\n\n" + ("\n".join(lines) or "There are none.") + "\n"
+    return f"{_HEADING}\n" + ("\n".join(lines) or "- none") + "\n"

@@ -15,12 +15,14 @@ class Tally:
         self.others = 0
         self.known: Counter[str] = Counter()
         """By id: how many requests differ for that reason."""
+        self.cases: set[str] = set()
 
     def add(self, results: Iterable[Compared]) -> list[str]:
         """Counts them; gives back in words what differs and nobody knows why."""
         unknown: list[str] = []
         for result in results:
             self.compared += 1
+            self.cases.add(result.at.partition("#")[0])
             reasons = [why(result.at, problem) for problem in result.problems]
             new = [p for p, reason in zip(result.problems, reasons, strict=True) if reason is None]
             if new:
