@@ -35,6 +35,17 @@ def assumed_objects(case: Case, live: Iterable[Object], desired: Iterable[Object
     return [_made(*place, sorted(keys)) for place, keys in sorted(found.items())]
 
 
+def asked_keys(objects: Iterable[Object], kind: str, namespace: str, name: str, default: str) -> list[str]:
+    """The keys that the templates of these objects ask one Secret or ConfigMap for."""
+    found: set[str] = set()
+    for obj in objects:
+        if (text(dig(obj, "metadata", "namespace")) or default) != namespace:
+            continue
+        for template in pod_templates(obj):
+            found |= {key for asked, title, key in _named(template) if (asked, title) == (kind, name)}
+    return sorted(found - {""})
+
+
 def missing_namespaces(case: Case) -> frozenset[str]:
     return frozenset(one.failure.namespace for one in case.failures(NamespaceMissing))
 
