@@ -83,7 +83,7 @@ def test_the_good_one_is_good() -> None:
         ),
         (
             ("ends: 1m", "happens:\n- run: kubectl drain node-1\nends: 1m"),
-            "mine.yaml line 14: happens[0].run cannot be run: 'kubectl drain node-1' is nothing that can be played",
+            "line 14: happens[0].run cannot be run: 'kubectl drain node-1' is nothing that can be played",
             "",
         ),
         (
@@ -91,7 +91,11 @@ def test_the_good_one_is_good() -> None:
             "--replicas must be a number",
             "",
         ),
-        (("ends: 1m", "happens:\n- run: rm -rf /\nends: 1m"), "it must begin with kubectl, argocd app or argocd proj", ""),
+        (
+            ("ends: 1m", "happens:\n- run: rm -rf /\nends: 1m"),
+            "it must begin with kubectl, argocd app or argocd proj",
+            "",
+        ),
         (
             ("ends: 1m", "happens:\n- run: kubectl get --as root x\nends: 1m"),
             "the flag --as is nothing that can be played",

@@ -20,10 +20,23 @@ The hook ended with an error: hook-failed. It has only just started: wave-in-pro
 from collections.abc import Iterator
 
 from whysync.contracts.manifest import Manifest
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Remove, Set, Severity, cite, rule
+from whysync.diagnosis import (
+    Case,
+    Confidence,
+    Evidence,
+    Finding,
+    Fix,
+    Remove,
+    Set,
+    Severity,
+    cite,
+    cite_line,
+    rule,
+)
 from whysync.diagnosis.awaited import Wait, minutes, wait_of
 from whysync.diagnosis.commands import on_object, sync, terminate
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.pods import logs_below
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.rows_above import symptoms_about
 from whysync.diagnosis.stalled import Stall, why_stalled
@@ -43,6 +56,7 @@ def hook_never_finishes(case: Case) -> Iterator[Finding]:
     if stall is None:
         return
     others = f" and {wait.others} more" if wait.others else ""
+    said = None if stall.certain else _last_line(case, wait)
     about_it = symptoms_about(case, wait.ref)
     yield Finding(
         about=wait.ref,
@@ -51,12 +65,22 @@ def hook_never_finishes(case: Case) -> Iterator[Finding]:
         because=tuple(id for id in about_it if id != "operation" or not stall.certain),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
-        verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}: {stall.words}",
+        verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}:"
+        f" {stall.words if said is None else f'it last said {said.value!r}'}",
         root=stall.words if stall.certain else None,
-        evidence=tuple(_evidence(case, stall)),
+        evidence=(*_evidence(case, stall), *((said,) if said is not None else ())),
         fixes=tuple(_fixes(case, wait)),
     )
     yield from _endless(case, wait)
+
+
+def _last_line(case: Case, wait: Wait) -> Evidence | None:
+    """Where nothing else tells why, what its container printed last is the best that there is."""
+    for log in logs_below(case, wait.ref):
+        for number in range(len(log.lines), 0, -1):
+            if log.lines[number - 1].strip():
+                return cite_line(log, number, says="the last thing that it said")
+    return None
 
 
 def _vanished(case: Case) -> Iterator[Finding]:

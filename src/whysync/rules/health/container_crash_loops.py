@@ -35,6 +35,7 @@ from whysync.diagnosis import (
 )
 from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.pods import ContainerStory, LastWord, PodStory, last_word, logs_below
+from whysync.diagnosis.rows_above import row_over
 from whysync.semantics.messages import CrashLoop
 
 
@@ -46,8 +47,9 @@ def container_crash_loops(case: Case) -> Iterator[Finding]:
             continue
         found = _crashing(case, symptom.ref)
         if found is not None:
-            told.add(symptom.id)
-            yield _from_pod(symptom.ref, symptom.id, *found)
+            below = tuple(_said_below(case, symptom.id))
+            told.update((symptom.id, *below))
+            yield _from_pod(symptom.ref, (symptom.id, *below), *found)
     for report in case.failures(CrashLoop):
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue
@@ -75,13 +77,21 @@ def _crashing(case: Case, ref: Ref) -> tuple[PodStory, ContainerStory] | None:
     return None
 
 
-def _from_pod(ref: Ref, symptom: str, story: PodStory, container: ContainerStory) -> Finding:
+def _said_below(case: Case, symptom: str) -> Iterator[str]:
+    """Events about the Pods of a row say the same of each of them."""
+    for report in case.failures(CrashLoop):
+        above = row_over(case, report.ref) if report.ref is not None else None
+        if above is not None and f"unhealthy:{above.key}" == symptom:
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
+
+
+def _from_pod(ref: Ref, explains: tuple[str, ...], story: PodStory, container: ContainerStory) -> Finding:
     log = story.log_of(container)
     word = last_word((log,)) if log else None
     code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
     return Finding(
         about=ref,
-        explains=(symptom,),
+        explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
         verdict=f"container {container.name} of {story.pod.ref} ends{code} again and again{_ending(word)}",
