@@ -41,8 +41,8 @@ def why(at: str, problem: str) -> Known | None:
 _HEADING = """\
 ## The model against a real API server
 
-`make test-cluster` sends the same requests to the model of the cluster and to a kube-apiserver 1.36, and compares
-the answers. These differ:
+`make test-cluster` sends the same requests to the model of the cluster and to a kube-apiserver 1.36, and
+compares the answers. These differ:
 """
 
 
