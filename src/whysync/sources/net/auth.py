@@ -9,9 +9,12 @@ from typing import Protocol
 
 from whysync.errors import Unreadable
 
+# several values of one name are several headers
+Headers = Mapping[str, str | tuple[str, ...]]
+
 
 class Auth(Protocol):
-    async def headers(self) -> Mapping[str, str]: ...
+    async def headers(self) -> Headers: ...
 
     async def renew(self) -> bool:
         """After a 401: get other credentials. False when there are no others to be had."""
@@ -78,12 +81,12 @@ class TokenFile:
 class As:
     """Another identity on top, as `kubectl --as` asks for."""
 
-    def __init__(self, inner: Auth, headers: Mapping[str, str]) -> None:
-        self._inner = inner
+    def __init__(self, inner: Auth, headers: Headers) -> None:
+        self.inner = inner
         self._headers = dict(headers)
 
-    async def headers(self) -> Mapping[str, str]:
-        return {**await self._inner.headers(), **self._headers}
+    async def headers(self) -> Headers:
+        return {**await self.inner.headers(), **self._headers}
 
     async def renew(self) -> bool:
-        return await self._inner.renew()
+        return await self.inner.renew()

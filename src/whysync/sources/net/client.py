@@ -20,7 +20,7 @@ import msgspec
 
 from whysync.contracts.tree import Json, Object
 from whysync.sources.net.answer import Answer
-from whysync.sources.net.auth import Auth, Fixed
+from whysync.sources.net.auth import Auth, Fixed, Headers
 from whysync.sources.net.limits import Limits
 from whysync.sources.net.pace import Pace, http_date
 from whysync.sources.net.patience import Patience
@@ -213,7 +213,7 @@ class Client:
                     path=question.path,
                 ) from problem
 
-    async def _followed(self, question: _Question, headers: Mapping[str, str]) -> Answer:
+    async def _followed(self, question: _Question, headers: Headers) -> Answer:
         """Redirects are followed to the same host only: our credentials are for nobody else."""
         url = self._address(question.path)
         for _ in range(self.limits.redirects + 1):
@@ -253,7 +253,7 @@ class Client:
             path=path,
         )
 
-    async def _sent(self, url: str, question: _Question, headers: Mapping[str, str]) -> httpx2.Response:
+    async def _sent(self, url: str, question: _Question, headers: Headers) -> httpx2.Response:
         if self._http is None:
             raise Unreachable(what=f"the connection to {self.name} is closed", path=question.path)
         extensions = {"sni_hostname": self._tls.server_name} if self._tls.server_name else {}
@@ -261,7 +261,7 @@ class Client:
             "POST" if question.body is not None else "GET",
             url,
             params=question.params or None,
-            headers={**question.headers(), **headers},
+            headers=_flat({**question.headers(), **headers}),
             content=question.body,
             extensions={**extensions, "timeout": self._http.timeout.as_dict()},
         )
@@ -309,6 +309,14 @@ class _Question:
 
     def without_params(self) -> _Question:
         return _Question(self.path, None, self.accept, self.body)
+
+
+def _flat(headers: Headers) -> list[tuple[str, str]]:
+    return [
+        (name, one)
+        for name, value in headers.items()
+        for one in ((value,) if isinstance(value, str) else value)
+    ]
 
 
 def without_password(url: str) -> str:
