@@ -35,11 +35,15 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     pointer: str
 
+    @property
+    def is_namespaced(self) -> bool:
+        return self.kind != "IngressClass"
+
 
 def references_of(manifest: Manifest) -> Iterator[Reference]:
     """The objects without which its Pods do not start; what is marked `optional` is left out.
 
-    Of an autoscaler, what it scales.
+    Of an autoscaler, what it scales; of an Ingress, its class.
     """
     if manifest.ref.kind == "HorizontalPodAutoscaler":
         target = fields(manifest.spec.get("scaleTargetRef"))
@@ -49,6 +53,11 @@ def references_of(manifest: Manifest) -> Iterator[Reference]:
                 name=text(target.get("name")),
                 pointer="/spec/scaleTargetRef/name",
             )
+        return
+    if manifest.ref.kind == "Ingress":
+        named = text(manifest.spec.get("ingressClassName"))
+        if named:
+            yield Reference(kind="IngressClass", name=named, pointer="/spec/ingressClassName")
         return
     template = _template_of(manifest)
     if template is None:
@@ -66,9 +75,8 @@ def references_of(manifest: Manifest) -> Iterator[Reference]:
 
 def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
     """It is not live, though others of its kind in that namespace are: so the listing is no gap."""
-    known = [
-        key for key in case.world.live_by_key if key.kind == reference.kind and key.namespace == namespace
-    ]
+    where = namespace if reference.is_namespaced else ""
+    known = [key for key in case.world.live_by_key if key.kind == reference.kind and key.namespace == where]
     return bool(known) and all(key.name != reference.name for key in known)
 
 

@@ -1,4 +1,4 @@
-"""A Pod needs a Secret, ConfigMap, account or claim that is not there.
+"""A Pod needs a Secret, ConfigMap, account or claim that is not there, an Ingress its class.
 
 ## What happens
 The manifest names an object that does not exist (or lacks a key): the Pod cannot start, a hook
@@ -73,6 +73,10 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
     pruned: Evidence | None = None
     """The last sync deleted it, because Git does not declare it any more."""
 
+    @property
+    def what(self) -> str:
+        return str(Ref(kind=self.kind, namespace=self.namespace, name=self.name))
+
 
 @rule(cause="dependency-missing", since="0.1")
 def referenced_object_missing(case: Case) -> Iterator[Finding]:
@@ -90,7 +94,7 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if need.said else Confidence.MEDIUM,
             verdict=_verdict(need, source, user, late=late),
-            root=f"{need.kind} {need.namespace}/{need.name} does not exist" if not need.key else None,
+            root=f"{need.what} does not exist" if not need.key else None,
             evidence=(
                 *need.evidence,
                 *((need.pruned,) if need.pruned is not None else ()),
@@ -155,7 +159,7 @@ def _seen(case: Case) -> Iterator[Need]:
                 yield Need(
                     kind=reference.kind,
                     name=reference.name,
-                    namespace=namespace,
+                    namespace=namespace if reference.is_namespaced else "",
                     key="",
                     needed_by=row,
                     explains=symptoms_about(case, row),
@@ -255,7 +259,7 @@ def _in_time(need: Need, source: Manifest, user: Manifest) -> bool:
 
 def _verdict(need: Need, source: Manifest | None, user: Manifest | None, *, late: bool) -> str:
     who = f"{need.needed_by} needs " if need.needed_by else ""
-    what = f"{need.kind} {need.namespace}/{need.name}"
+    what = need.what
     if need.key:
         return f"{who}key {need.key} of {what}, which is not in it"
     if need.goes:

@@ -1,20 +1,21 @@
-"""A Service or an Ingress waits for an address from a load balancer.
+"""A Service waits for an address from a load balancer.
 
 ## What happens
-A Service of type LoadBalancer, or an Ingress, counts as Progressing until something writes an address into
-its `status.loadBalancer`. Where no controller does that (a bare cluster, an ingress controller that does not
-publish its address, a cloud that refuses), it stays Progressing for ever, and a wave behind it never starts.
+A Service of type LoadBalancer counts as Progressing until something writes an address into its
+`status.loadBalancer`. Where no controller does that (a bare cluster, a cloud that refuses), it stays
+Progressing for ever, and a wave behind it never starts. The same holds for an Ingress of which no more is
+known than that it waits.
 
 ## How whysync knows
 The object is Progressing and its `status.loadBalancer` is empty; an event may say why.
 
 ## Fix
-Give the cluster something that hands out addresses (MetalLB, the cloud's controller). For an ingress
-controller: let it publish its address (`--publish-service`, `publishStatusAddress`). Where no address will
+Give the cluster something that hands out addresses (MetalLB, the cloud's controller). Where no address will
 ever come: another Service type, or a health check of your own in `argocd-cm`.
 
 ## When it is something else
-Minutes after its creation this is normal: clouds take their time.
+Minutes after its creation this is normal: clouds take their time. An Ingress whose class or controller is to
+blame: ingress-pending.
 """
 
 from collections.abc import Iterator
@@ -39,6 +40,8 @@ def load_balancer_not_assigned(case: Case) -> Iterator[Finding]:
         is_ingress = row.kind == "Ingress" and row.group in ("networking.k8s.io", "extensions")
         if not (is_service or is_ingress) or live is None or live.at(f"{ADDRESS}/ingress"):
             continue
+        if is_ingress and live.spec:
+            continue  # ingress_without_address knows more
         told = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         held_up = ("operation",) if case.operation and row.name in case.operation.message else ()
         yield Finding(

@@ -1,0 +1,175 @@
+"""An Ingress waits for an address that no ingress controller writes.
+
+## What happens
+Argo CD calls an Ingress Progressing until its controller writes an address into `status.loadBalancer`.
+Where no controller serves the Ingress (it names no class and none is the default, or the class belongs to
+nobody that runs), or where the controller does not publish an address, it stays Progressing for ever: the app
+never gets Healthy, and a sync wave behind it never starts.
+
+## How whysync knows
+The Ingress is Progressing, its spec is at hand, and `status.loadBalancer` is empty. Which class it names,
+which classes there are, and whether the controller's own Service has an address are looked up where the
+cluster tells them.
+
+## Fix
+Name a class that a running controller serves. If the controller serves it and routes traffic already, let it
+publish its address (ingress-nginx `--publish-service`, Traefik `ingressEndpoint.publishedService`, NGINX Inc.
+`reportIngressStatus`). Where no address will ever come: a health check of your own in `argocd-cm`.
+
+## When it is something else
+Minutes after a sync this is normal. The class is named and does not exist: dependency-missing. A Service of
+type LoadBalancer waits: lb-pending.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from whysync.contracts.application import ResourceRow
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import text
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.commands import beside, kubectl, on_object
+from whysync.diagnosis.references import is_absent, references_of
+from whysync.diagnosis.rows import row_evidence
+from whysync.diagnosis.rows_above import symptoms_about
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.semantics.messages import LoadBalancerFailed
+
+ADDRESS = "/status/loadBalancer"
+CLASS = "/spec/ingressClassName"
+OLD_CLASS = "/metadata/annotations/kubernetes.io~1ingress.class"
+DEFAULT = "/metadata/annotations/ingressclass.kubernetes.io~1is-default-class"
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """Why no address comes, as far as the cluster tells; `because` names what is wrong with somebody else."""
+
+    words: str
+    confidence: Confidence = Confidence.MEDIUM
+    evidence: tuple[Evidence, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    because: tuple[str, ...] = ()
+
+
+@rule(cause="ingress-pending", since="0.1")
+def ingress_without_address(case: Case) -> Iterator[Finding]:
+    for row in case.app.status.resources:
+        if row.kind != "Ingress" or row.group not in ("networking.k8s.io", "extensions"):
+            continue
+        symptom = f"unhealthy:{row.key}"
+        live = case.live_of(row.key)
+        if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
+            continue
+        if live is None or not live.spec or live.at(f"{ADDRESS}/ingress") or _lacks_its_class(case, live):
+            continue
+        if _mended_in_git(case, row, live):
+            continue  # what is left is to sync
+        told = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
+        held_up = ("operation",) if case.operation and row.name in case.operation.message else ()
+        reason = _reason(case, row, live)
+        words = told[0].failure.text if told else reason.words
+        yield Finding(
+            about=row.ref,
+            field=ADDRESS,
+            explains=(symptom, *held_up, *(s for report in told for s in report.symptoms)),
+            because=reason.because,
+            severity=Severity.INFO if case.synced_recently else Severity.WARNING,
+            confidence=Confidence.HIGH if told else reason.confidence,
+            verdict=f"{row.ref} has no address: {words}",
+            root=words,
+            evidence=(
+                row_evidence(case, row, says="Argo CD waits for it"),
+                cite(live, ADDRESS, says="empty"),
+                *(report.cite(says="why, as the cluster tells") for report in told),
+                *reason.evidence,
+            ),
+            fixes=reason.fixes,
+        )
+
+
+def _lacks_its_class(case: Case, live: Manifest) -> bool:
+    return any(is_absent(case, reference, "") for reference in references_of(live))
+
+
+def _mended_in_git(case: Case, row: ResourceRow, live: Manifest) -> bool:
+    desired = case.desired_of(row.key)
+    return desired is not None and bool(desired.at(CLASS)) and desired.at(CLASS) != live.at(CLASS)
+
+
+def _reason(case: Case, row: ResourceRow, live: Manifest) -> Reason:
+    name = text(live.at(CLASS)) or text(live.at(OLD_CLASS))
+    if not name:
+        return _classless(case, row, live)
+    pointer = CLASS if live.at(CLASS) else OLD_CLASS
+    named = cite(live, pointer, says="the class whose controller should serve it")
+    found = case.live_named("IngressClass", "", name)
+    controller = text(found.at("/spec/controller")) if found is not None else ""
+    service = _front_of(case, controller or name)
+    if service is not None:
+        return Reason(
+            words=f"{service.ref}, through which its controller takes traffic, has no address itself",
+            evidence=(named, cite(service, ADDRESS, says="the controller's own address is pending")),
+            fixes=(Fix.run(on_object("describe", service.ref), title="Get that Service its address first"),),
+            because=symptoms_about(case, service.ref),
+        )
+    who = f"the controller of class {name}" + (f" ({controller})" if controller else "")
+    return Reason(
+        words=f"{who} has written none; it does not run, does not serve it, or does not publish one",
+        evidence=(named, *((cite(found, "/spec/controller", says="who serves it"),) if found else ())),
+        fixes=(
+            Fix.run(
+                on_object("describe", row.ref),
+                beside(kubectl("get", "pods", "-A"), f"does {who} run?"),
+                title="See whether its controller runs, and let it publish its address into the status",
+            ),
+        ),
+    )
+
+
+def _classless(case: Case, row: ResourceRow, live: Manifest) -> Reason:
+    classes = case.live_of_kind("IngressClass")
+    default = next((one for one in classes if text(one.at(DEFAULT)) == "true"), None)
+    nobody = bool(classes) and default is None
+    declared = case.desired_of(row.key)
+    only = classes[0].ref.name if len(classes) == 1 else ""
+    looked = Fix.run(
+        kubectl("get", "ingressclass"),
+        title="See which classes there are, and name one in Git (ingressClassName)",
+    )
+    named = (
+        Fix.change(row.ref, Set(pointer=CLASS, value=only), title=f"Name the class in Git: {only}")
+        if only and nobody and declared is not None
+        else looked
+    )
+    words = "it names no class, and no IngressClass is the default, so no controller serves it"
+    if not nobody:
+        words = (
+            "it names no class, and no controller has written one; often none takes Ingresses without a class"
+        )
+    return Reason(
+        words=words,
+        confidence=Confidence.HIGH if nobody else Confidence.MEDIUM,
+        evidence=(
+            cite(live, "/spec", says="no ingressClassName"),
+            *(
+                cite(one, "/metadata/name", says="a class, and not the default")
+                for one in classes[:3]
+                if nobody
+            ),
+        ),
+        fixes=(named,),
+    )
+
+
+def _front_of(case: Case, controller: str) -> Manifest | None:
+    """A Service of type LoadBalancer that waits too, and bears the name of the controller's product."""
+    product = controller.rpartition("/")[2].removesuffix("-controller")
+    words = {word for word in (product, controller.partition("/")[0].partition(".")[0]) if len(word) > 3}
+    for service in case.live_of_kind("Service"):
+        if service.spec.get("type") != "LoadBalancer" or service.at(f"{ADDRESS}/ingress"):
+            continue
+        labels = (text(service.at("/metadata/labels/app.kubernetes.io~1name")), service.ref.name)
+        if any(word in label for word in words for label in labels if label):
+            return service
+    return None
