@@ -183,6 +183,11 @@ class Case:
         age = self.age(operation.finished_at or operation.started_at) if operation is not None else None
         return age is not None and age < timedelta(seconds=600)
 
+    @property
+    def being_deleted_for(self) -> timedelta | None:
+        """How long ago somebody asked to delete the Application itself."""
+        return self.age(self.app.metadata.deletion_timestamp)
+
     def has_sync_option(self, option: str) -> bool:
         return option in self.app.spec.sync_policy.sync_options
 

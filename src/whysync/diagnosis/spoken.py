@@ -14,6 +14,7 @@ import msgspec
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.snapshot import Log
+from whysync.contracts.tree import fields, items, text
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -50,6 +51,7 @@ def texts_of(case: Case) -> Iterator[Spoken]:
     yield from _operation(case)
     yield from _row_health(case)
     yield from _events(case)
+    yield from _refusals(case)
     yield from _argocd_logs(case)
 
 
@@ -69,11 +71,16 @@ def _conditions(case: Case) -> Iterator[Spoken]:
     for index, condition in enumerate(case.app.status.conditions):
         if condition.message:
             yield Spoken(
-                text=condition.message,
+                text=_of_argocd(condition.type, condition.message),
                 symptom=f"condition:{condition.type}:{index}",
                 manifest=case.application,
                 pointer=f"/status/conditions/{index}/message",
             )
+
+
+def _of_argocd(type: str, message: str) -> str:
+    """With the type in front, as Argo CD logs it: then a bare `dial tcp …:6379` is about its own Redis."""
+    return message if message.startswith(type) or not type.endswith("Error") else f"{type}: {message}"
 
 
 def _operation(case: Case) -> Iterator[Spoken]:
@@ -112,6 +119,22 @@ def _events(case: Case) -> Iterator[Spoken]:
             manifest=manifest,
             pointer="/message" if event.message else "/note",
         )
+
+
+def _refusals(case: Case) -> Iterator[Spoken]:
+    """Why a Deployment lacks Pods: events say it for an hour, its status for as long as it lasts."""
+    for row in case.app.status.resources:
+        live = case.live_of(row.key) if row.kind in ("Deployment", "ReplicaSet") else None
+        for index, raw in enumerate(items(live.status.get("conditions")) if live is not None else ()):
+            condition = fields(raw)
+            if (condition.get("type"), condition.get("status")) == ("ReplicaFailure", "True"):
+                yield Spoken(
+                    text=text(condition.get("message")),
+                    symptom=f"unhealthy:{row.key}",
+                    ref=row.ref,
+                    manifest=live,
+                    pointer=f"/status/conditions/{index}/message",
+                )
 
 
 def _argocd_logs(case: Case) -> Iterator[Spoken]:

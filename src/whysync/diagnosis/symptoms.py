@@ -33,14 +33,18 @@ _SIDE_OF_CONDITION = {
 }
 # For so long an event about an object that nobody can look at is taken for news.
 _NEWS = timedelta(minutes=15)
+# Deleting all that belongs to an app takes minutes; Pods are given 30 seconds, volumes somewhat more.
+_LONG_DELETION = timedelta(minutes=10)
 _QUIET_HEALTH = frozenset({"", "Healthy", "Missing"})
 
 
 def symptoms_of(case: Case) -> tuple[Symptom, ...]:
     found = [
         *_conditions(case),
+        *_hydration(case),
         *_operation(case),
         *_results(case),
+        *_deletion(case),
         *_rows(case),
         *_health(case),
         *_behind(case),
@@ -74,6 +78,31 @@ def _conditions(case: Case) -> Iterator[Symptom]:
     if case.app.status.sync.status == "Unknown" and not errors:
         yield _symptom(
             "condition:none", SymptomKind.CONDITION, "sync status is Unknown, and no condition says why"
+        )
+
+
+def _hydration(case: Case) -> Iterator[Symptom]:
+    """The hydrator writes how it went into a field of its own, and no condition."""
+    hydrator = case.app.status.source_hydrator
+    last = hydrator.current_operation if hydrator is not None else None
+    if last is not None and last.phase == "Failed":
+        yield _symptom(
+            "hydration",
+            SymptomKind.CONDITION,
+            f"hydration Failed: {last.message}".rstrip(": "),
+            side=Side.COMPARE,
+        )
+
+
+def _deletion(case: Case) -> Iterator[Symptom]:
+    """An Application that is being deleted and still there: no condition says so."""
+    age = case.being_deleted_for
+    if age is not None and age >= _LONG_DELETION:
+        yield _symptom(
+            "deletion",
+            SymptomKind.OPERATION,
+            "the Application is being deleted, and stays",
+            because=tuple(symptom.id for symptom in _conditions(case)),
         )
 
 

@@ -7,7 +7,7 @@ Application's deletion waits for it, and an object of the same name cannot be ma
 
 ## How whysync knows
 A live object has a `deletionTimestamp` and finalizers; or the operation waits for its deletion; or
-Argo CD says that it cannot delete.
+Argo CD says that it cannot delete; or the Application itself was deleted long ago and is still there.
 
 ## Fix
 Get the controller that serves the finalizer working again. Only if it is gone for good, take the
@@ -25,7 +25,7 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.tree import items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.awaited import minutes, wait_of
-from whysync.diagnosis.commands import on_object
+from whysync.diagnosis.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import Awaited, DeletionFailed, FinalizerStuck
@@ -58,7 +58,50 @@ def deletion_held_by_finalizer(case: Case) -> Iterator[Finding]:
                     case, live.ref, live, explains=explains, evidence=(), finalizers=_finalizers(live)
                 )
                 told.add(str(live.key))
-    yield from _of_the_application(case)
+    told_of = tuple(_of_the_application(case))
+    yield from told_of
+    if not told and not told_of:
+        yield from _silent(case)
+
+
+def _silent(case: Case) -> Iterator[Finding]:
+    """The Application was deleted long ago, and no condition says why it is still there."""
+    if "deletion" not in case.symptom_ids or not case.app.metadata.finalizers:
+        return
+    if any(condition.type.endswith("Error") for condition in case.app.status.conditions):
+        return
+    left = [row.ref for row in case.app.status.resources if case.live_of(row.key) is not None]
+    held = ", ".join(case.app.metadata.finalizers)
+    remaining = f"; {len(left)} of its resources are left, {left[0]} first" if left else ""
+    yield Finding(
+        about=case.application.ref,
+        field="/metadata/finalizers",
+        explains=("deletion",),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{case.application.ref} is being deleted since {minutes(case.being_deleted_for)}"
+        f" and does not go away: {held} holds it{remaining}",
+        evidence=(
+            *_cited(case.application),
+            *(cite(case.application, "/status/resources/0", says="it still lists this") for _ in left[:1]),
+        ),
+        fixes=(
+            Fix.run(
+                kubectl("logs", CONTROLLER, namespace=argocd_namespace(case))
+                + f" | grep {app_argument(case)}",
+                beside(
+                    on_object("get", case.application.ref, "-o", "yaml"),
+                    "what it still lists, and its conditions",
+                ),
+                title="See what the controller cannot delete; a controller that does not run deletes nothing",
+            ),
+            Fix.run(
+                on_object("patch", case.application.ref, "--type=merge", "-p", NONE_LEFT),
+                title="Only if its resources may stay, or are gone: take the finalizer off",
+                destroys=("the Application at once; what it has deployed and not deleted yet stays behind",),
+            ),
+        ),
+    )
 
 
 def _of_the_application(case: Case) -> Iterator[Finding]:
@@ -70,7 +113,7 @@ def _of_the_application(case: Case) -> Iterator[Finding]:
             case,
             ref,
             case.live_of(ref.key),
-            explains=group.explains,
+            explains=(*group.explains, *_deletion(case)),
             evidence=group.cited(says="Argo CD cannot delete it"),
             finalizers=_finalizers(case.live_of(ref.key)) or case.app.metadata.finalizers,
             sure=False,
@@ -98,11 +141,17 @@ def _is_stuck(case: Case, live: Manifest) -> bool:
 def _about(case: Case, live: Manifest) -> Iterator[str]:
     """What it holds up: its own row's symptoms, and an operation that waits for its deletion."""
     yield from (s.id for s in case.symptoms if s.ref is not None and s.ref.key == live.key)
+    if live.key in case.rows:
+        yield from _deletion(case)
     wait = wait_of(case)
     if (wait is not None and wait.ref.key == live.key and "operation" in case.symptom_ids) or (
         wait is not None and wait.what is Awaited.DELETION and wait.ref.name == live.ref.name
     ):
         yield "operation"
+
+
+def _deletion(case: Case) -> tuple[str, ...]:
+    return tuple(id for id in ("deletion",) if id in case.symptom_ids)
 
 
 def _finding(

@@ -6,8 +6,8 @@ objects there. If one object's finalizer is never served (its controller is gone
 stays like this for ever.
 
 ## How whysync knows
-`because it is being terminated` from the API server; and the namespace's own conditions say what is
-left.
+`because it is being terminated` from the API server, or a Namespace of the app that is in deletion for
+minutes; and the namespace's own conditions say what is left.
 
 ## Fix
 Find what is left in it and what holds that back. When the namespace is gone, sync again: with
@@ -18,6 +18,7 @@ The namespace is simply not there: namespace-missing.
 """
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -25,28 +26,59 @@ from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.rows import row_evidence
+from whysync.diagnosis.rows_above import symptoms_about
 from whysync.semantics.messages import NamespaceTerminating
 
 HELD = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure")
 
+PATIENCE = timedelta(minutes=2)
 NONE_LEFT = '{"metadata":{"finalizers":null}}'
 
 
 @rule(cause="namespace-terminating", since="0.1")
 def namespace_is_terminating(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
     for group in grouped(case, NamespaceTerminating, by=lambda failure: failure.namespace):
         name = group.failure.namespace or case.destination_namespace
-        live = case.live_named("Namespace", "", name)
-        held = tuple(_held(live)) if live is not None else ()
-        yield Finding(
-            about=live.ref if live else Ref(version="v1", kind="Namespace", name=name),
-            explains=group.explains,
-            severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH,
-            verdict=f"namespace {name} is being deleted" + (f": {_says(live, held)}" if held else ""),
-            evidence=(*group.cited(says="nothing can be created there now"), *_cited(live, held)),
-            fixes=tuple(_fixes(case, name)),
-        )
+        told.add(name)
+        cited = group.cited(says="nothing can be created there now")
+        yield _finding(case, name, explains=group.explains, said=cited)
+    for live in case.world.being_deleted:
+        row = case.rows.get(live.key)
+        if (
+            live.ref.kind == "Namespace"
+            and row is not None
+            and live.ref.name not in told
+            and _is_long(case, live)
+        ):
+            own = symptoms_about(case, row.ref)
+            if own:
+                said = (row_evidence(case, row, says="Argo CD waits for it to go"),)
+                yield _finding(case, live.ref.name, explains=own, said=said)
+
+
+def _finding(case: Case, name: str, *, explains: tuple[str, ...], said: tuple[Evidence, ...]) -> Finding:
+    live = case.live_named("Namespace", "", name)
+    held = tuple(_held(live)) if live is not None else ()
+    return Finding(
+        about=live.ref if live else Ref(version="v1", kind="Namespace", name=name),
+        explains=explains,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"namespace {name} is being deleted" + (f": {_says(live, held)}" if held else ""),
+        evidence=(*said, *_cited(live, held)),
+        fixes=tuple(_fixes(case, name)),
+    )
+
+
+def _is_long(case: Case, live: Manifest) -> bool:
+    """Emptying a namespace takes a while."""
+    try:
+        since = datetime.fromisoformat(text(live.meta.get("deletionTimestamp")))
+    except ValueError:
+        return False
+    return since.tzinfo is not None and case.now - since >= PATIENCE
 
 
 def _held(namespace: Manifest) -> Iterator[int]:

@@ -6,8 +6,8 @@ it then syncs. That push or rendering failed, so the hydrated branch is behind: 
 dry source do not arrive. Applications that share the branch fail together.
 
 ## How whysync knows
-A condition or the log names the hydrator: `failed to commit hydrated manifests`, `cannot hydrate
-because …`; `status.sourceHydrator.currentOperation` is cited where it is at hand.
+`status.sourceHydrator.currentOperation` is Failed, and its message tells why; or a condition or the
+log names the hydrator: `failed to commit hydrated manifests`, `cannot hydrate because …`.
 
 ## Fix
 Mend what the message names: mostly write access to the branch, or one Application of the group that
@@ -25,35 +25,49 @@ from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import HydratorFailed
 
+LAST = "/status/sourceHydrator/currentOperation"
+
 
 @rule(cause="hydrator-failed", since="0.1")
 def hydration_failed(case: Case) -> Iterator[Finding]:
+    told = False
     for group in grouped(case, HydratorFailed, by=lambda failure: (failure.app, failure.branch)):
         failure = group.failure
         culprit = (
             f" because of Application {failure.app}" if failure.app and failure.app != case.app.name else ""
         )
-        yield Finding(
-            about=case.application.ref,
-            field="/spec/sourceHydrator",
-            explains=group.explains,
-            severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH,
-            verdict=f"the source hydrator failed{culprit}"
-            + (f": {one_line(failure.detail)}" if failure.detail else ""),
-            root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="what the hydrator says"), *_operation(case)),
-            fixes=(
-                Fix.run(
-                    "argocd repo list   # the hydrator needs a credential that may push (repository-write)",
-                    f"argocd app get {app_argument(case)} --hard-refresh",
-                    title="Mend what the message names (write access, a source that does not render)",
-                ),
+        said, told = group.cited(says="what the hydrator says"), True
+        yield _finding(case, failure.detail, explains=group.explains, said=said, culprit=culprit)
+    hydrator = case.app.status.source_hydrator
+    if not told and "hydration" in case.symptom_ids and hydrator and hydrator.current_operation:
+        said = (cite(case.application, f"{LAST}/message", says="what the hydrator says"),)
+        yield _finding(case, hydrator.current_operation.message, said=said)
+
+
+def _finding(
+    case: Case, detail: str, *, said: tuple[Evidence, ...], explains: tuple[str, ...] = (), culprit: str = ""
+) -> Finding:
+    own = ("hydration",) if "hydration" in case.symptom_ids else ()
+    words = one_line(detail)
+    return Finding(
+        about=case.application.ref,
+        field="/spec/sourceHydrator",
+        explains=(*explains, *own),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"the source hydrator failed{culprit}" + (f": {words}" if words else ""),
+        root=words or None,
+        evidence=(*said, *_operation(case)),
+        fixes=(
+            Fix.run(
+                "argocd repo list   # the hydrator needs a credential that may push (repository-write)",
+                f"argocd app get {app_argument(case)} --hard-refresh",
+                title="Mend what the message names (write access, a source that does not render)",
             ),
-        )
+        ),
+    )
 
 
 def _operation(case: Case) -> Iterator[Evidence]:
-    pointer = "/status/sourceHydrator/currentOperation/phase"
-    if case.application.at(pointer):
-        yield cite(case.application, pointer, says="how the last hydration ended")
+    if case.application.at(f"{LAST}/phase"):
+        yield cite(case.application, f"{LAST}/phase", says="how the last hydration ended")

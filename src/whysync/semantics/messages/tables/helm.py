@@ -21,10 +21,10 @@ from whysync.semantics.messages.pattern import Context, Pattern, compiled, numbe
 
 
 def of_dependencies(context: Context) -> bool:
-    return (
-        "helm dep" in context.command
-        or context.within(LayerKind.HELM_DEPENDENCIES)
-        or any("helm dep" in layer.command for layer in context.layers)
+    """Older versions of Argo CD call Helm by its version: `helm2 dependency build`."""
+    return context.within(LayerKind.HELM_DEPENDENCIES) or any(
+        layer.command.startswith("helm") and layer.command.partition(" ")[2].startswith("dep")
+        for layer in context.layers
     )
 
 
@@ -115,6 +115,8 @@ def schema_mismatch(match: re.Match[str], context: Context) -> Failure:
 def values_file(match: re.Match[str], context: Context) -> Failure | None:
     if not of_helm(context) and "helm" not in context.text and "value" not in match[0]:
         return None
+    if of_dependencies(context):
+        return None  # building dependencies reads no values
     return HelmRender(text=context.text, values_file=said(match, "file"), detail=match[0].strip())
 
 
