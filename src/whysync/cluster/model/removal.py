@@ -76,7 +76,8 @@ class Removal:
         if new is None:
             if not options.dry_run:
                 self._store.drop(call.place)
-            gone = self._store.stamped(as_served(self._last_words(live, resource), call))
+            gone = as_served(self._last_words(live, resource), call)
+            gone = gone if options.dry_run else self._store.stamped(gone)
             return Reply(200, gone if resource.kind in _RETURNED else deleted_status(live, resource))
         if not options.dry_run and new != live:
             new = self._store.put(call.place, new)
@@ -97,7 +98,7 @@ class Removal:
                 continue
             if new is None:
                 self._store.drop(place)
-            else:
+            elif new != live:
                 self._store.put(place, new)
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, Custom):

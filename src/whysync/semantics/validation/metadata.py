@@ -160,7 +160,7 @@ def _owners(found: Object) -> Problems:
 
 def _owner(owner: Object, path: str) -> Problems:
     version = text(owner.get("apiVersion")).rpartition("/")[2]
-    if not version:
+    if not version or text(owner.get("apiVersion")).count("/") > 1:
         yield invalid(f"{path}.apiVersion", text(owner.get("apiVersion")), "version must not be empty")
     for field in ("kind", "name", "uid"):
         if not text(owner.get(field)):
