@@ -220,16 +220,21 @@ class Reader:
     def _desired(
         self, app: AppId, body: Object, states: Managed, rendered: tuple[Object, ...]
     ) -> tuple[Manifest, ...]:
-        """What was compared, and beside it what a comparison leaves out: hooks.
+        """As Git has it: hooks too, and no namespace that Git does not tell.
 
-        The states of a comparison come first, for Argo CD masked a Secret's two sides together: equal values
-        have equal marks there, which those of the manifests have not.
+        Of Secrets what was compared, for there Argo CD masked both sides together: equal values have equal
+        marks, which those of the manifests have not. The same where the manifests could not be had.
         """
         home = text(dig(body, "spec", "destination", "namespace"))
-        known = _keys(states.targets) | {key._replace(namespace="") for key in _keys(states.targets)}
-        more = [one for one in rendered if _key(one, home) not in known and _key(one, "") not in known]
-        origin = f"Argo CD: {app.place}"
-        return tuple(Manifest(one, role=Role.DESIRED, origin=origin) for one in (*states.targets, *more))
+        compared = {ref_of(one).key: one for one in states.targets}
+        found: list[Object] = []
+        for one in rendered:
+            key = ref_of(one).key
+            there = {key, key._replace(namespace=key.namespace or home), key._replace(namespace="")}
+            twins = [twin for near in there if (twin := compared.pop(near, None)) is not None]
+            found.append(twins[0] if twins and one.get("kind") == "Secret" else one)
+        found += compared.values()
+        return tuple(Manifest(one, role=Role.DESIRED, origin=f"Argo CD: {app.place}") for one in found)
 
 
 async def _nothing() -> Object:
@@ -238,11 +243,6 @@ async def _nothing() -> Object:
 
 def _keys(bodies: Iterable[Object]) -> set[Key]:
     return {ref_of(body).key for body in bodies}
-
-
-def _key(body: Object, home: str) -> Key:
-    key = ref_of(body).key
-    return key if key.namespace else key._replace(namespace=home)
 
 
 def _cluster(app: Object) -> str:

@@ -13,8 +13,7 @@ from whysync.contracts.tree import Json, Object, fields, items, text
 
 IN_CLUSTER = "https://kubernetes.default.svc"
 _SECRET_TYPE = "argocd.argoproj.io/secret-type"
-# What is written for a rule that has nothing in it, since Go cannot leave it out.
-_NOTHING = ("{}", "jqPathExpressions: null\njsonPointers: null\nmanagedFieldsManagers: null")
+_RULES = ("ignoreDifferences", "ignoreResourceUpdates")
 
 
 def config_map(settings: Object, namespace: str) -> Object:
@@ -43,27 +42,23 @@ def config_map(settings: Object, namespace: str) -> Object:
 def _customizations(overrides: Object) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for kind, raw in sorted(overrides.items()):
-        told: dict[str, Json] = {
-            name: value
-            for name, value in fields(raw).items()
-            if value and not (isinstance(value, str) and value.strip() in _NOTHING)
-        }
-        # This rule every Argo CD adds by itself; as one of argocd-cm's it would be told twice.
-        if kind == "*/*":
-            told = {name: value for name, value in told.items() if not _is_status_rule(value)}
+        told: dict[str, Json] = {name: value for name, value in fields(raw).items() if value}
+        for name in _RULES:
+            # A rule without content is written too; and that of `/status` every Argo CD adds by itself.
+            ignored = _ignored(text(told.get(name)))
+            if not ignored or (kind == "*/*" and ignored == ["/status"]):
+                told.pop(name, None)
         if told:
             found[kind] = told
     return found
 
 
-def _is_status_rule(value: Json) -> bool:
-    if not isinstance(value, str):
-        return False
+def _ignored(rule: str) -> list[Json]:
+    """All that a rule, which is YAML in a text, names; what cannot be read is something."""
     try:
-        rule = fields(yaml.load(value))
+        return [one for part in fields(yaml.load(rule)).values() for one in items(part)] if rule else []
     except yaml.Invalid:
-        return False
-    return [one for part in rule.values() for one in items(part)] == ["/status"]
+        return [rule]
 
 
 def cluster_secrets(clusters: Object, namespace: str) -> Iterator[Object]:

@@ -216,8 +216,13 @@ class Container(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def failing_containers(pod: Object) -> tuple[Container, ...]:
-    """Those whose log may tell what is wrong: ended badly, restarted, or running and not ready."""
+    """Those whose log may tell what is wrong: ended badly, restarted, or running and not ready.
+
+    A Pod of a Job that still runs is one too: Jobs are to end, and a hook that does not holds up a sync.
+    """
     status = fields(pod.get("status"))
+    owners = items(fields(pod.get("metadata")).get("ownerReferences"))
+    of_job = any(fields(one).get("kind") == "Job" for one in owners)
     found: list[Container] = []
     for place in ("initContainerStatuses", "containerStatuses"):
         for raw in items(status.get(place)):
@@ -231,7 +236,7 @@ def failing_containers(pod: Object) -> tuple[Container, ...]:
                 (bool(waiting) and waiting not in _PATIENT)
                 or integer(ended.get("exitCode")) != 0
                 or restarts > 0
-                or (running and one.get("ready") is not True)
+                or (running and (of_job or one.get("ready") is not True))
             )
             if bad and text(one.get("name")):
                 found.append(
