@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Final
 
 from whysync.contracts.tree import Object, text
@@ -112,17 +113,23 @@ class Watch:
         return not self.world.is_operating
 
     def lasting(self, signs: Signs, since: datetime) -> Signs:
-        """Those that were to be seen at the end, or again and again, from an instant on.
+        """Those that are to be seen at the end, or that came back at least once, from an instant on.
 
         An operation that merely runs is no sign of trouble, as long as it ends.
         """
         seen = self.since(since)
         found = set(signs & self.signs)
         for sign in signs - found - {OPERATION}:
-            times = sum(1 for one in seen if sign in one.signs)
-            if times >= 2:
+            back = sum(
+                1 for before, after in pairwise(seen) if sign not in before.signs and sign in after.signs
+            )
+            if back:
                 found.add(sign)
         return frozenset(found)
+
+    def held_until(self, signs: Signs, since: datetime, end: datetime) -> bool:
+        """Was none of them to be seen from one instant to the other?"""
+        return not any(signs & one.signs for one in self.since(since) if one.at <= end)
 
     def deed(self, words: str, refused: str = "") -> None:
         self.deeds.append(Deed(at=self.now, text=words, refused=text(refused)))

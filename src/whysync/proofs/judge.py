@@ -1,0 +1,175 @@
+"""Judges a fix by its courses of events: proven, likely, not run, or refuted.
+
+Proven only where the trouble stayed or came back without the fix, and was gone with it, with nothing new, in
+every round. What the facts lack makes it likely; a fix that does not help on a world that shows the trouble
+is refuted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Fix, Proof, ProofStatus
+from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
+from whysync.proofs.ground import Simulated
+from whysync.proofs.playing import Refuted, Unplayable
+from whysync.proofs.remaining import still_differing
+from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, in_words, signs_for
+from whysync.proofs.trace import trace_of
+from whysync.semantics.messages import ArgocdDenied
+
+_WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
+_WORKLOADS: Final = frozenset(
+    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    why: str
+
+
+class Judge:
+    """Of one Case: what happens without a fix is the same for all of them."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._without = Without(case)
+
+    def judged(self, finding: Finding, fix: Fix) -> Proof | Rejected:
+        """Raises `NotSimulated` and `Restless`."""
+        start = self._without.waiting.watch.glimpses[0].signs
+        wanted = self._wanted(finding, start)
+        if not wanted:
+            return not_run("nothing of what it explains shows on a model")
+        try:
+            course = with_fix(self._case, fix, wanted)
+        except Unplayable as problem:
+            return not_run(f"not tried: {problem}")
+        except Refuted as problem:
+            return self._refused(wanted, str(problem))
+        return self._verdict(finding, fix, wanted, course)
+
+    def _wanted(self, finding: Finding, start: Signs) -> Signs:
+        told = signs_for(self._case, finding.explains)
+        if told or any(isinstance(one.failure, ArgocdDenied) for one in self._case.reported):
+            return told
+        return start & _WHOLE_APP
+
+    def _refused(self, wanted: Signs, why: str) -> Proof | Rejected:
+        shown = self._without.waiting.shows(wanted)
+        return (
+            Rejected(why=f"it is refused: {why}") if shown else not_run(f"on the model it is refused: {why}")
+        )
+
+    # --- the verdict -----------------------------------------------------------------------------
+
+    def _verdict(self, finding: Finding, fix: Fix, wanted: Signs, course: With) -> Proof | Rejected:
+        waiting = self._without.waiting
+        if not waiting.shows(wanted):
+            gone = wanted & waiting.watch.glimpses[0].signs
+            return not_run(
+                "on the model it goes away by itself" if gone else "the model does not show the trouble"
+            )
+        base = self._base(wanted, course)
+        left = self._left(finding, wanted, course)
+        new = self._new(wanted, course)
+        trace = trace_of(base or waiting, course)
+        if left or new:
+            return self._failed(finding, fix, course, left, new, trace)
+        if base is None:
+            return Proof(
+                status=ProofStatus.LIKELY,
+                rounds=ROUNDS,
+                why="on the model a plain sync ends it too",
+                trace=trace,
+            )
+        gaps = self._gaps(finding, fix, course)
+        if gaps:
+            return Proof(
+                status=ProofStatus.LIKELY, rounds=ROUNDS, why=f"not known: {'; '.join(gaps)}", trace=trace
+            )
+        return Proof(status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(course), trace=trace)
+
+    def _base(self, wanted: Signs, course: With) -> Course | None:
+        """The course without the fix that still shows the trouble; `None` where a plain sync ends it.
+
+        A fix that needs a sync is held against a plain one; one that is nothing but a sync, against waiting.
+        """
+        if not course.synced or course.player.only_syncs:
+            return self._without.waiting
+        return self._without.syncing if self._without.syncing.shows(wanted) else None
+
+    def _left(self, finding: Finding, wanted: Signs, course: With) -> Signs:
+        """What is still there in the rounds, or comes back in them."""
+        left = course.watch.lasting(wanted, course.settled)
+        differing = {sign for sign in left if sign.startswith("differs:")}
+        if differing and not still_differing(course.watch.world, finding.explains):
+            left -= differing  # the same object differs elsewhere, which is another cause
+        return left
+
+    def _new(self, wanted: Signs, course: With) -> Signs:
+        before = {sign for one in self._without.waiting.watch.glimpses for sign in one.signs}
+        new = course.watch.signs - before - wanted
+        return frozenset(sign for sign in new if sign not in _WHOLE_APP or not (_WHOLE_APP & before))
+
+    def _failed(
+        self,
+        finding: Finding,
+        fix: Fix,
+        course: With,
+        left: Signs,
+        new: Signs,
+        trace: tuple[str, ...],
+    ) -> Proof | Rejected:
+        words = "; ".join(in_words(sign) for sign in sorted(left or new)[:2])
+        gaps = self._gaps(finding, fix, course)
+        if gaps:
+            return not_run(f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}")
+        until_then = course.watch.held_until(left, course.settled, course.last_sync)
+        if left and until_then and not new:
+            return Proof(
+                status=ProofStatus.LIKELY,
+                rounds=ROUNDS - 1,
+                why=f"it holds until the next sync: then {words}",
+                trace=trace,
+            )
+        return Rejected(why=f"on a model of this cluster, with it {words}")
+
+    def _held(self, course: With) -> str:
+        sync, health = course.watch.world.codes
+        if (sync, health) == ("Synced", "Healthy"):
+            return ""
+        return f"what it explains is gone; the app is {sync}, {health} for other causes"
+
+    # --- gaps ------------------------------------------------------------------------------------
+
+    def _gaps(self, finding: Finding, fix: Fix, course: With) -> list[str]:
+        world = course.watch.world
+        return [*course.gaps, *_of_facts(finding, fix, world), *_of_behaviour(finding, fix, self._case)]
+
+
+def _of_facts(finding: Finding, fix: Fix, world: Simulated) -> list[str]:
+    """Those of the world's gaps that are about what the fix or the finding is about."""
+    refs = [finding.about, *([fix.target] if fix.target is not None else [])]
+    return [
+        gap.what
+        for gap in world.gaps
+        if any(gap.what.endswith(str(ref)) or f" {ref.kind} (" in gap.what for ref in refs)
+    ]
+
+
+def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
+    """How pods of a changed template behave nobody has seen."""
+    if fix.target is None or fix.target.kind not in _WORKLOADS or not fix.edits:
+        return []
+    health = any(sign.startswith("unhealthy") for sign in signs_for(case, finding.explains))
+    changed = [edit.pointer for edit in fix.edits if "/containers/" in edit.pointer.lower()]
+    return [f"how its pods behave with another {changed[0]}"] if health and changed else []
+
+
+def not_run(why: str) -> Proof:
+    return Proof(status=ProofStatus.NOT_RUN, why=why)

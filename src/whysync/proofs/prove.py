@@ -1,0 +1,93 @@
+"""Tries the fixes of a diagnosis on the world of its Case; what does not help there is not offered."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.cluster.life.life import Restless as NoRest
+from whysync.cluster.timeline import Restless
+from whysync.diagnosis.finding import Finding, RejectedFix, Severity
+from whysync.diagnosis.fix import Fix, Proof
+from whysync.diagnosis.report import AppReport
+from whysync.proofs.ground import NotSimulated
+from whysync.proofs.judge import Judge, Rejected, not_run
+
+log = logging.getLogger(__name__)
+_MOST_TRIES: Final = 12
+"""Of fixes of one app: the first ones are what people look at."""
+_LONGEST: Final = 20.0
+"""Seconds of real time for one app; only a world that is far larger than usual comes near it."""
+
+
+def prove(report: AppReport) -> AppReport:
+    """The report with the proof of each fix; what is refuted is among the rejected ones. Never raises."""
+    prover = _Prover(report)
+    return replace(report, findings=tuple(prover.proven(finding) for finding in report.findings))
+
+
+def not_proven(report: AppReport, why: str) -> AppReport:
+    """The report in which each fix says why nobody tried it."""
+    return replace(
+        report,
+        findings=tuple(
+            replace(finding, fixes=tuple(replace(fix, proof=not_run(why)) for fix in finding.fixes))
+            for finding in report.findings
+        ),
+    )
+
+
+class _Prover:
+    def __init__(self, report: AppReport) -> None:
+        self._judge = Judge(report.case)
+        self._name = report.case.app.name
+        self._tries = 0
+        self._ends = time.monotonic() + _LONGEST
+        self._hopeless = ""
+
+    def proven(self, finding: Finding) -> Finding:
+        if not finding.fixes:
+            return finding
+        if finding.severity is Severity.INFO:
+            return _with_proof(finding, not_run("nothing is wrong that it could end"))
+        if finding.caused_by:
+            return _with_proof(finding, not_run("not tried: it follows from another cause"))
+        fixes: list[Fix] = []
+        rejected: list[RejectedFix] = []
+        for fix in finding.fixes:
+            found = self._tried(finding, fix)
+            if isinstance(found, Rejected):
+                rejected.append(RejectedFix(title=fix.title, why=found.why))
+            else:
+                fixes.append(replace(fix, proof=found))
+        return replace(finding, fixes=_ranked(fixes), rejected_fixes=tuple(rejected))
+
+    def _tried(self, finding: Finding, fix: Fix) -> Proof | Rejected:
+        if self._hopeless:
+            return not_run(self._hopeless)
+        if self._tries >= _MOST_TRIES or time.monotonic() > self._ends:
+            return not_run("not tried: others before it took the time there is")
+        self._tries += 1
+        try:
+            return self._judge.judged(finding, fix)
+        except NotSimulated as problem:
+            self._hopeless = f"{problem.gap.what} is not known: {problem.gap.why}"
+            return not_run(self._hopeless)
+        except (Restless, NoRest) as problem:
+            return not_run(f"the model never comes to rest ({problem})")
+        except Exception as problem:  # a diagnosis without a proof is better than none
+            log.debug("the proof of %r for %s failed", fix.title, self._name, exc_info=True)
+            return not_run(f"it could not be tried on the model ({type(problem).__name__}: {problem})")
+
+
+def _with_proof(finding: Finding, proof: Proof) -> Finding:
+    return replace(finding, fixes=tuple(replace(fix, proof=proof) for fix in finding.fixes))
+
+
+def _ranked(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
+    """As the rule gave them; it knows best what is wanted."""
+    return tuple(fixes)

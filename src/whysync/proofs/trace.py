@@ -1,0 +1,128 @@
+"""What happened in a proof, as a small timeline: without the fix, then with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Final
+
+from whysync.contracts.tree import Json, Missing
+from whysync.engine.argocd import What
+from whysync.proofs.courses import ROUNDS, Course, With
+from whysync.proofs.watch import Watch
+from whysync.proofs.writers import OtherWriter
+
+_MOST: Final = 12
+_LONGEST: Final = 160
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    at: datetime
+    order: int
+    text: str
+
+
+def trace_of(without: Course, course: With) -> tuple[str, ...]:
+    return (
+        "without the fix",
+        *_lines(without.watch),
+        *_loop(without.watch),
+        "with the fix",
+        *_lines(course.watch, until=course.settled),
+        f"  … {ROUNDS} rounds of looking again, with a sync in the last:"
+        f" {_state(course.watch)} at {_since(course.watch, course.watch.now)}",
+    )
+
+
+def _lines(watch: Watch, until: datetime | None = None) -> Iterator[str]:
+    events = sorted(_events(watch), key=lambda one: (one.at, one.order))
+    shown = [one for one in events if until is None or one.at <= until]
+    told: list[str] = []
+    for one in shown:
+        line = f"  {_since(watch, one.at):>6}  {one.text}"
+        if not told or told[-1] != line:
+            told.append(line)
+    yield from told[:_MOST]
+    if len(told) > _MOST:
+        yield f"  …       {len(told) - _MOST} more, the last: {told[-1].strip()}"
+
+
+def _events(watch: Watch) -> Iterator[_Event]:
+    yield from (
+        _Event(
+            at=deed.at,
+            order=0,
+            text=_brief(f"{deed.text}: refused: {deed.refused}" if deed.refused else deed.text),
+        )
+        for deed in watch.deeds
+    )
+    for moment in watch.moments:
+        if moment.what is What.STARTED:
+            yield _Event(at=moment.at, order=1, text=_brief(moment.text or "a sync starts"))
+        elif moment.what is What.ENDED:
+            words = f"sync {moment.phase}" if moment.phase else "sync ends"
+            yield _Event(
+                at=moment.at, order=2, text=_brief(f"{words}: {moment.text}" if moment.text else words)
+            )
+    for before, after in pairwise([None, *watch.glimpses]):
+        assert after is not None
+        if before is None or (before.sync, before.health) != (after.sync, after.health):
+            yield _Event(at=after.at, order=3, text=f"{after.sync or '?'} · {after.health or '?'}")
+
+
+def _loop(watch: Watch) -> Iterator[str]:
+    """Two writers and one field, with the time between two rounds."""
+    gaps = [later - earlier for earlier, later in pairwise(watch.starts)]
+    if len(gaps) < 2:
+        return
+    period = sorted(gaps)[len(gaps) // 2]
+    differing = {
+        sign.partition(":")[2] for one in watch.glimpses for sign in one.signs if sign.startswith("differs:")
+    }
+    writers = [one for one in watch.world.writers.all if one.again and str(one.ref.key) in differing]
+    if not writers:
+        yield f"  loop    Argo CD syncs again about every {_brief_time(period)}"
+    for one in writers[:3]:
+        yield f"  loop    about every {_brief_time(period)}: {_both(watch, one)}"
+
+
+def _both(watch: Watch, other: OtherWriter) -> str:
+    drift = next(
+        (
+            one
+            for one in watch.world.case.drifts
+            if one.ref.key == other.ref.key and one.pointer == other.pointer
+        ),
+        None,
+    )
+    wanted = _value(drift.wanted) if drift is not None else "Git's value"
+    found = _value(drift.found) if drift is not None else "its own"
+    return _brief(f"{other.pointer}: Argo CD sets {wanted}, {other.who} sets {found} again")
+
+
+def _value(value: Json | Missing) -> str:
+    if isinstance(value, Missing):
+        return "nothing"
+    return str(value) if not isinstance(value, dict | list) else "another value"
+
+
+def _state(watch: Watch) -> str:
+    return " · ".join(code or "?" for code in watch.world.codes)
+
+
+def _since(watch: Watch, at: datetime) -> str:
+    seconds = int((at - watch.began).total_seconds())
+    return f"+{seconds // 60}:{seconds % 60:02}"
+
+
+def _brief_time(span: timedelta) -> str:
+    seconds = round(span.total_seconds())
+    return f"{seconds} s" if seconds < 120 else f"{round(seconds / 60)} min"
+
+
+def _brief(words: str) -> str:
+    line = " ".join(words.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
