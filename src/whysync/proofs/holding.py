@@ -16,6 +16,7 @@ from whysync.proofs.writers import OtherWriter
 
 WHILE: Final = timedelta(minutes=15)
 _ROUNDS: Final = 3
+_WRITTEN: Final = (" configured", " created", " serverside-applied", " replaced")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,32 +42,32 @@ class Held:
 def held(world: Simulated) -> Held:
     """Lets time pass; raises `Restless`. Ends early once a loop has shown itself."""
     began, start = world.simulation.clock.now, len(world.simulation.argocd.trace)
-    differs = _differing(world)
+    differs: dict[Key, datetime] = dict.fromkeys(_differing(world), began)
     world.wake()
-    seen: list[datetime] = [began] if differs else []
 
     def enough() -> bool:
-        nonlocal differs
-        if not differs:
-            differs = _differing(world)
-            if differs:
-                seen.append(world.simulation.clock.now)
+        for key in _differing(world):
+            differs.setdefault(key, world.simulation.clock.now)
         return len(_started(world.simulation.argocd.trace[start:])) > _ROUNDS
 
     world.until(enough, WHILE)
-    starts = _started(world.simulation.argocd.trace[start:])
-    if not seen:
+    moments = world.simulation.argocd.trace[start:]
+    starts = _started(moments)
+    for one in moments:  # a difference that is healed at the same instant is seen by what was written only
+        if starts and one.what is What.RESULT and one.about is not None and one.text.endswith(_WRITTEN):
+            differs.setdefault(one.about.key, one.at)
+    if not differs:
         return Held()
     loop = looping(world.case)
     writers = tuple(one for one in world.writers.all if one.again and one.ref.key in differs)
     between = [later - earlier for earlier, later in pairwise(starts)]
     return Held(
-        again=seen[0] - began,
+        again=min(differs.values()) - began,
         rounds=len(starts),
         period=(loop.period if loop is not None else None) or _period(writers, between),
         seen=loop is not None,
         writers=writers,
-        gone=tuple(sorted(differs - world.objects().keys())),
+        gone=tuple(sorted(differs.keys() - world.objects().keys())),
     )
 
 

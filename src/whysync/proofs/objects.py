@@ -25,19 +25,25 @@ def unmasked(obj: Object) -> Object:
     """A Secret whose marks are values that a server takes: the same mark is the same value."""
     if obj.get("kind") != "Secret":
         return obj
-    new: Object = {**obj}
-    data = obj.get("data")
-    if isinstance(data, dict):
-        new["data"] = {key: _as_value(value) for key, value in data.items()}
-    elif isinstance(data, str):  # masked as a whole
-        new.pop("data")
-    if isinstance(obj.get("stringData"), str):
-        new.pop("stringData")
+    new: Object = {key: value for key, value in obj.items() if key not in ("data", "stringData")}
+    # What stands in `stringData` ends up in `data`, and wins there: so the server does it, too.
+    values: Object = {
+        key: _as_value(value) for place in ("data", "stringData") for key, value in _values(obj, place)
+    }
+    if values:
+        new["data"] = values
     annotations = fields(dig(obj, "metadata", "annotations"))
     if is_mark(text(annotations.get(LAST_APPLIED))):
         kept: Object = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
         new["metadata"] = {**fields(obj.get("metadata")), "annotations": kept}
     return new
+
+
+def _values(obj: Object, place: str) -> Iterator[tuple[str, Json]]:
+    """None where all of it was masked as one."""
+    for key, value in fields(obj.get(place)).items():
+        plain = place == "stringData" and isinstance(value, str) and not is_mark(value)
+        yield key, base64.b64encode(text(value).encode()).decode() if plain else value
 
 
 def _as_value(value: Json) -> Json:

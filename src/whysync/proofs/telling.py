@@ -13,6 +13,7 @@ from whysync.contracts.tree import Json, Missing, dig, items, text
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.mechanism import Mechanism, behind_git
 from whysync.diagnosis.symptom import Side
+from whysync.fixes.running import is_running
 from whysync.proofs.effects import Effects, Overwritten, holds_data
 from whysync.proofs.ground import Simulated
 from whysync.proofs.holding import Held
@@ -21,6 +22,7 @@ from whysync.semantics.writers import phrase
 RECENT: Final = timedelta(hours=1)
 """Work of a person that is younger is taken for a part of an incident."""
 _LONGEST: Final = 120
+_MOST_ALIKE: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +90,23 @@ def _recreated(world: Simulated, effects: Effects) -> Iterator[Told]:
 
 
 def _dropped_pods(effects: Effects) -> Iterator[Told]:
+    hurt: list[tuple[Ref, int, str]] = []
     for ref, before, after in effects.scaled:
         field = next((one for one in effects.overwritten if _is_replicas(one, ref)), None)
-        others = field is not None and not field.is_of_git
-        running = min(effects.pods_of(ref), before)
-        dropped = max(running - after, 0)
-        if dropped and others:
-            pods = _count(dropped, "running pod")
-            words = f"it drops {pods} of {ref} ({before} now, Git says {after})"
-            yield Told(text=words, refs=(ref,), weight=90, unsafe=True)
-        elif after != before:
+        dropped = max(min(effects.pods_of(ref), before) - after, 0)
+        if dropped and field is not None and not field.is_of_git:
+            hurt.append((ref, dropped, f"{before} now, Git says {after}"))
+        else:
             yield Told(text=f"it scales {ref} from {before} to {after}", refs=(ref,), weight=40)
+    if len(hurt) > _MOST_ALIKE:
+        refs, total = tuple(ref for ref, _, _ in hurt), sum(number for _, number, _ in hurt)
+        yield Told(
+            text=f"it drops {total} running pods of {_listed(refs)}", refs=refs, weight=90, unsafe=True
+        )
+        return
+    for ref, number, how in hurt:
+        words = f"it drops {_count(number, 'running pod')} of {ref} ({how})"
+        yield Told(text=words, refs=(ref,), weight=90, unsafe=True)
 
 
 def _is_replicas(one: Overwritten, ref: Ref) -> bool:
@@ -106,19 +114,29 @@ def _is_replicas(one: Overwritten, ref: Ref) -> bool:
 
 
 def _by_hand(effects: Effects) -> Iterator[Told]:
-    for one in effects.overwritten:
-        if not one.by_hand:
-            continue
+    work = [one for one in effects.overwritten if one.by_hand]
+    recent = [one for one in work if one.age is not None and one.age < RECENT]
+    undated = [one for one in work if one.age is None]
+    old = [one for one in work if one.age is not None and one.age >= RECENT]
+    yield from _undone(recent, weight=92, unsafe=True)
+    yield from _undone(undated, weight=70, unknown=True)
+    yield from _undone(old, weight=50)
+
+
+def _undone(
+    work: Sequence[Overwritten], *, weight: int, unsafe: bool = False, unknown: bool = False
+) -> Iterator[Told]:
+    """Each of a few fields; of many the first, and how many more there are."""
+    shown = work if len(work) <= _MOST_ALIKE else work[:1]
+    for one in shown:
         who = phrase(one.writer) if one.writer is not None else "somebody"
-        what = f"{one.pointer} of {one.ref} ({_brief(one.before)}, Git says {_brief(one.after)})"
-        if one.age is None:
-            words = f"it undoes what {who} wrote, nobody knows when: {what}"
-            yield Told(text=words, refs=(one.ref,), weight=70, unknown=True)
-        elif one.age < RECENT:
-            words = f"it undoes what {who} wrote {_ago(one.age)}: {what}"
-            yield Told(text=words, refs=(one.ref,), weight=92, unsafe=True)
-        else:
-            yield Told(text=f"it undoes what {who} wrote {_ago(one.age)}: {what}", refs=(one.ref,), weight=50)
+        when = f" {_ago(one.age)}" if one.age is not None else ", nobody knows when"
+        values = f"{_brief(one.before)}, Git says {_brief(one.after)}"
+        words = f"it undoes what {who} wrote{when}: {one.pointer} of {one.ref} ({values})"
+        if len(shown) < len(work):
+            words += f", and {len(work) - 1} more fields that were written by hand"
+        refs = tuple(dict.fromkeys(each.ref for each in work)) if shown is not work else (one.ref,)
+        yield Told(text=words, refs=refs, weight=weight, unsafe=unsafe, unknown=unknown)
 
 
 def _generated(effects: Effects) -> Iterator[Told]:
@@ -139,7 +157,8 @@ def _generated(effects: Effects) -> Iterator[Told]:
 def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> Iterator[Told]:
     phase, message = text(world.operation.get("phase")), text(world.operation.get("message"))
     if not ended:
-        yield Told(text=f"it would hang: {_short(message)}", weight=65, refs=_failed_refs(world))
+        hangs = "it hangs" if is_running(world.case) else "it would hang"
+        yield Told(text=f"{hangs}: {_short(message)}", weight=65, refs=_failed_refs(world))
         return
     if phase == "Succeeded":
         return
@@ -239,7 +258,7 @@ def side_effects(world: Simulated, effects: Effects, *, sure: bool) -> Iterator[
     for ref, other in effects.taken:
         words = f"it takes {ref} over from Application {other}"
         yield Told(text=words, refs=(ref,), weight=61)
-    for ref, phase in effects.hooks:
+    for ref, phase in effects.hooks if not is_running(world.case) else ():
         yield Told(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
     for ref, pods in effects.restarted:
         if pods:

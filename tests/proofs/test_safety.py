@@ -1,0 +1,326 @@
+"""Is it safe to sync now? Small worlds, each with the answer that a person would give."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.proofs.worlds import (
+    NOW,
+    bundle,
+    deployment,
+    in_git,
+    large_app,
+    running,
+    settings,
+    synced,
+    there,
+    wrote,
+)
+from tests.situations import REVISION, application, case_of, row
+from whysync.contracts.tree import Json, Object, fields
+from whysync.diagnosis.report import Safety, SyncSafety
+from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.runner import diagnose
+from whysync.proofs.safety import safety_of
+
+WELL: Object = {"status": "Healthy"}
+REPLICAS: Object = {"f:spec": {"f:replicas": {}}}
+IMAGE: Object = {
+    "f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:image": {}}}}}}
+}
+DATA: Object = {"f:data": {"f:a": {}}}
+
+
+def judged(*objects: Object) -> Safety:
+    case = case_of(*objects)
+    return safety_of(case, diagnose(case, all_rules()).findings)
+
+
+def words(safety: Safety) -> str:
+    return "; ".join(reason.text for reason in safety.reasons)
+
+
+def off(kind: str = "Deployment", name: str = "shop", **more: Json) -> Object:
+    health: Object = {"health": WELL} if kind == "Deployment" else {}
+    return row(kind, name, "OutOfSync", **health, **more)
+
+
+# --- nothing to fear -----------------------------------------------------------------------------
+
+
+def test_an_app_that_is_fine() -> None:
+    config = settings("settings")
+    safety = judged(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
+    assert safety.sync is SyncSafety.SAFE
+    assert words(safety) == "nothing differs: it changes nothing"
+
+
+def test_a_new_commit_is_rolled_out() -> None:
+    live = running(deployment(replicas=3), managed=[wrote("argocd-controller", {**IMAGE, **REPLICAS})])
+    app = synced(off(), sync="OutOfSync")
+    fields(fields(app["status"])["sync"])["revision"] = "b" * 40
+    safety = judged(bundle(), app, in_git(deployment(image="shop:2", replicas=3)), live)
+    assert safety.sync is SyncSafety.SAFE
+    assert words(safety) == "it restarts the 3 pods of Deployment shop/shop, one after the other"
+
+
+def test_what_is_missing_is_made() -> None:
+    app = synced(off("ConfigMap", "new"), row("ConfigMap", "old"), sync="OutOfSync")
+    safety = judged(bundle(), app, in_git(settings("new")), in_git(settings("old")), there(settings("old")))
+    assert (safety.sync, words(safety)) == (SyncSafety.SAFE, "it creates ConfigMap shop/new")
+
+
+# --- somebody's work -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("at", "sync", "when"),
+    [
+        ("2026-03-02T03:00:00Z", SyncSafety.UNSAFE, "11 min ago"),
+        ("2026-03-02T02:12:00Z", SyncSafety.UNSAFE, "59 min ago"),
+        ("2026-03-02T02:10:00Z", SyncSafety.SAFE, "61 min ago"),
+        ("2026-02-20T02:00:00Z", SyncSafety.SAFE, "10 d ago"),
+    ],
+)
+def test_work_of_a_person_counts_for_an_hour(at: str, sync: SyncSafety, when: str) -> None:
+    live = there(settings("settings", data={"a": "c"}), managed=[wrote("kubectl-edit", DATA, at=at)])
+    app = synced(off("ConfigMap", "settings"), sync="OutOfSync")
+    safety = judged(bundle(), app, in_git(settings("settings")), live)
+    assert safety.sync is sync
+    assert words(safety).startswith(f"it undoes what kubectl edit wrote {when}: /data/a of ConfigMap")
+
+
+def test_pods_that_somebody_scaled_up_are_dropped() -> None:
+    live = running(deployment(replicas=5), managed=[wrote("kubectl", REPLICAS, subresource="scale")])
+    safety = judged(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
+    assert safety.sync is SyncSafety.UNSAFE
+    assert "it drops 3 running pods of Deployment shop/shop (5 now, Git says 2)" in words(safety)
+
+
+def test_pods_are_dropped_though_nobody_knows_who_scaled() -> None:
+    live = running(deployment(replicas=5))
+    safety = judged(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
+    assert safety.sync is SyncSafety.UNSAFE
+
+
+def test_many_changes_by_hand_are_one_sentence() -> None:
+    safety = judged(*large_app(60, 4))
+    assert safety.sync is SyncSafety.UNSAFE
+    assert "and 3 more fields that were written by hand" in words(safety)
+    assert "it drops 12 running pods of" in words(safety)
+    assert len(safety.reasons) == 2
+
+
+# --- does it hold --------------------------------------------------------------------------------
+
+
+def _loop(policy: Object) -> Safety:
+    live = running(deployment(image="shop:9"), managed=[wrote("keel", IMAGE, at="2026-03-02T01:00:20Z")])
+    app = synced(off(), sync="OutOfSync", spec={"syncPolicy": policy} if policy else None)
+    return judged(bundle(), app, in_git(deployment()), live)
+
+
+def test_a_loop_names_its_writer_and_its_period() -> None:
+    safety = _loop({"automated": {"selfHeal": True}})
+    assert safety.sync is SyncSafety.UNSAFE
+    assert "a controller (keel) writes it back, and all repeats every ~20 s" in words(safety)
+
+
+def test_without_self_heal_it_does_not_last() -> None:
+    safety = _loop({})
+    assert safety.sync is SyncSafety.SAFE
+    assert "it does not last: a controller (keel) writes it back after 20 s" in words(safety)
+
+
+def test_an_autoscaler_brings_its_pods_back() -> None:
+    hpa: Object = {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "shop", "namespace": "shop"},
+        "spec": {
+            "minReplicas": 2,
+            "maxReplicas": 9,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop"},
+        },
+        "status": {"currentReplicas": 5, "desiredReplicas": 5},
+    }
+    live = running(
+        deployment(replicas=5), managed=[wrote("kube-controller-manager", REPLICAS, subresource="scale")]
+    )
+    safety = judged(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), live, there(hpa))
+    assert safety.sync is SyncSafety.UNSAFE
+    assert words(safety) == (
+        "it drops 3 running pods of Deployment shop/shop (5 now, Git says 2); "
+        "it does not last: HorizontalPodAutoscaler shop/shop writes it back after 15 s"
+    )
+
+
+# --- what is deleted -----------------------------------------------------------------------------
+
+
+def _extra(kind: str, live: Object, *, prune: bool) -> Safety:
+    spec: Object = {"syncPolicy": {"automated": {"prune": True}}} if prune else {}
+    rows = (row(kind, "old", "OutOfSync", requiresPruning=True), row("ConfigMap", "settings"))
+    config = settings("settings")
+    return judged(
+        bundle(), synced(*rows, sync="OutOfSync", spec=spec), in_git(config), there(config), there(live)
+    )
+
+
+CLAIM: Object = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "old", "namespace": "shop"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    "status": {"phase": "Bound"},
+}
+
+
+def test_pruning_what_holds_data_is_unsafe() -> None:
+    safety = _extra("PersistentVolumeClaim", CLAIM, prune=True)
+    assert safety.sync is SyncSafety.UNSAFE
+    assert words(safety) == "it deletes PersistentVolumeClaim shop/old and the data it holds"
+
+
+def test_without_prune_it_stays_and_that_is_said() -> None:
+    safety = _extra("PersistentVolumeClaim", CLAIM, prune=False)
+    assert safety.sync is SyncSafety.SAFE
+    assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in words(safety)
+    assert "would be deleted with its data" in words(safety)
+
+
+def test_pruning_settings_is_told() -> None:
+    safety = _extra("ConfigMap", settings("old"), prune=True)
+    assert (safety.sync, words(safety)) == (SyncSafety.SAFE, "it deletes ConfigMap shop/old")
+
+
+def test_pruning_running_pods_is_unsafe() -> None:
+    app = synced(
+        off(requiresPruning=True),
+        row("ConfigMap", "settings"),
+        sync="OutOfSync",
+        spec={"syncPolicy": {"automated": {"prune": True}}},
+    )
+    config = settings("settings")
+    safety = judged(bundle(), app, in_git(config), there(config), running(deployment(replicas=3)))
+    assert safety.sync is SyncSafety.UNSAFE
+    assert words(safety) == "it deletes Deployment shop/shop with 3 running pods"
+
+
+def test_what_is_replaced_by_force_is_made_anew() -> None:
+    wanted = in_git(deployment(image="shop:2"))
+    fields(fields(wanted["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = (
+        "Force=true,Replace=true"
+    )
+    safety = judged(bundle(), synced(off(), sync="OutOfSync"), wanted, running(deployment()))
+    assert safety.sync is SyncSafety.UNSAFE
+    assert "makes it anew: its 2 running pods stop first" in words(safety)
+
+
+# --- it does not even start ----------------------------------------------------------------------
+
+
+def test_who_cannot_compare_cannot_tell() -> None:
+    safety = judged(bundle(), application(sync="Unknown"))
+    assert (safety.sync, words(safety)) == (
+        SyncSafety.UNKNOWN,
+        "a sync would not even start: Argo CD cannot compare the app",
+    )
+
+
+def test_without_manifests_nobody_knows() -> None:
+    safety = judged(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), there(settings("a")))
+    assert (safety.sync, words(safety)) == (SyncSafety.UNKNOWN, "the facts have no manifests of this app")
+
+
+def test_a_difference_that_the_facts_do_not_show_makes_it_unknown() -> None:
+    config = settings("a")
+    safety = judged(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), in_git(config), there(config))
+    assert safety.sync is SyncSafety.UNKNOWN
+    assert words(safety) == "what differs in ConfigMap shop/a cannot be seen in the facts"
+
+
+def test_a_closed_window_refuses() -> None:
+    project: Object = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": "argocd"},
+        "spec": {
+            "sourceRepos": ["*"],
+            "destinations": [{"server": "*", "namespace": "*"}],
+            "syncWindows": [
+                {"kind": "deny", "schedule": "* * * * *", "duration": "1h", "applications": ["*"]}
+            ],
+        },
+    }
+    live = there(settings("a", data={"a": "c"}))
+    app = synced(off("ConfigMap", "a"), sync="OutOfSync")
+    safety = judged(bundle(), project, app, in_git(settings("a")), live)
+    assert (safety.sync, words(safety)) == (
+        SyncSafety.SAFE,
+        "Argo CD would refuse it: cannot sync: blocked by sync window",
+    )
+
+
+# --- failing again -------------------------------------------------------------------------------
+
+
+def test_what_failed_fails_again() -> None:
+    message = (
+        'deployments.apps "shop" is forbidden: User "system:serviceaccount:argocd:argocd" '
+        'cannot patch resource "deployments" in API group "apps" in the namespace "shop"'
+    )
+    result: Object = {**row("Deployment", "shop", "SyncFailed"), "message": message, "hookPhase": "Failed"}
+    result["syncPhase"] = "Sync"
+    app = synced(off(), sync="OutOfSync")
+    fields(app["status"])["operationState"] = {
+        "phase": "Failed",
+        "message": "one or more synchronization tasks completed unsuccessfully",
+        "startedAt": NOW,
+        "finishedAt": NOW,
+        "operation": {"sync": {"revision": REVISION}},
+        "syncResult": {"revision": REVISION, "resources": [result]},
+    }
+    safety = judged(bundle(), app, in_git(deployment(image="shop:2")), running(deployment()))
+    assert safety.sync is SyncSafety.SAFE
+    assert words(safety).startswith("it will fail the same way until this is mended: ")
+
+
+# --- properties ----------------------------------------------------------------------------------
+
+
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_the_facts_changes_nothing(random: object) -> None:
+    import random as chance
+
+    assert isinstance(random, chance.Random)
+    first, *rest = large_app(20, 1)
+    expected = judged(first, *rest)
+    random.shuffle(rest)
+    assert judged(first, *rest) == expected
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=5), inside, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.sampled_from(["spec", "status", "metadata", "data"]),
+    st.sampled_from(
+        ["replicas", "template", "selector", "labels", "annotations", "managedFields", "a", "uid"]
+    ),
+    JSON,
+)
+def test_nonsense_in_the_facts_never_breaks_a_diagnosis(part: str, name: str, value: Json) -> None:
+    live = running(deployment(replicas=5))
+    live[part] = {**fields(live.get(part)), name: value}
+    wanted = in_git(deployment())
+    if part == "spec":
+        fields(wanted["spec"])[name] = value
+    safety = judged(bundle(), synced(off(), sync="OutOfSync"), wanted, live)
+    assert safety.reasons
