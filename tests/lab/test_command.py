@@ -125,8 +125,9 @@ def test_a_bundle_to_read_is_no_bundle_to_write(whysync: Whysync, tmp_path: Path
 
 
 def test_the_same_bytes_whatever_the_hash_seed() -> None:
+    some = names()[::3]
     ran = [
-        process("lab", "run", *names(), environ={"PYTHONHASHSEED": seed, "TZ": zone})
+        process("lab", "run", *some, environ={"PYTHONHASHSEED": seed, "TZ": zone})
         for seed, zone in (("0", "UTC"), ("7", "Asia/Tokyo"))
     ]
     assert ran[0].err == ""

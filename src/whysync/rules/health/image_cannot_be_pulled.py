@@ -45,7 +45,7 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
             reason = _reason(waiting.waiting_message)
             yield Finding(
                 about=symptom.ref,
-                explains=(symptom.id,),
+                explains=(symptom.id, *_said_below(case, symptom.ref)),
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
                 verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{reason}",
@@ -73,6 +73,13 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
             evidence=(report.cite(says="the node says so"),),
             fixes=_fixes(report.ref, image),
         )
+
+
+def _said_below(case: Case, row: Ref) -> tuple[str, ...]:
+    """Events about the Pods of a row say the same of each of them."""
+    reports = (report for report in case.failures(ImagePull) if report.ref is not None)
+    below = (report for report in reports if report.ref and row_over(case, report.ref) == row)
+    return tuple(dict.fromkeys(id for one in below for id in one.symptoms if id in case.symptom_ids))
 
 
 def _reason(message: str) -> str:
