@@ -224,11 +224,17 @@ def _unschedulable(pod: Object) -> str:
 
 
 def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodScript]:
-    """Hooks that failed and whose pods are gone: the same hook fails again."""
+    """Hooks that failed and whose pods are gone: the same hook fails again.
+
+    One that the API server refused (`SyncFailed`) never ran.
+    """
     failed: dict[str, ResourceResult] = {
         one.name: one
         for one in case.results
-        if one.hook_type and one.kind == "Job" and one.hook_phase in ("Failed", "Error")
+        if one.hook_type
+        and one.kind == "Job"
+        and one.hook_phase in ("Failed", "Error")
+        and one.status != "SyncFailed"
     }
     for manifest in desired:
         name = manifest.ref.name

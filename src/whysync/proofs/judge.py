@@ -30,6 +30,7 @@ _WORKLOADS: Final = frozenset(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
     why: str
+    trace: tuple[str, ...] = ()
 
 
 class Judge:
@@ -137,7 +138,7 @@ class Judge:
                 why=f"it holds until the next sync: then {words}",
                 trace=trace,
             )
-        return Rejected(why=f"on a model of this cluster, with it {words}")
+        return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
 
     def _held(self, course: With) -> str:
         sync, health = course.watch.world.codes

@@ -48,6 +48,11 @@ def is_in_motion(obj: Object) -> bool:
     if kind in _COUNTED:
         if not items(dig(obj, "spec", "template", "spec", "containers")):
             return False  # cut too short to run
+        if any(
+            dig(one, "type") == "ReplicaFailure" and dig(one, "status") == "True"
+            for one in items(status.get("conditions"))
+        ):
+            return True  # pods that could not be made are tried again
         return not status or integer(status.get("observedGeneration")) < integer(meta.get("generation"))
     return False
 
