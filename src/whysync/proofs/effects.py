@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.cluster.model.store import Change
@@ -229,7 +229,7 @@ class _Reading:
                 continue
             writer = None if found.found is MISSING else writer_of(before, found.pointer)
             known = self._mechanisms.get((ref.key, found.pointer))
-            time = writer.time if writer is not None else None
+            time = self._time(ref, writer, found.pointer)
             yield Overwritten(
                 ref=ref,
                 pointer=found.pointer,
@@ -239,6 +239,16 @@ class _Reading:
                 mechanism=known.mechanism if known is not None else None,
                 age=self._world.case.age(time),
             )
+
+    def _time(self, ref: Ref, writer: Writer | None, pointer: str) -> datetime | None:
+        """The API server keeps no time of writes through `scale`: what followed them tells it, too."""
+        if writer is None or writer.time is not None or pointer != _REPLICAS:
+            return writer.time if writer is not None else None
+        case = self._world.case
+        told = [event.seen_at for _, event in case.events_about(ref) if event.reason == "ScalingReplicaSet"]
+        known = [one for one in told if one is not None]
+        status = writer_of(self._before.get(ref.key, {}), "/status/replicas")
+        return max(known) if known else (status.time if status is not None else None)
 
 
 def _says_else(before: Object, after: Object) -> bool:

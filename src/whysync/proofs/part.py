@@ -15,7 +15,7 @@ from whysync.contracts.application import ResourceRow
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key, group_of
 from whysync.contracts.snapshot import Gap
-from whysync.contracts.tree import Object, dig, fields, text
+from whysync.contracts.tree import Missing, Object, dig, fields, same, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.references import references_of
 
@@ -45,6 +45,30 @@ class Part:
 
 def is_hook(manifest: Manifest) -> bool:
     return any(name in manifest.annotations for name in _HOOKS)
+
+
+def is_overwritten(case: Case, manifest: Manifest, live: Manifest | None) -> bool:
+    """Does a rule hide that Git and the cluster differ? A sync writes Git's value all the same."""
+    if live is None or case.has_sync_option("RespectIgnoreDifferences=true"):
+        return False
+    ref = live.ref
+    override = case.argocd.overrides.get(f"{ref.group}/{ref.kind}" if ref.group else ref.kind)
+    pointers = list(override.ignore_differences.json_pointers) if override is not None else []
+    for rule in case.app.spec.ignore_differences:
+        named = rule.name in ("", "*", ref.name) and rule.namespace in ("", "*", ref.namespace)
+        if rule.kind in ("*", ref.kind) and rule.group in ("*", ref.group) and named:
+            if rule.jq_path_expressions or rule.managed_fields_managers:
+                return True  # which fields these are only Argo CD's own normalisation knows
+            pointers += rule.json_pointers
+    return any(_hides(manifest, live, pointer) for pointer in pointers)
+
+
+def _hides(manifest: Manifest, live: Manifest, pointer: str) -> bool:
+    try:
+        wanted, found = manifest.at(pointer), live.at(pointer)
+    except ValueError:
+        return False
+    return not isinstance(wanted, Missing) and not same(wanted, found)
 
 
 def part_of(case: Case, *, touched: Iterable[Key] = (), everything: bool = False) -> Part:
@@ -127,6 +151,7 @@ class _Choice:
             or key in self._failed
             or ("Force=true" in forced or "Replace=true" in forced)
             or self._health(row, live) not in _WELL
+            or is_overwritten(self._case, manifest, live)
         )
 
     def _health(self, row: ResourceRow, live: Manifest | None) -> str:

@@ -25,6 +25,7 @@ from whysync.proofs.agreement import disagreement
 from whysync.proofs.effects import effects_of
 from whysync.proofs.ground import NotSimulated, Simulated, simulated
 from whysync.proofs.holding import held
+from whysync.proofs.part import is_overwritten
 from whysync.proofs.telling import Told, harm, hold_words, outcome, side_effects
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,8 @@ def _without_a_world(case: Case) -> Safety | None:
     if moved:
         return _unknown(f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet")
     if status == "Synced" and not is_running(case) and not (case.symptoms and case.desired):
-        return _synced(case)
+        hidden = (is_overwritten(case, one, case.live_of(one.key)) for one in case.desired)
+        return None if any(hidden) else _synced(case)
     return None
 
 
