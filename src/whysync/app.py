@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 from msgspec.structs import replace
@@ -21,33 +21,60 @@ from whysync.fixes.running import not_into_a_running_sync
 from whysync.fixes.text import in_safe_order, is_usable
 from whysync.sources.bundle.limits import Limits
 
+if TYPE_CHECKING:  # a bundle is read without any of them
+    from whysync.sources.argocd import ArgoServer
+    from whysync.sources.kubernetes.access import KubeAccess
+    from whysync.sources.selection import Selection
+
 Progress = Callable[[str, int], None]
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the facts come from. More ways than bundles will follow."""
+    """Where the facts come from: bundles, else Argo CD's API, else Kubernetes itself."""
 
     bundles: tuple[str, ...] = ()
     stdin: BinaryIO | None = None
     limits: Limits | None = None
+    server: ArgoServer | None = None
+    kube: KubeAccess | None = None
+    # of a live source
+    wanted: Selection | None = None
 
 
 def read(place: Place, *, progress: Progress | None = None) -> World:
     """All the facts, with secrets masked."""
-    if not place.bundles:
-        raise NoSource(
-            what="nothing says where the facts come from",
-            why="no bundle was named, and this version reads bundles only",
-            next="give a bundle with --bundle PATH (a folder, an archive, a YAML file, or - for standard"
-            " input); kubectl get application,… -o yaml makes one by hand",
-        )
-    return World(_bundle(place, progress))
+    return World(snapshot(place, progress=progress))
 
 
-def _bundle(place: Place, progress: Progress | None) -> Snapshot:
-    from whysync.sources.bundle import read_bundle
+def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
+    if place.bundles:
+        from whysync.sources.bundle import read_bundle
 
-    return read_bundle(place.bundles, stdin=place.stdin, limits=place.limits, progress=progress)
+        return read_bundle(place.bundles, stdin=place.stdin, limits=place.limits, progress=progress)
+    if place.server is not None:
+        from whysync.sources.argocd import read_argocd
+
+        return read_argocd(place.server, _wanted(place), progress)
+    if place.kube is not None:
+        from whysync.sources.kubernetes import read_kubernetes
+
+        return read_kubernetes(place.kube, _wanted(place), progress)
+    raise nowhere()
+
+
+def _wanted(place: Place) -> Selection:
+    from whysync.sources.selection import Selection
+
+    return place.wanted or Selection()
+
+
+def nowhere() -> NoSource:
+    return NoSource(
+        what="nothing says where the facts come from",
+        why="no bundle, no Argo CD server and no kubeconfig is named, and none of their usual files is there",
+        next="give --bundle PATH (a folder, an archive, a YAML file, or - for standard input),"
+        " or --server HOST with --auth-token, or --kubeconfig FILE; argocd login makes the second the usual",
+    )
 
 
 def cases(world: World, names: Sequence[str] = ()) -> tuple[Case, ...]:

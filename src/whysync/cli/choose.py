@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import fnmatch
+import os
 import re
 import sys
 import time
@@ -27,23 +28,32 @@ _PATIENCE = 1.0
 
 
 def facts(options: argparse.Namespace) -> World:
-    usual = Limits()
-    limits = Limits(
-        unpacked_bytes=options.max_size or usual.unpacked_bytes,
-        file_bytes=options.max_file_size or usual.file_bytes,
-        files=options.max_files or usual.files,
-    )
-    place = app.Place(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
+    """The facts, with a line on how far it is where somebody watches a terminal."""
+    place = place_of(options)
     if not sys.stderr.isatty():
         return app.read(place)
-    progress = _Progress()
+    progress = Progress()
     try:
         return app.read(place, progress=progress)
     finally:
         progress.wipe()
 
 
-class _Progress:
+def place_of(options: argparse.Namespace) -> app.Place:
+    if not options.bundle:
+        from whysync.cli.places import live_place
+
+        return live_place(options, os.environ)
+    usual = Limits()
+    limits = Limits(
+        unpacked_bytes=options.max_size or usual.unpacked_bytes,
+        file_bytes=options.max_file_size or usual.file_bytes,
+        files=options.max_files or usual.files,
+    )
+    return app.Place(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
+
+
+class Progress:
     """On a terminal, anything slow says how far it is; the line is wiped when it is done."""
 
     def __init__(self) -> None:

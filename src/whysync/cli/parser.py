@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from whysync.cli.live_parser import WRITING, live, watching
 from whysync.errors import UsageError
 
 OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")
@@ -101,7 +102,7 @@ def common(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("-v", "--verbose", action="count", default=0, help="say what is being done (-vv: more)")
 
 
-def _facts(verb: argparse.ArgumentParser) -> None:
+def _facts(verb: argparse.ArgumentParser, *, takes_local: bool = True) -> None:
     verb.add_argument(
         "--bundle",
         action=_Append,
@@ -112,6 +113,7 @@ def _facts(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--max-size", metavar="SIZE", type=_size, help="unpacked, at most (default 2GiB)")
     verb.add_argument("--max-file-size", metavar="SIZE", type=_size, help="of one file, at most (64MiB)")
     verb.add_argument("--max-files", metavar="N", type=_count, help="at most that many files (200000)")
+    live(verb, append=_Append, takes_local=takes_local)
     common(verb)
 
 
@@ -135,9 +137,8 @@ def _count(written: str) -> int:
 
 def _choosing(verb: argparse.ArgumentParser) -> None:
     for column in FILTERS:
-        verb.add_argument(
-            f"--{column}", metavar="VALUE", action=_Append, help=f"only apps with this {column}"
-        )
+        names = ("-n", "--namespace") if column == "namespace" else (f"--{column}",)
+        verb.add_argument(*names, metavar="VALUE", action=_Append, help=f"only apps with this {column}")
     verb.add_argument(
         "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
     )
@@ -157,6 +158,7 @@ def _diagnose(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
     judging(verb)
     _choosing(verb)
+    watching(verb)
     _facts(verb)
 
 
@@ -168,6 +170,7 @@ def _list(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--reverse", action="store_true", help="the other way round")
     judging(verb)
     _choosing(verb)
+    watching(verb)
     _facts(verb)
 
 
@@ -181,6 +184,7 @@ def _get(verb: argparse.ArgumentParser) -> None:
         help="how to show it",
     )
     verb.add_argument("--show-operation", action="store_true", help="what the last sync did to each resource")
+    watching(verb)
     _facts(verb)
 
 
@@ -206,6 +210,7 @@ def _diff(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
     )
+    watching(verb)
     _facts(verb)
     verb.epilog = "exit codes: 0 nothing differs, 1 something does, 2 an error, or an app cannot be compared"
 
@@ -229,7 +234,7 @@ def _fix(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--dry-run", action="store_true", help="say what --write would do, and do nothing")
     verb.add_argument("--apply", action="store_true", help="to a cluster: not in this version")
     _choosing(verb)
-    _facts(verb)
+    _facts(verb, takes_local=False)
     verb.epilog = (
         "whysync fix APP --checkout . | git apply\n\n"
         "exit codes: 0 a fix was shown or written, or nothing is wrong;\n"
@@ -297,7 +302,7 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
     """`WHYSYNC_FAIL_ON=critical` is `--fail-on critical`: a default, which a flag on the line overrides."""
     for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
         name = next((flag for flag in action.option_strings if flag.startswith("--")), None)
-        if name is None or name in ("--help", "--write", "--apply"):
+        if name is None or name in ("--help", "--write", "--apply", *WRITING):
             continue  # what writes is asked for on the line, each time
         if name == "--fail-on" and verb.prog.endswith(" health"):
             continue  # the variable speaks of findings

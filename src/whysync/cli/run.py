@@ -86,7 +86,12 @@ def _run(arguments: Sequence[str]) -> int:
     )
     _let_speak(getattr(options, "output", ""))
     color = not options.no_color and "NO_COLOR" not in os.environ and _wants_color()
-    return _VERBS[options.verb](options, _screen(color))
+    screen = _screen(color)
+    if getattr(options, "watch", 0):
+        from whysync.cli.watching import watch
+
+        return watch(lambda: _VERBS[options.verb](options, screen), every=options.watch)
+    return _VERBS[options.verb](options, screen)
 
 
 def _let_speak(form: str) -> None:

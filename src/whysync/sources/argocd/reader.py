@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.snapshot import Extra, Snapshot
@@ -12,6 +15,7 @@ from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.errors import NotFound
 from whysync.sources.argocd.api import Api, client_for
 from whysync.sources.argocd.detail import Detail, Reader
+from whysync.sources.argocd.forward import forwarded
 from whysync.sources.argocd.gaps import Gaps
 from whysync.sources.argocd.server import ArgoServer
 from whysync.sources.argocd.settings import cluster_secrets, config_map
@@ -36,8 +40,22 @@ def read_argocd(
     Apps that are named are read closely. Of a fleet those that are Synced and Healthy are taken at their
     word, unless `everything` is wanted.
     """
-    found = asyncio.run(_read(server, wanted, progress, everything=everything))
+    with reached(server) as address:
+        found = asyncio.run(_read(address, wanted, progress, everything=everything))
     return mask_snapshot(found, masker)
+
+
+@contextmanager
+def reached(server: ArgoServer) -> Generator[ArgoServer]:
+    """The server itself, or the end of a tunnel to it.
+
+    As argocd does it: the certificate is not made for this machine, and the tunnel is kubectl's own.
+    """
+    if server.forward is None:
+        yield server
+        return
+    with forwarded(server.forward) as address:
+        yield replace(server, address=address, tls=replace(server.tls, insecure=True), forward=None)
 
 
 async def _read(

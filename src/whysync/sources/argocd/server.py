@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from whysync.errors import UsageError
+from whysync.sources.argocd.forward import PortForward
 from whysync.sources.net.limits import Limits
 from whysync.sources.net.tls import Tls
 
@@ -27,6 +28,7 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
     root_path: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     limits: Limits = POLITE
+    forward: PortForward | None = None
     # the name of the context in argocd's config file that it came from
     context: str = ""
 
