@@ -21,6 +21,7 @@ _TEMPLATE_LABELS: Final = ("pod-template-hash", "controller-revision-hash")
 _JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 _PULLS: Final = frozenset({"ImagePullBackOff", "ErrImagePull"})
 _DENIALS: Final = ("unauthorized", "denied", "forbidden", "authentication required", "no basic auth")
+_OUT_OF_REACH: Final = ("refused", "no such host", "timeout", "timed out", "unreachable", "could not resolve")
 _MOST_LINES: Final = 20
 _FOREVER: Final = 1e9
 _PATIENCE: Final = 600.0
@@ -146,6 +147,9 @@ class _Seen:
         ended = fields(state.get("terminated")) or fields(dig(status, "lastState", "terminated"))
         code = integer(ended.get("exitCode"))
         crashes = waiting.get("reason") == "CrashLoopBackOff" or "terminated" in state
+        calls = self._unanswered(name)
+        if calls and ((ended and code and crashes) or ("running" in state and self._of_job)):
+            return self._part(name, image, calls=calls, on_no_answer="exit" if crashes else "wait")
         if ended and code and crashes:
             log = tuple(LogLine(text=line) for line in self._last_lines(name))
             return self._part(
@@ -171,6 +175,8 @@ class _Seen:
         reason: str = "",
         log: tuple[LogLine, ...] = (),
         unschedulable: str = "",
+        calls: tuple[str, ...] = (),
+        on_no_answer: Literal["exit", "wait"] = "exit",
     ) -> PodScript:
         return PodScript(
             namespace=self._namespace,
@@ -185,7 +191,22 @@ class _Seen:
             reason=reason,
             log=log,
             unschedulable=unschedulable,
+            calls=calls,
+            on_no_answer=on_no_answer,
         )
+
+    def _unanswered(self, container: str) -> tuple[str, ...]:
+        """A Service of this app that the end of its log cannot reach, and that is not there."""
+        for line in reversed(self._last_lines(container)[-3:]):
+            if not any(word in line.lower() for word in _OUT_OF_REACH):
+                continue
+            words = "".join(char if char.isalnum() or char in "-." else " " for char in line).split()
+            hosts = {word.partition(".")[0] for word in words}
+            for one in self._case.desired:
+                absent = one.ref.kind == "Service" and self._case.live_of(one.key) is None
+                if absent and one.ref.name in hosts:
+                    return (one.ref.name,)
+        return ()
 
     def _last_lines(self, container: str) -> tuple[str, ...]:
         logs = self._case.world.logs_by_pod.get((self._namespace, self._name), ())

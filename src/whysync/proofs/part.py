@@ -18,6 +18,7 @@ from whysync.contracts.snapshot import Gap
 from whysync.contracts.tree import Missing, Object, dig, fields, same, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.references import references_of
+from whysync.semantics.messages import Forbidden
 
 _DEEPEST: Final = 5
 _WELL: Final = ("", "Healthy")
@@ -26,6 +27,7 @@ _OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _CRD: Final = "CustomResourceDefinition"
+_RIGHTS: Final = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 _RULES_OF_NAMESPACES: Final = ("ResourceQuota", "LimitRange", "ServiceAccount")
 
 
@@ -241,6 +243,9 @@ class _Choice:
                 self._live.setdefault(id(manifest), manifest)
         for manifest in case.live_of_kind(*_WEBHOOKS, "Node", "ValidatingAdmissionPolicy"):
             self._live.setdefault(id(manifest), manifest)
+        if case.argocd.impersonation_enabled or case.failures(Forbidden):
+            for manifest in case.live_of_kind(*_RIGHTS):
+                self._live.setdefault(id(manifest), manifest)
         kinds = {
             (group_of(text(one.body.get("apiVersion"))), one.ref.kind)
             for one in (*desired, *self._live.values())

@@ -11,6 +11,7 @@ from whysync.contracts.ref import Key, ref_of
 from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.references import references_of
 from whysync.engine.argocd import Denied
 from whysync.engine.commands import Actor, Command
 from whysync.engine.commands.argocd import run_argocd
@@ -38,11 +39,16 @@ class Refuted(Exception):
 
 
 def touched_by(fix: Fix, case: Case) -> frozenset[Key]:
-    """The app's resources that the fix is about."""
-    if fix.kind is not FixKind.MANIFEST or fix.target is None:
+    """The app's resources that the fix is about, and those that it makes them name."""
+    target = object_of(fix, case) if fix.kind is FixKind.MANIFEST else None
+    if target is None or fix.target is None:
         return frozenset()
-    target = object_of(fix, case)
-    return frozenset({fix.target.key} | ({target.key} if target is not None else set()))
+    changed = target.with_body(edited(target.body, fix.edits))
+    named = {(one.kind, one.name) for one in references_of(changed)}
+    return frozenset(
+        {fix.target.key, target.key}
+        | {one.key for one in case.desired if (one.ref.kind, one.ref.name) in named}
+    )
 
 
 class Player:
@@ -130,8 +136,8 @@ class Player:
         if persons is not None:
             raise Unplayable(persons.why)
         played = [line for line in lines if line.sort is Sort.PLAYED]
-        if not played:
-            raise Unplayable("it only looks: nothing is changed by it")
+        if all(_is_wait(line) for line in played):
+            raise Unplayable("it changes nothing: it only looks, or waits")
         self.syncs = any(_is_sync(line) for line in played)
         self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in played)
         for line in played:
@@ -205,6 +211,11 @@ class Player:
 def _is_sync(line: Line) -> bool:
     command = line.command
     return command is not None and (command.tool, command.verb) == ("argocd", "sync")
+
+
+def _is_wait(line: Line) -> bool:
+    command = line.command
+    return command is not None and (command.tool, command.verb) == ("argocd", "wait")
 
 
 def _is_refresh(line: Line) -> bool:

@@ -45,7 +45,8 @@ def _signs(world: Simulated) -> Iterator[str]:
         row = fields(raw)
         key = key_of(row)
         live = live_object(world, row)
-        if row.get("status") == "OutOfSync":
+        # A row that is left out of account (IgnoreExtraneous) is OutOfSync in an app that is Synced.
+        if row.get("status") == "OutOfSync" and sync == "OutOfSync":
             if row.get("requiresPruning") is True:
                 yield f"extra:{key}"
             elif live is None:
@@ -64,6 +65,14 @@ def _of_operation(world: Simulated) -> Iterator[str]:
         result = fields(raw)
         if result.get("status") == "SyncFailed" or result.get("hookPhase") in FAILED_PHASES:
             yield f"result:{key_of(result)}"
+
+
+def failure_of(world: Simulated, sign: str) -> str:
+    """In which words a resource failed to sync; empty for signs of other kinds."""
+    for raw in items(dig(world.operation, "syncResult", "resources")):
+        if f"result:{key_of(fields(raw))}" == sign:
+            return text(dig(raw, "message"))
+    return ""
 
 
 def key_of(row: Object) -> Key:
