@@ -30,6 +30,7 @@ from whysync.reports.screen import Screen
 # A run on a terminal takes that many seconds of real time, whatever it simulates.
 _SHOW_SECONDS = 4.0
 _FRAME_SECONDS = 0.4
+_MOST_FRAMES = 250
 
 
 def lab(options: argparse.Namespace, screen: Screen) -> int:
@@ -167,13 +168,16 @@ def _animate(done: Play, picture: Picture, screen: Screen, speed: float) -> None
         key=lambda scene: (scene[0], scene[1]),
     )
     height, before = 0, [""]
-    pause = min(_FRAME_SECONDS, _SHOW_SECONDS / max(len(scenes), 1)) / speed
+    some = len(scenes) // _MOST_FRAMES + 1
+    pause = min(_FRAME_SECONDS, _SHOW_SECONDS * some / max(len(scenes), 1)) / speed
     with _hidden_cursor():
-        for at, _, what in scenes:
+        for number, (at, _, what) in enumerate(scenes):
             if isinstance(what, Moment):
                 picture.feed(what)
             else:
                 picture.note(at, what.text)
+            if number % some:
+                continue
             frame = picture.frame(screen)
             if frame != before:
                 height, before = _draw(frame, height), frame

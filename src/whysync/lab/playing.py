@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from whysync.cluster.life.life import Life
+from whysync.cluster.life.life import Restless as NoRest
 from whysync.cluster.model import Clock, Model
 from whysync.cluster.timeline import Restless
 from whysync.contracts.manifest import Manifest
@@ -115,7 +116,7 @@ class Play:
                 self.simulation.run(duration)
             else:
                 self.simulation.until(until, duration)
-        except Restless as problem:
+        except (Restless, NoRest) as problem:
             raise Unreadable(
                 what=f"{self.scenario.origin}: the scenario never comes to rest",
                 why=str(problem),
