@@ -7,7 +7,7 @@ VECTORS ?= $(SHARED)/conformance
 CASES  ?= $(SHARED)/corpus/cases.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fix accept docs new-rule bench conformance corpus clean
+.PHONY: help demo test test-cluster check fix accept docs new-rule bench conformance corpus clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -35,6 +35,10 @@ demo: compiled ## a walk through the examples; no cluster needed
 
 test: $(VENV)/.dev compiled ## all tests that need nothing but Python
 	@$(BIN)/python -m pytest -n 2 tests
+
+test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (needs Go 1.26; builds it once)
+	@$(BIN)/python -m tools.real_cluster
+	@$(BIN)/python -m pytest suites/cluster
 
 check: $(VENV)/.dev ## format, lint, types, layers, generated docs fresh
 	@$(BIN)/ruff format --check .
