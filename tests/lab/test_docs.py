@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.cli.running import Whysync
 from tests.situations import ROOT
 from whysync import app
 from whysync.diagnosis.world import World
@@ -31,3 +32,7 @@ def test_every_field_has_its_word() -> None:
         *grounds.WEBHOOK,
     }
     assert sorted(field for field in fields if f"`{field}`" not in PAGE and f"\n{field}:" not in PAGE) == []
+
+
+def test_every_scenario_stands_on_the_page(whysync: Whysync) -> None:
+    assert whysync("lab", "list", "-o", "markdown").out in PAGE, "paste it anew into docs/lab.md"
