@@ -191,3 +191,19 @@ def test_ctrl_c_leaves_a_terminal_with_a_cursor() -> None:
     assert code == 130
     assert out.index("\x1b[?25l") < out.index("\x1b[?25h")
     assert "Traceback" not in out
+
+
+EVIL = "\\e]0;owned\\a\\e[2J\\x9b31m\\u202e"
+
+
+def test_what_a_file_says_cannot_take_over_a_terminal(whysync: Whysync, tmp_path: Path) -> None:
+    text = whysync("lab", "show", "hook-leftover", "-o", "yaml").out
+    text = text.replace("title: The Job", f'title: "The {EVIL} Job').replace("next one\n", 'next one"\n', 1)
+    text = text.replace("note: the fix", f'note: "the {EVIL} fix"').replace(
+        "  message: ", f'  message: "{EVIL}" #', 1
+    )
+    (tmp_path / "evil.yaml").write_text(text)
+    for arguments in (("run",), ("show",), ("list",), ("test",)):
+        ran = whysync("lab", *arguments, str(tmp_path / "evil.yaml"))
+        assert ran.code in (0, 1), ran.err
+        assert not set("\x1b\x07\x9b\u202e") & set(ran.out + ran.err)

@@ -25,7 +25,7 @@ from whysync.lab.scenario import Scenario
 from whysync.reports import fleet, json_v1, lab_pages, markdown, terminal
 from whysync.reports.lab_picture import Picture
 from whysync.reports.lab_story import Line, lines_of, told
-from whysync.reports.screen import Screen
+from whysync.reports.screen import Screen, plain
 
 # A run on a terminal takes that many seconds of real time, whatever it simulates.
 _SHOW_SECONDS = 4.0
@@ -130,7 +130,7 @@ def _show_run(done: Play, report: Report, options: argparse.Namespace, screen: S
     """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
     scenario = done.scenario
     desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
-    title = f"{scenario.name}   {scenario.title}"
+    title = plain(f"{scenario.name}   {scenario.title}")
     picture = Picture(title, scenario.starts, done.elapsed, desired)
     if sys.stdout.isatty() and options.speed > 0:
         _animate(done, picture, screen, options.speed)
@@ -147,7 +147,7 @@ def _lines(done: Play, screen: Screen, title: str) -> Iterator[str]:
     yield from screen.wrap(title, indent=0)
     began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
     yield from screen.wrap(
-        f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
+        f"Argo CD {plain(scenario.argocd.version)}; the clock is simulated and starts on {began}", indent=0
     )
     yield ""
     yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, screen)
