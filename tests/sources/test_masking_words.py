@@ -36,7 +36,13 @@ def test_words_in_the_place_of_a_credential_are_masked(text: str) -> None:
         "invalid token in line 4",
         "--token-auth-file=/etc/tokens",
         "kubectl create secret generic shop --from-file=./dir",
+        "`helm registry login r.example.com --username ****** --password ******` failed exit status 1: no",
     ],
 )
 def test_an_explanation_stays_readable(text: str) -> None:
     assert Masker().masked_text(text) == text
+
+
+def test_a_command_in_backticks_keeps_its_end() -> None:
+    text = "`helm pull shop --password horse1foxtrot` failed exit status 1: Error: not found"
+    assert Masker().masked_text(text) == text.replace("horse1foxtrot", "<masked 1>")

@@ -47,8 +47,9 @@ _KEY_HEADER = re.compile(
 )
 _PASSWORD_FLAG = re.compile(
     r"(?P<lead>(?:^|\s)--(?i:password|passwd|passphrase|token|auth-token|api-key|client-secret)[ =][\"']?)"
-    r"(?P<value>(?!-|\$|(?:is|was|must|and|or|to|for|flag|option|not|required|cannot|should|from|in|of|file)\b)"
-    r"[^\s\"'<>,;]{4,})"
+    r"(?P<value>(?!-|\$|(?:is|was|must|and|or|to|for|flag|option|not|required|cannot|should|from|in|of|file)\b"
+    r"|\*{1,20}[\s`])"  # Argo CD has put stars there itself
+    r"[^\s\"'<>,;]{3,}[^\s\"'<>,;`])"  # a command stands in backticks: the last is not the password's
 )
 _QUERY = re.compile(
     r"(?P<lead>[?&;](?:access_token|private_token|auth_token|token|api_?key|key|password|passwd|secret"
@@ -90,7 +91,8 @@ _ASSIGNED = re.compile(
     r"(?P<value>[^\s\"'&;,<>]+)"
 )
 _FLAG = re.compile(
-    r"(?P<lead>(?:^|\s)--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60})\s{1,4})(?P<value>(?![a-z]+\b)[^\s\"'-]\S*)"
+    r"(?P<lead>(?:^|\s)--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60})\s{1,4})"
+    r"(?P<value>(?![a-z]+\b|<masked |\*{1,20}[\s`])[^\s\"'-](?:\S*[^\s`])?)"
 )
 # "name": "value", also inside JSON that is itself a string, where each quote has a backslash.
 _NAME = r"(?P<name>[A-Za-z0-9_.-]{0,50}(?i:pass|pwd|token|secret|key|data)[A-Za-z0-9_.-]{0,20})"
