@@ -35,7 +35,7 @@ class Crew:
         self._live = [_identified(one, number) for number, one in enumerate(live)]
         self._well = well
         self._now = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._uids = {_name(one): text(dig(one, "metadata", "uid")) for one in self._live}
+        self._named = {_name(one): one for one in self._live}
         self._live = [self._owned(one) for one in self._live]
         self._adopted: dict[str, int] = {}
         """Pods at hand that a made ReplicaSet took over, by its id."""
@@ -76,8 +76,12 @@ class Crew:
         told: list[Json] = []
         for raw in owners:
             one = fields(raw)
-            known = self._uids.get((text(one.get("kind")), space, text(one.get("name"))), "")
-            more: Object = {"uid": one.get("uid") or known}
+            named = text(one.get("kind")), space, text(one.get("name"))
+            known = self._named.get(named, {})
+            more: Object = {
+                "apiVersion": one.get("apiVersion") or known.get("apiVersion") or "apps/v1",
+                "uid": one.get("uid") or text(dig(known, "metadata", "uid")) or "elsewhere",
+            }
             if len(owners) == 1:
                 more["controller"] = one.get("controller", True)
             told.append({**one, **more})
