@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # a bundle is read without any of them
     from whysync.sources.kubernetes.access import KubeAccess
     from whysync.sources.selection import Selection
 
+MOST_PROVEN = 10
+"""Of so many apps at once the fixes are tried; who looks at more wants to know what they share."""
 Progress = Callable[[str, int], None]
 
 
@@ -114,13 +116,14 @@ def _nearest(name: str, known: list[str]) -> str:
 def diagnose(chosen: Iterable[Case], *, prove: bool = True) -> Report:
     """Every rule on every Case, and what many Applications have in common.
 
-    `prove`: also what a sync would do, tried on a model of the cluster.
+    `prove`: also what a sync would do, and whether each fix helps, tried on a model of the cluster.
     """
     rules = all_rules()
     with _no_collection():
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
         if prove:
             apps = tuple(_with_safety(report) for report in apps)
+        apps = tuple(_with_proofs(report, prove=prove, alone=len(apps) <= MOST_PROVEN) for report in apps)
     unread = apps[0].gaps if apps else ()
     return Report(apps=apps, groups=in_common(apps), unread=unread)
 
@@ -144,6 +147,19 @@ def _with_safety(report: AppReport) -> AppReport:
     from whysync.proofs.safety import safety_of
 
     return replace(report, safety=safety_of(report.case, report.findings))
+
+
+def _with_proofs(report: AppReport, *, prove: bool, alone: bool) -> AppReport:
+    from whysync.proofs.prove import not_proven
+    from whysync.proofs.prove import prove as proven
+
+    if not any(finding.fixes for finding in report.findings):
+        return report
+    if not prove:
+        return not_proven(report, "it was not tried on a model: proofs are switched off")
+    if not alone:
+        return not_proven(report, f"not tried: of more than {MOST_PROVEN} apps no fix is; name the app")
+    return proven(report)
 
 
 def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:

@@ -23,7 +23,8 @@ from whysync.sources.checkout import Checkout
 
 def fix(options: argparse.Namespace) -> int:
     _check(options)
-    report = app.diagnose(chosen_cases(app.cases(facts(options), options.apps), options))
+    cases = chosen_cases(app.cases(facts(options), options.apps), options)
+    report = app.diagnose(cases, prove=not options.no_proof)
     report = chosen_by_column(report, options)
     checkout = Checkout(options.checkout) if options.checkout else None
     every = [_for_all(report)] if options.for_all else _chosen(report, options)

@@ -110,7 +110,7 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
     snapshot = done.snapshot()
     if options.bundle:
         write_bundle(snapshot, Path(options.bundle))
-    report = app.diagnose(app.cases(World(snapshot)))
+    report = app.diagnose(app.cases(World(snapshot)), prove=not options.no_proof)
     match options.output:
         case "json":
             sys.stdout.write(json_v1.as_json(json_v1.report_v1(report)))
@@ -122,7 +122,7 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
             sys.stdout.write(fleet.names(report))
         case form:
             _show_run(done, report, options, screen)
-            sys.stdout.write(terminal.render(report, screen, wide=form == "wide"))
+            sys.stdout.write(terminal.render(report, screen, wide=form == "wide", proofs=options.show_proof))
     return exit_of(report, fail_on=Severity(options.fail_on))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whysync.cli.parser import OUTPUTS, Parser, common, judging
+from whysync.cli.parser import OUTPUTS, Parser, common, judging, showing_proofs
 
 
 def lab(verb: argparse.ArgumentParser) -> None:
@@ -60,6 +60,7 @@ def _lab_run(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--check", action="store_true", help="compare with what the scenario expects, as lab test does"
     )
+    showing_proofs(verb)
     judging(verb)
 
 

@@ -153,9 +153,27 @@ def judging(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def proving(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--no-proof",
+        action="store_true",
+        help="try nothing on a model: neither the fixes, nor whether a sync is safe",
+    )
+
+
+def showing_proofs(verb: argparse.ArgumentParser) -> None:
+    proving(verb)
+    verb.add_argument(
+        "--show-proof",
+        action="store_true",
+        help="what happened on the model, without each fix and with it",
+    )
+
+
 def _diagnose(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
     verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
+    showing_proofs(verb)
     judging(verb)
     _choosing(verb)
     watching(verb)
@@ -233,6 +251,7 @@ def _fix(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--write", action="store_true", help="edit the files of the checkout")
     verb.add_argument("--dry-run", action="store_true", help="say what --write would do, and do nothing")
     verb.add_argument("--apply", action="store_true", help="to a cluster: not in this version")
+    proving(verb)
     _choosing(verb)
     _facts(verb, takes_local=False)
     verb.epilog = (

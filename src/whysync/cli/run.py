@@ -114,7 +114,7 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.reports import fleet, json_v1, markdown, terminal
 
     cases = chosen(app.cases(facts(options), options.apps), options)
-    report = app.diagnose(cases)
+    report = app.diagnose(cases, prove=not options.no_proof)
     report = chosen_by_column(report, options)
     match options.output:
         case "json":
@@ -126,7 +126,7 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
         case "name":
             text = fleet.names(report)
         case form:
-            text = terminal.render(report, screen, wide=form == "wide")
+            text = terminal.render(report, screen, wide=form == "wide", proofs=options.show_proof)
     sys.stdout.write(text)
     if options.exit_zero:
         return Exit.OK

@@ -7,6 +7,7 @@ is refuted.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,10 +18,11 @@ from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
 from whysync.proofs.ground import Simulated
 from whysync.proofs.playing import Refuted, Unplayable
 from whysync.proofs.remaining import still_differing
-from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, in_words, signs_for
+from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failure_of, in_words, signs_for
 from whysync.proofs.trace import trace_of
 from whysync.semantics.messages import ArgocdDenied
 
+_FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
@@ -78,7 +80,8 @@ class Judge:
         base = self._base(wanted, course)
         left = self._left(finding, wanted, course)
         new = self._new(wanted, course)
-        trace = trace_of(base or waiting, course)
+        shown = waiting if self._case.heals_itself or base is None else base
+        trace = trace_of(shown, course)
         if left or new:
             return self._failed(finding, fix, course, left, new, trace)
         if base is None:
@@ -127,6 +130,9 @@ class Judge:
         trace: tuple[str, ...],
     ) -> Proof | Rejected:
         words = "; ".join(in_words(sign) for sign in sorted(left or new)[:2])
+        otherwise = self._fails_otherwise(course, left | new)
+        if otherwise:
+            return not_run(f"on the model it fails for another reason: {otherwise}")
         gaps = self._gaps(finding, fix, course)
         if gaps:
             return not_run(f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}")
@@ -139,6 +145,15 @@ class Judge:
                 trace=trace,
             )
         return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
+
+    def _fails_otherwise(self, course: With, signs: Signs) -> str:
+        """What a resource fails with in other words than it did: most often, the facts have it cut short."""
+        for sign in sorted(signs):
+            now = failure_of(course.watch.world, sign)
+            before = [result.message for result in self._case.results if f"result:{result.key}" == sign]
+            if now and sign.startswith("result:") and not any(_alike(now, one) for one in before):
+                return f"{in_words(sign)}: {now[:200]}"
+        return ""
 
     def _held(self, course: With) -> str:
         sync, health = course.watch.world.codes
@@ -170,6 +185,11 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
     health = any(sign.startswith("unhealthy") for sign in signs_for(case, finding.explains))
     changed = [edit.pointer for edit in fix.edits if "/containers/" in edit.pointer.lower()]
     return [f"how its pods behave with another {changed[0]}"] if health and changed else []
+
+
+def _alike(one: str, other: str) -> bool:
+    """The same failure; names of files that kubectl makes up are another each time."""
+    return _FILE.sub("", one) == _FILE.sub("", other)
 
 
 def not_run(why: str) -> Proof:

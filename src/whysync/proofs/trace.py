@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,11 +12,12 @@ from typing import Final
 from whysync.contracts.tree import Json, Missing
 from whysync.engine.argocd import What
 from whysync.proofs.courses import ROUNDS, Course, With
-from whysync.proofs.watch import Watch
+from whysync.proofs.watch import Glimpse, Watch
 from whysync.proofs.writers import OtherWriter
 
 _MOST: Final = 12
 _LONGEST: Final = 160
+_COMMIT: Final = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +28,15 @@ class _Event:
 
 
 def trace_of(without: Course, course: With) -> tuple[str, ...]:
+    """`+m:ss` is simulated time since the facts were taken."""
     return (
         "without the fix",
         *_lines(without.watch),
         *_loop(without.watch),
         "with the fix",
         *_lines(course.watch, until=course.settled),
-        f"  … {ROUNDS} rounds of looking again, with a sync in the last:"
-        f" {_state(course.watch)} at {_since(course.watch, course.watch.now)}",
+        f"  {_since(course.watch, course.watch.now):>6}  {_state(course.watch)},"
+        f" after {ROUNDS} rounds more, the last with a sync",
     )
 
 
@@ -47,30 +50,31 @@ def _lines(watch: Watch, until: datetime | None = None) -> Iterator[str]:
             told.append(line)
     yield from told[:_MOST]
     if len(told) > _MOST:
-        yield f"  …       {len(told) - _MOST} more, the last: {told[-1].strip()}"
+        yield f"       …  {len(told) - _MOST} more, the last: {told[-1].strip()}"
 
 
 def _events(watch: Watch) -> Iterator[_Event]:
-    yield from (
-        _Event(
-            at=deed.at,
-            order=0,
-            text=_brief(f"{deed.text}: refused: {deed.refused}" if deed.refused else deed.text),
-        )
-        for deed in watch.deeds
-    )
+    for deed in watch.deeds:
+        words = f"{deed.text}: refused: {deed.refused}" if deed.refused else deed.text
+        yield _Event(at=deed.at, order=1, text=_brief(words))
     for moment in watch.moments:
         if moment.what is What.STARTED:
-            yield _Event(at=moment.at, order=1, text=_brief(moment.text or "a sync starts"))
-        elif moment.what is What.ENDED:
-            words = f"sync {moment.phase}" if moment.phase else "sync ends"
             yield _Event(
-                at=moment.at, order=2, text=_brief(f"{words}: {moment.text}" if moment.text else words)
+                at=moment.at, order=2, text=_brief(_COMMIT.sub(r"\1", moment.text) or "a sync starts")
             )
-    for before, after in pairwise([None, *watch.glimpses]):
-        assert after is not None
-        if before is None or (before.sync, before.health) != (after.sync, after.health):
-            yield _Event(at=after.at, order=3, text=f"{after.sync or '?'} · {after.health or '?'}")
+        elif moment.what is What.ENDED:
+            failed = moment.text if moment.phase != "Succeeded" else ""
+            words = f"sync {moment.phase}" if moment.phase else "sync ends"
+            yield _Event(at=moment.at, order=3, text=_brief(f"{words}: {failed}" if failed else words))
+    first = watch.glimpses[0]
+    yield _Event(at=first.at, order=0, text=_codes(first))
+    for before, after in pairwise(watch.glimpses):
+        if (before.sync, before.health) != (after.sync, after.health):
+            yield _Event(at=after.at, order=4, text=_codes(after))
+
+
+def _codes(glimpse: Glimpse) -> str:
+    return f"{glimpse.sync or '?'} · {glimpse.health or '?'}"
 
 
 def _loop(watch: Watch) -> Iterator[str]:
@@ -84,9 +88,9 @@ def _loop(watch: Watch) -> Iterator[str]:
     }
     writers = [one for one in watch.world.writers.all if one.again and str(one.ref.key) in differing]
     if not writers:
-        yield f"  loop    Argo CD syncs again about every {_brief_time(period)}"
+        yield f"    loop  Argo CD syncs again about every {_brief_time(period)}"
     for one in writers[:3]:
-        yield f"  loop    about every {_brief_time(period)}: {_both(watch, one)}"
+        yield f"    loop  about every {_brief_time(period)}: {_both(watch, one)}"
 
 
 def _both(watch: Watch, other: OtherWriter) -> str:

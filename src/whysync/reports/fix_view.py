@@ -8,13 +8,14 @@ import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
 from whysync.errors import Refused
 from whysync.fixes.diffs import smallest_context, unified
 from whysync.fixes.files import FileChange
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.text import patch_text
 from whysync.reports.json_v1 import FixV1, fix_v1, indented
+from whysync.reports.proof_view import in_a_sentence
 from whysync.reports.screen import one_line, plain
 
 
@@ -85,6 +86,8 @@ def _head(chosen: Chosen) -> Iterator[str]:
     about = f"{one_line(chosen.case.app.qualified_name)}: " if not chosen.many else ""
     yield f"# {about}{one_line(chosen.finding.verdict)}"
     yield f"# fix {chosen.number} of {len(fixes)}: {one_line(chosen.fix.title)}"
+    if chosen.fix.proof.status is not ProofStatus.NOT_RUN:
+        yield f"# {one_line(in_a_sentence(chosen.fix))}"
     if chosen.fix.risk:
         yield f"# risk: {one_line(chosen.fix.risk)}"
     if chosen.fix.destroys:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from whysync.diagnosis.advice import advice_for
 from whysync.diagnosis.commands import app_argument, refresh, sync
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.text import patch_text
 from whysync.reports.fleet import since
+from whysync.reports.proof_view import in_a_sentence
 from whysync.reports.screen import ago, one_line, plain
 from whysync.reports.terminal import answer_of, state_of
 from whysync.semantics.writers import phrase
@@ -143,6 +144,8 @@ def _dont(report: AppReport) -> Iterator[str]:
             if fix.destroys:
                 lost = escaped(", ".join(fix.destroys))
                 yield f"- Not without thought: “{escaped(fix.title)}”. It destroys {lost}"
+        for rejected in finding.rejected_fixes:
+            yield f"- Not “{escaped(rejected.title)}”: {escaped(rejected.why)}"
     yield ""
 
 
@@ -156,6 +159,9 @@ def _steps(finding: Finding, report: AppReport, *, alone: bool) -> Iterator[str]
         lead = "" if len(finding.fixes) == 1 else f"Way {number}: "
         yield f"### {lead}{escaped(fix.title)}"
         yield ""
+        if fix.proof.status is not ProofStatus.NOT_RUN:
+            yield f"*{escaped(in_a_sentence(fix))}*"
+            yield ""
         yield from _notes(fix)
         yield from _fenced(patch_text(fix, report.case))
         yield ""

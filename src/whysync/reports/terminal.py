@@ -14,6 +14,7 @@ from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.text import patch_text
 from whysync.reports.fleet import common_lines
+from whysync.reports.proof_view import mark_of, notes_of, rejected_in, timeline_of, unproven_note
 from whysync.reports.screen import Screen, ago, one_line, plain
 from whysync.semantics.writers import phrase
 
@@ -34,18 +35,25 @@ _LONGEST_CHAIN = 6
 _BUT = ("it will fail", "it would fail", "it would hang", "it does not")
 
 
-def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
-    """Apps that are fine take one line each when there are several; one alone says so in a sentence."""
-    blocks = ["\n".join(_app(app, screen, wide=wide)) for app in report.apps]
-    common = "\n".join(common_lines(report, screen))
+def render(report: Report, screen: Screen, *, wide: bool = False, proofs: bool = False) -> str:
+    """Apps that are fine take one line each when there are several; one alone says so in a sentence.
+
+    `proofs`: with what happened on the model, without each fix and with it.
+    """
+    blocks = ["\n".join(_app(app, screen, wide=wide, proofs=proofs)) for app in report.apps]
+    note = unproven_note(report.apps)
+    common = "\n".join([*common_lines(report, screen), *([note] if note else [])])
     return "\n\n".join(blocks) + "\n" + (f"{common}\n" if common else "")
 
 
-def _app(report: AppReport, screen: Screen, *, wide: bool) -> Iterator[str]:
+def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool) -> Iterator[str]:
     yield from _headline(report, screen)
     for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
         yield ""
         yield from _finding(finding, report, screen, wide=wide, first=number == 0)
+        yield from _fixes(finding, report, screen, wide=wide, proofs=proofs)
+        if number == 0 and finding.fixes and not finding.fixes[0].commands:
+            yield from _labelled(screen, "take it", _how_to_take(finding.fixes[0], report))
     if not wide:
         yield from _consequences(report, screen)
     if report.findings or report.unexplained:
@@ -142,7 +150,6 @@ def _finding(
             yield from _labelled(screen, "seen", _seen(evidence, finding, wide=wide))
     if finding.confidence is not Confidence.HIGH:
         yield from _labelled(screen, "confidence", finding.confidence.value)
-    yield from _fixes(finding, report, screen, wide=wide, first=first)
 
 
 def _chain(finding: Finding, screen: Screen, *, wide: bool) -> Iterator[str]:
@@ -191,17 +198,32 @@ def _seen(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
     return f"{evidence.says}: {value} ({plain(where)} {evidence.pointer})"
 
 
-def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, first: bool) -> Iterator[str]:
+def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, proofs: bool) -> Iterator[str]:
     for number, fix in enumerate(finding.fixes, start=1):
         label = "fix" if len(finding.fixes) == 1 else f"fix {number}"
-        yield from _labelled(screen, label, one_line(fix.title), "green")
+        yield from _marked(screen, label, one_line(fix.title), mark_of(fix, screen))
+        for note in notes_of(fix, everything=wide or proofs):
+            yield from _labelled(screen, "", note)
         if fix.risk:
             yield from _labelled(screen, "", f"risk: {one_line(fix.risk)}")
         if fix.destroys:
             yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}", "red")
         yield from _patch(fix, report, wide=wide)
-    if first and finding.fixes and not finding.fixes[0].commands:
-        yield from _labelled(screen, "take it", _how_to_take(finding.fixes[0], report))
+        if proofs:
+            yield from (f"{'':<{_INDENT}}{line}".rstrip() for line in timeline_of(fix))
+    if wide or proofs:
+        for words in rejected_in(finding):
+            yield from _labelled(screen, "refuted", words, "red")
+
+
+def _marked(screen: Screen, label: str, title: str, mark: str) -> Iterator[str]:
+    """The mark stands behind the title where there is room for it, else below it."""
+    lines = list(_labelled(screen, label, title, "green"))
+    if mark and _INDENT + len(screen.wrap(title, indent=_INDENT)[-1].strip()) + 3 + len(mark) <= screen.width:
+        lines[-1] += f"   {screen.paint(mark, 'green')}"
+    elif mark:
+        lines.append(f"{'':<{_INDENT}}{screen.paint(mark, 'green')}")
+    yield from lines
 
 
 def _how_to_take(fix: Fix, report: AppReport) -> str:

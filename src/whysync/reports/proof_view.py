@@ -1,0 +1,68 @@
+"""How a fix came off on the model: a mark beside it, the gap below it, the timeline where it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Fix, ProofStatus
+from whysync.diagnosis.report import AppReport
+from whysync.reports.screen import Screen, one_line, plain
+
+
+def mark_of(fix: Fix, screen: Screen) -> str:
+    """`✓ proven`, `~ likely`; nothing where it was not tried."""
+    match fix.proof.status:
+        case ProofStatus.PROVEN:
+            return f"{screen.mark('good')} proven"
+        case ProofStatus.LIKELY:
+            return f"{screen.mark('wait')} likely"
+        case ProofStatus.NOT_RUN:
+            return ""
+
+
+def notes_of(fix: Fix, *, everything: bool) -> Iterator[str]:
+    """What a proof hangs on, or why there is none; the latter only where all is wanted."""
+    proof = fix.proof
+    if not proof.why:
+        return
+    match proof.status:
+        case ProofStatus.PROVEN | ProofStatus.LIKELY:
+            yield one_line(proof.why)
+        case ProofStatus.NOT_RUN if everything:
+            yield one_line(f"not proven: {proof.why}")
+        case ProofStatus.NOT_RUN:
+            return
+
+
+def timeline_of(fix: Fix) -> Iterator[str]:
+    yield from (plain(line) for line in fix.proof.trace)
+
+
+def rejected_in(finding: Finding) -> Iterator[str]:
+    yield from (one_line(f"{one.title}: {one.why}") for one in finding.rejected_fixes)
+
+
+def in_a_sentence(fix: Fix) -> str:
+    """For pages and files."""
+    proof = fix.proof
+    match proof.status:
+        case ProofStatus.PROVEN:
+            more = f"; {proof.why}" if proof.why else ""
+            return f"proven over {proof.rounds} rounds on a model of the cluster{more}"
+        case ProofStatus.LIKELY:
+            return f"likely: it helps on a model of the cluster; {proof.why}"
+        case ProofStatus.NOT_RUN:
+            return f"not proven: {proof.why}" if proof.why else "not proven"
+
+
+def unproven_note(apps: tuple[AppReport, ...]) -> str:
+    """Why no fix of many apps was tried: said once for all of them."""
+    reasons = {
+        fix.proof.why if fix.proof.status is ProofStatus.NOT_RUN else ""
+        for app in apps
+        for finding in app.findings
+        for fix in finding.fixes
+    }
+    why = reasons.pop() if len(apps) > 1 and len(reasons) == 1 else ""
+    return f"fixes: {why}" if why else ""
