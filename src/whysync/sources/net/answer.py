@@ -41,17 +41,26 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     def said(self) -> str:
         """The server's own words about a failure: Kubernetes' `message`, Argo CD's `error`, or plain text."""
         body = self.body[: 1 << 20]
-        if body[:1] == b"{":
-            try:
-                told = fields(cast("Json", msgspec.json.decode(body)))
-            except (msgspec.MsgspecError, ValueError, RecursionError):
-                told = {}
-            words = text(told.get("message")) or text(told.get("error"))
-            if words:
-                return _short(words)
+        told = self._told()
+        words = text(told.get("message")) or text(told.get("error"))
+        if words:
+            return _short(words)
         if is_page(body, self.headers.get("content-type", "")):
             return "a web page"
         return _short(body.decode("utf-8", "replace"))
+
+    @property
+    def next_token(self) -> str:
+        """Kubernetes' `continue`, of an answer that is no list too."""
+        return text(fields(self._told().get("metadata")).get("continue"))
+
+    def _told(self) -> Object:
+        if self.body[:1] != b"{" or len(self.body) > 1 << 20:
+            return {}
+        try:
+            return fields(cast("Json", msgspec.json.decode(self.body)))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return {}
 
 
 def decoded(body: bytes, *, path: str, kind: str = "") -> Json:

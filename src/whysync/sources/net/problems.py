@@ -60,7 +60,8 @@ class Missing(NetProblem, errors.NotFound):
 
 
 class Expired(NetProblem):
-    pass
+    token = ""
+    """With which Kubernetes offers to go on, from the present state."""
 
 
 class Rejected(NetProblem):

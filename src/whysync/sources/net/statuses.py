@@ -42,7 +42,7 @@ def problem_of(answer: Answer, name: str) -> NetProblem:
     if status == 404:
         return Missing(what=f"{name} has no {path}", why=why, status=status, said=said, path=path)
     if status == 410:
-        return Expired(
+        expired = Expired(
             what=f"{name} no longer keeps what {path} went on from",
             why=why,
             next="ask again from the beginning",
@@ -50,6 +50,8 @@ def problem_of(answer: Answer, name: str) -> NetProblem:
             said=said,
             path=path,
         )
+        expired.token = answer.next_token
+        return expired
     if status in (429, 503):
         return Overloaded(
             what=f"{name} is overloaded",

@@ -1,0 +1,95 @@
+"""Lists of any length, a page at a time: what is not wanted of a page is let go before the next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from whysync.contracts.tree import Object, fields, items, text
+from whysync.sources.kubernetes.discovery import Kind
+from whysync.sources.net.client import Client
+from whysync.sources.net.problems import Expired, Garbled
+
+PAGE = 500
+_MOST_STARTS = 3
+_SPECIAL = re.compile(r"[,=!\\]")
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    kind: Kind
+    namespace: str = ""
+    labels: str = ""
+    # a field selector
+    matching: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.namespace)
+
+    def params(self, token: str, page: int) -> dict[str, str | int]:
+        asked: dict[str, str | int] = {}
+        if page:
+            asked["limit"] = page
+        if token:
+            asked["continue"] = token
+        if self.labels:
+            asked["labelSelector"] = self.labels
+        if self.matching:
+            asked["fieldSelector"] = self.matching
+        return asked
+
+
+def named(name: str) -> str:
+    """The field selector for one name. What selectors are made of is escaped."""
+    escaped = _SPECIAL.sub(r"\\\g<0>", name)
+    return f"metadata.name={escaped}"
+
+
+async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGenerator[list[Object]]:
+    """The objects of a list, page by page, with kind and version on each, none of them twice.
+
+    The server keeps what a page goes on from for minutes only. When that is gone it says 410 and offers to go
+    on with the present state; without such an offer we begin again, at last without pages at all.
+    """
+    seen: set[tuple[str, str]] = set()
+    token, starts = "", 1
+    while True:
+        try:
+            answer = await client.object(query.path, query.params(token, page))
+        except Expired as problem:
+            token = problem.token
+            if not token:
+                starts += 1
+                if starts > _MOST_STARTS:
+                    raise
+                page = 0 if starts == _MOST_STARTS else page
+            continue
+        if "items" not in answer:
+            raise Garbled(what=f"the answer to {query.path} is not a list", next="ask again", path=query.path)
+        found = [_typed(one, query.kind) for one in items(answer.get("items")) if isinstance(one, dict)]
+        yield _new(found, seen)
+        token = text(fields(answer.get("metadata")).get("continue"))
+        if not token:
+            return
+
+
+def _new(found: list[Object], seen: set[tuple[str, str]]) -> list[Object]:
+    fresh: list[Object] = []
+    for one in found:
+        meta = fields(one.get("metadata"))
+        key = text(meta.get("namespace")), text(meta.get("name"))
+        if key not in seen:
+            seen.add(key)
+            fresh.append(one)
+    return fresh
+
+
+def _typed(body: Object, kind: Kind) -> Object:
+    """A list leaves kind and version off its items, and they read better at the top."""
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        **{key: value for key, value in body.items() if key not in ("apiVersion", "kind")},
+    }

@@ -1,0 +1,246 @@
+"""Live objects and Events of one cluster: one list for each kind, of a namespace or of all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Iterator
+
+import msgspec
+
+from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.ref import Key, group_of
+from whysync.contracts.snapshot import Gap
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.sources.kubernetes.api import Api, Keep
+from whysync.sources.kubernetes.discovery import Kind
+from whysync.sources.kubernetes.gaps import Unread
+from whysync.sources.kubernetes.listing import Query
+from whysync.sources.kubernetes.scope import ABOVE, Scope, cluster_rows, definitions, namespaced_kinds
+from whysync.sources.net.problems import Forbidden, NetProblem
+
+# With more namespaces than this, a kind is listed once for all of them.
+FEW_NAMESPACES = 6
+# Where that is forbidden, so many namespaces are asked one by one.
+_MOST_NAMESPACES = 50
+# Cluster-scoped rows of a kind: up to so many by name, more by a list.
+_FEW_NAMES = 30
+_MOST_OWNERS = 30
+_MOST_EVENTS = 20_000
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+# Each holds a packed chart with all its values, and says nothing about what is live.
+_NOT_HELM = "type!=helm.sh/release.v1"
+
+
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    objects: tuple[Manifest, ...] = ()
+    events: tuple[Manifest, ...] = ()
+
+
+async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] = frozenset()) -> Live:
+    """`extra_namespaces`: where Argo CD's own Pods are, when it seems to be in trouble itself."""
+    if scope.is_empty:
+        return Live()
+    reader = _Reader(api, scope)
+    inside, above, namespaces, rows, crds, events = await asyncio.gather(
+        reader.namespaced(scope.namespaces),
+        reader.above(),
+        reader.namespace_objects(),
+        reader.cluster_rows(),
+        reader.definitions(),
+        reader.events(scope.namespaces),
+    )
+    found = [*inside, *above, *namespaces, *rows, *crds]
+    found += await reader.consequences(found)
+    elsewhere = (extra_namespaces | _of_webhooks(found, scope.words)) - scope.namespaces
+    if elsewhere:
+        more, told = await asyncio.gather(reader.pods_in(elsewhere), reader.events(elsewhere))
+        found, events = [*found, *more], [*events, *told]
+    for group in api.kinds.lost_groups:
+        if any(row.group == group for row in scope.rows):
+            api.gaps.add(
+                Gap(
+                    what=f"which kinds the API group {group} has",
+                    why="the server behind it does not answer",
+                    how_to_get="kubectl get apiservices",
+                )
+            )
+    return Live(objects=tuple(_unique(found)), events=tuple(_unique(events)))
+
+
+class _Reader:
+    def __init__(self, api: Api, scope: Scope) -> None:
+        self._api = api
+        self._scope = scope
+
+    async def namespaced(self, namespaces: frozenset[str]) -> list[Manifest]:
+        kinds = namespaced_kinds(self._scope, self._api.kinds)
+        return await self._all(self._of_kind(kind, namespaces) for kind in kinds)
+
+    async def pods_in(self, namespaces: frozenset[str]) -> list[Manifest]:
+        wanted = (("", "Pod"), ("", "Service"), ("discovery.k8s.io", "EndpointSlice"))
+        kinds = (self._api.kinds.find(*one) for one in wanted)
+        return await self._all(self._of_kind(kind, namespaces) for kind in kinds if kind is not None)
+
+    async def events(self, namespaces: frozenset[str]) -> list[Manifest]:
+        """Of many namespaces the warnings only: what is normal is told by the objects themselves."""
+        kind = self._api.kinds.find("", "Event")
+        if kind is None or not namespaces:
+            return []
+        matching = "type!=Normal" if len(namespaces) > FEW_NAMESPACES else ""
+        found = await self._of_kind(kind, namespaces, role=Role.EVENT, matching=matching)
+        found.sort(key=_seen_at, reverse=True)
+        return found[:_MOST_EVENTS]
+
+    async def _of_kind(
+        self, kind: Kind, namespaces: frozenset[str], *, role: Role = Role.LIVE, matching: str = ""
+    ) -> list[Manifest]:
+        if kind.kind == "Secret" and not kind.group:
+            matching = _NOT_HELM
+        names = sorted(namespaces)
+        if len(names) > FEW_NAMESPACES:
+            found: list[Manifest] = []
+            try:
+                query = Query(kind=kind, matching=matching)
+                await self._api.read_into(found, query, role, keep=_within(namespaces))
+            except Forbidden as problem:
+                if len(names) > _MOST_NAMESPACES:
+                    for name in names[_MOST_NAMESPACES:]:
+                        self._api.gaps.unread(Unread(kind=kind, namespace=name, problem=problem))
+                names = names[:_MOST_NAMESPACES]
+            except NetProblem as problem:
+                for name in names:
+                    unread = Unread(kind=kind, namespace=name, problem=problem, partly=bool(found))
+                    self._api.gaps.unread(unread)
+                return found
+            else:
+                return found
+        queries = (Query(kind=kind, namespace=name, matching=matching) for name in names)
+        return await self._all(self._api.read(query, role) for query in queries)
+
+    async def above(self) -> list[Manifest]:
+        """Also what few clusters have, such as policies, where discovery names it."""
+        kinds = (self._api.kinds.find(*one) for one in ABOVE)
+        return await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
+
+    async def namespace_objects(self) -> list[Manifest]:
+        kind = self._api.kinds.find("", "Namespace")
+        names = sorted(self._scope.namespaces)
+        return await self._by_name(kind, names) if kind is not None else []
+
+    async def cluster_rows(self) -> list[Manifest]:
+        rows = cluster_rows(self._scope, self._api.kinds).values()
+        return await self._all(self._by_name(kind, names) for kind, names in rows if kind.kind != "Namespace")
+
+    async def definitions(self) -> list[Manifest]:
+        """The CRDs of the rows. Of a kind that is not served, all of its group."""
+        kind = self._api.kinds.find(*_CRD)
+        if kind is None:
+            return []
+        names, groups = definitions(self._scope, self._api.kinds)
+        found = await self._by_name(kind, names, always_by_name=True)
+        if groups:
+            query = Query(kind=kind)
+            found += await self._api.read(query, keep=lambda body: _group_of_crd(body) in groups)
+        return found
+
+    async def _by_name(self, kind: Kind, names: list[str], *, always_by_name: bool = False) -> list[Manifest]:
+        if len(names) > _FEW_NAMES and not always_by_name:
+            wanted = frozenset(names)
+            return await self._api.read(Query(kind=kind), keep=lambda body: _name(body) in wanted)
+        got = await asyncio.gather(*(self._api.get(kind, "", name) for name in names))
+        return [one for one in got if one is not None]
+
+    async def consequences(self, found: list[Manifest]) -> list[Manifest]:
+        """What only matters because of what was found: Nodes for Pods that find none, volumes, owners."""
+        asked: list[str] = []
+        if any(_is_unscheduled(one) for one in found if one.ref.kind == "Pod"):
+            asked.append("Node")
+        if any(_is_unbound(one) for one in found if one.ref.kind == "PersistentVolumeClaim"):
+            asked.append("PersistentVolume")
+        kinds = (self._api.kinds.find("", name) for name in asked)
+        lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
+        return [*lists, *await self._owners(found)]
+
+    async def _owners(self, found: list[Manifest]) -> list[Manifest]:
+        """Who made a row, where that is nothing that was read: an operator's own object."""
+        known = {one.key for one in found}
+        wanted: dict[Key, None] = {}
+        for one in found:
+            if one.key not in self._scope.rows:
+                continue
+            for raw in items(one.meta.get("ownerReferences")):
+                owner = fields(raw)
+                kind = self._api.kinds.find(group_of(text(owner.get("apiVersion"))), text(owner.get("kind")))
+                if kind is None:
+                    continue
+                place = one.ref.namespace if kind.namespaced else ""
+                key = Key(kind.group, kind.kind, place, text(owner.get("name")))
+                if key not in known:
+                    wanted[key] = None
+        got: list[Manifest] = []
+        for key in list(wanted)[:_MOST_OWNERS]:
+            kind = self._api.kinds.find(key.group, key.kind)
+            if kind is not None:
+                owner = await self._api.get(kind, key.namespace, key.name, quietly=True)
+                got += [owner] if owner is not None else []
+        return got
+
+    async def _all(self, asked: Iterable[Awaitable[list[Manifest]]]) -> list[Manifest]:
+        several = await asyncio.gather(*asked)
+        return [one for ones in several for one in ones]
+
+
+def _within(namespaces: frozenset[str]) -> Keep:
+    return lambda body: text(fields(body.get("metadata")).get("namespace")) in namespaces
+
+
+def _name(body: Object) -> str:
+    return text(fields(body.get("metadata")).get("name"))
+
+
+def _group_of_crd(body: Object) -> str:
+    return text(fields(body.get("spec")).get("group"))
+
+
+def _is_unscheduled(pod: Manifest) -> bool:
+    return pod.status.get("phase") == "Pending" and not pod.spec.get("nodeName")
+
+
+def _is_unbound(claim: Manifest) -> bool:
+    return claim.status.get("phase") != "Bound"
+
+
+def _seen_at(event: Manifest) -> str:
+    """As text: RFC 3339 in UTC sorts as written."""
+    body = event.body
+    return text(body.get("lastTimestamp")) or text(body.get("eventTime")) or text(body.get("firstTimestamp"))
+
+
+def _of_webhooks(found: Iterable[Manifest], words: str) -> frozenset[str]:
+    """Namespaces of the services behind webhooks that Argo CD's messages name."""
+    if "webhook" not in words:
+        return frozenset()
+    return frozenset(_services_named(found, words))
+
+
+def _services_named(found: Iterable[Manifest], words: str) -> Iterator[str]:
+    for one in found:
+        if one.ref.kind.endswith("WebhookConfiguration"):
+            for raw in items(one.body.get("webhooks")):
+                hook = fields(raw)
+                namespace = text(dig(hook, "clientConfig", "service", "namespace"))
+                if namespace and text(hook.get("name")) in words:
+                    yield namespace
+        elif one.ref.kind == "CustomResourceDefinition":
+            namespace = text(dig(one.spec, "conversion", "webhook", "clientConfig", "service", "namespace"))
+            if namespace and "conversion webhook" in words:
+                yield namespace
+
+
+def _unique(found: Iterable[Manifest]) -> Iterator[Manifest]:
+    """Each object once: a Deployment that was listed in two versions is one."""
+    seen: set[Key] = set()
+    for one in found:
+        if one.key not in seen:
+            seen.add(one.key)
+            yield one
