@@ -16,6 +16,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus
 from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
 from whysync.proofs.ground import Simulated
+from whysync.proofs.looks import leaves_a_deed
 from whysync.proofs.playing import Refuted, Unplayable
 from whysync.proofs.remaining import still_differing
 from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failure_of, in_words, signs_for
@@ -23,6 +24,7 @@ from whysync.proofs.trace import trace_of
 from whysync.semantics.messages import ArgocdDenied
 
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
+_FOR_A_PERSON: Final = "not tried: what to do about what is seen there is for a person"
 _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
@@ -53,7 +55,7 @@ class Judge:
         except Unplayable as problem:
             return not_run(f"not tried: {problem}")
         except Refuted as problem:
-            return self._refused(wanted, str(problem))
+            return self._refused(fix, wanted, str(problem))
         return self._verdict(finding, fix, wanted, course)
 
     def _wanted(self, finding: Finding, start: Signs) -> Signs:
@@ -62,7 +64,9 @@ class Judge:
             return told
         return start & _WHOLE_APP
 
-    def _refused(self, wanted: Signs, why: str) -> Proof | Rejected:
+    def _refused(self, fix: Fix, wanted: Signs, why: str) -> Proof | Rejected:
+        if leaves_a_deed(fix.commands):
+            return not_run(_FOR_A_PERSON)
         shown = self._without.waiting.shows(wanted)
         return (
             Rejected(why=f"it is refused: {why}") if shown else not_run(f"on the model it is refused: {why}")
@@ -130,6 +134,8 @@ class Judge:
         trace: tuple[str, ...],
     ) -> Proof | Rejected:
         words = "; ".join(in_words(sign) for sign in sorted(left or new)[:2])
+        if leaves_a_deed(fix.commands):
+            return not_run(_FOR_A_PERSON)
         otherwise = self._fails_otherwise(course, left | new)
         if otherwise:
             return not_run(f"on the model it fails for another reason: {otherwise}")

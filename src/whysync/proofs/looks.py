@@ -20,6 +20,7 @@ _ARGOCD_LOOKS: Final = frozenset({
     ("app", "history"), ("proj", "list"), ("proj", "get"), ("cluster", "list"), ("cluster", "get"),
     ("repo", "list"), ("repo", "get"), ("cert", "list"), ("admin", "settings"), ("app", "get"),
 })  # fmt: skip
+_LOOKS_AT_THE_DEED: Final = ("argocd app diff", "argocd proj windows list")
 _BLANK: Final = re.compile(r"[A-Z][A-Z0-9_]+")
 _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
 
@@ -37,6 +38,12 @@ class Line:
     sort: Sort
     command: Command | None = None
     why: str = ""
+
+
+def leaves_a_deed(commands: tuple[str, ...]) -> bool:
+    """Does it say where to look, and leave to a person what to do about what is seen there?"""
+    looks = [line.text for line in lines_of(commands) if line.sort is Sort.LOOKS]
+    return any(not one.startswith(_LOOKS_AT_THE_DEED) and "--dry-run" not in one for one in looks)
 
 
 def lines_of(commands: tuple[str, ...]) -> list[Line]:
@@ -61,6 +68,8 @@ def _line(written: str) -> Line:
     blank = next((word for word in words if _is_blank(word)), "")
     if blank:
         return Line(text=written, sort=Sort.PERSONS, why=f"{blank} is for a person to fill in")
+    if words[0] == "kubectl" and "edit" in words:
+        return Line(text=written, sort=Sort.PERSONS, why=f"`{' '.join(words)}` is for a person")
     line = shlex.join(words)
     try:
         return Line(text=line, sort=Sort.PLAYED, command=command_of(line))

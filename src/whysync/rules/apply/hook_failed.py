@@ -27,16 +27,39 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
 from whysync.diagnosis.awaited import is_hook_result
-from whysync.diagnosis.commands import kubectl, on_object, sync
+from whysync.diagnosis.commands import kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.log_words import root_in_words
 from whysync.diagnosis.placement import is_deleted_before_next_run
 from whysync.diagnosis.pods import LastWord, last_word, logs_below
 from whysync.diagnosis.rows_above import symptoms_about
 from whysync.diagnosis.spoken import FAILED_PHASES
-from whysync.semantics.messages import HookFailed
+from whysync.semantics.messages import (
+    AdmissionDenied,
+    AlreadyExists,
+    Forbidden,
+    HookFailed,
+    ImmutableField,
+    KindNotServed,
+    NamespaceMissing,
+    NamespaceTerminating,
+    SchemaInvalid,
+    WebhookDown,
+    understand,
+)
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
+REFUSALS = (
+    AdmissionDenied,
+    AlreadyExists,
+    Forbidden,
+    ImmutableField,
+    KindNotServed,
+    NamespaceMissing,
+    NamespaceTerminating,
+    SchemaInvalid,
+    WebhookDown,
+)
 RUN_TO_AN_END = ("Job", "Pod", "Workflow")
 DEADLINE = "/spec/activeDeadlineSeconds"
 
@@ -46,7 +69,7 @@ def hook_failed(case: Case) -> Iterator[Finding]:
     yield from _at_deletion(case)
     for index, result in enumerate(case.results):
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
-        if not failed or not is_hook_result(case, result):
+        if not failed or not is_hook_result(case, result) or _never_ran(result):
             continue
         ref = result.ref
         word = last_word(logs_below(case, ref))
@@ -64,6 +87,11 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, ref, word)),
         )
         yield from _unguarded(case, ref, symptom)
+
+
+def _never_ran(result: ResourceResult) -> bool:
+    """It could not even be created: the rule that knows the refusal tells it."""
+    return any(isinstance(failure, REFUSALS) for failure in understand(result.message).failures)
 
 
 def _at_deletion(case: Case) -> Iterator[Finding]:
@@ -162,7 +190,7 @@ def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
         )
         return
     yield Fix.run(
-        *(() if word is not None else (save,)),
+        save if word is None else remark("mend what the log names, then"),
         sync(case),
         title=f"{mend}, then sync: Argo CD deletes the failed run first",
     )
