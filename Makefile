@@ -30,7 +30,7 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.run
 compiled: $(VENV)/.run
 	@$(BIN)/python -m compileall -q src
 
-demo: compiled ## a walk through the examples; no cluster needed
+demo: compiled ## a tour of the lab; no cluster needed
 	@$(BIN)/python tools/demo.py
 
 test: $(VENV)/.dev compiled ## all tests that need nothing but Python
