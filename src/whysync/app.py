@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, Group, Report
@@ -23,6 +23,7 @@ from whysync.sources.bundle.limits import Limits
 
 if TYPE_CHECKING:  # a bundle is read without any of them
     from whysync.sources.argocd import ArgoServer
+    from whysync.sources.collect import Collection, Taken, Target
     from whysync.sources.kubernetes.access import KubeAccess
     from whysync.sources.selection import Selection
 
@@ -62,6 +63,55 @@ def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
 
         return read_kubernetes(place.kube, _wanted(place), progress)
     raise nowhere()
+
+
+def collect(place: Place, target: Target, *, progress: Progress | None = None) -> Taken:
+    """Everything that a live source knows, as a bundle; one that was begun before is gone on with."""
+    from whysync.sources.collect import Collection
+
+    bundle = Collection(target, _question(place))
+    full: list[Gap] = []
+    for piece in _pieces(place, bundle, progress):
+        bundle.add(piece)
+        if bundle.is_full:
+            full.append(bundle.full_gap())
+            break
+    return bundle.finish(tuple(full))
+
+
+def _pieces(place: Place, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
+    """Argo CD is asked for a few Applications at a time; a cluster gives its lists at once or not at all."""
+    if place.server is not None and not place.bundles:
+        from whysync.sources.argocd.pieces import read_argocd_in_pieces
+
+        yield from read_argocd_in_pieces(
+            place.server, _wanted(place), progress, done=bundle.done, masker=bundle.masker()
+        )
+    elif place.kube is not None and not place.bundles:
+        from whysync.sources.kubernetes import read_kubernetes
+
+        if not bundle.done:
+            yield read_kubernetes(
+                place.kube, _wanted(place), progress, everything=True, masker=bundle.masker()
+            )
+    elif not bundle.done:
+        yield snapshot(place, progress=progress)
+
+
+def _question(place: Place) -> str:
+    """What is asked of whom, in words that tell one collection from another; no credentials."""
+    if place.bundles:
+        return f"bundles {', '.join(place.bundles)}"
+    wanted = _wanted(place)
+    names = wanted.names or ("all Applications",)
+    narrowed = (*names, *wanted.app_namespaces, *wanted.projects, wanted.selector)
+    if place.server is not None:
+        where = place.server.base_url
+    elif place.kube is not None:
+        where = f"kubeconfig {place.kube.kubeconfig or 'of the environment'} {place.kube.context}".strip()
+    else:
+        raise nowhere()
+    return f"{where}: {' '.join(one for one in narrowed if one)}"
 
 
 def _wanted(place: Place) -> Selection:

@@ -9,7 +9,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -23,6 +24,7 @@ from whysync.reports.fleet import row_of
 from whysync.reports.screen import plain
 from whysync.sources.bundle.limits import Limits
 
+T = TypeVar("T")
 # Seconds until a reader is told that there is more to come.
 _PATIENCE = 1.0
 
@@ -30,11 +32,15 @@ _PATIENCE = 1.0
 def facts(options: argparse.Namespace) -> World:
     """The facts, with a line on how far it is where somebody watches a terminal."""
     place = place_of(options)
+    return with_progress(lambda progress: app.read(place, progress=progress))
+
+
+def with_progress(work: Callable[[app.Progress | None], T]) -> T:
     if not sys.stderr.isatty():
-        return app.read(place)
-    progress = Progress()
+        return work(None)
+    progress = _Progress()
     try:
-        return app.read(place, progress=progress)
+        return work(progress)
     finally:
         progress.wipe()
 
@@ -53,7 +59,7 @@ def place_of(options: argparse.Namespace) -> app.Place:
     return app.Place(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
 
 
-class Progress:
+class _Progress:
     """On a terminal, anything slow says how far it is; the line is wiped when it is done."""
 
     def __init__(self) -> None:

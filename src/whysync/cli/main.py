@@ -5,7 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-VERBS = ("diagnose", "list", "get", "diff", "fix", "health", "explain", "lab", "completion", "help")
+VERBS = (
+    "diagnose",
+    "list",
+    "get",
+    "diff",
+    "fix",
+    "health",
+    "collect",
+    "explain",
+    "lab",
+    "completion",
+    "help",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

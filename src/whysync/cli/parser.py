@@ -286,6 +286,26 @@ def _health(verb: argparse.ArgumentParser) -> None:
     verb.epilog = "exit codes: 0 nothing fails, 1 something does (see --fail-on), 2 the input cannot be read"
 
 
+def _collect(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    verb.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR|FILE.tar.gz",
+        default="whysync-bundle.tar.gz",
+        help="where to (whysync-bundle.tar.gz); one that was begun is gone on with",
+    )
+    verb.add_argument("--project", metavar="VALUE", action=_Append, help="only apps with this project")
+    verb.add_argument(
+        "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
+    )
+    _facts(verb)
+    verb.epilog = (
+        "whysync collect shop -o shop.tar.gz, and elsewhere: whysync diagnose --bundle shop.tar.gz\n\n"
+        "exit codes: 0 all is there, 3 something could not be had (it is named), 2 an error"
+    )
+
+
 def _explain(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("name", metavar="RULE|CAUSE", nargs="?", help="none lists them all")
     verb.add_argument("-o", "--output", choices=OUTPUTS, default="text", help="how to show it")
@@ -311,6 +331,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("diff", "show where Git and the cluster differ, who wrote it, and what is ignored", _diff),
     ("fix", "show one fix as a patch, YAML or commands, or write it into a checkout", _fix),
     ("health", "say how healthy Argo CD would call each object of some files", _health),
+    ("collect", "take the facts home in a bundle without secrets", _collect),
     ("explain", "the page of a rule or a cause", _explain),
     ("lab", "play failures on a cluster in memory, and diagnose them", _lab),
     ("completion", "print a completion script for a shell", _completion),
@@ -325,6 +346,8 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
             continue  # what writes is asked for on the line, each time
         if name == "--fail-on" and verb.prog.endswith(" health"):
             continue  # the variable speaks of findings
+        if name == "--output" and verb.prog.endswith(" collect"):
+            continue  # the variable names a form; this one is a place
         if name == "--bundle" and " lab " in verb.prog:
             continue  # the variable names a bundle to read; this one is written
         value = env.get("WHYSYNC_" + name[2:].replace("-", "_").upper())

@@ -193,6 +193,12 @@ def _health(options: argparse.Namespace, screen: Screen) -> int:
     return health(options, screen)
 
 
+def _collect(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.collect import collect
+
+    return collect(options, screen)
+
+
 def _explain(options: argparse.Namespace, _: Screen) -> int:
     from whysync import app
     from whysync.diagnosis.rule import all_rules
@@ -224,6 +230,7 @@ _VERBS = {
     "diff": _diff,
     "fix": _fix,
     "health": _health,
+    "collect": _collect,
     "explain": _explain,
     "lab": _lab,
     "completion": _completion,

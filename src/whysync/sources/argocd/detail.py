@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -51,7 +51,14 @@ class Reader:
     """Reads details with one Api. `closely`: somebody asks for this app by name: no question is a waste."""
 
     def __init__(
-        self, api: Api, wanted: Selection, gaps: Gaps, *, closely: bool, home: str = "", several: bool = False
+        self,
+        api: Api,
+        wanted: Selection,
+        gaps: Gaps,
+        *,
+        closely: bool,
+        home: str = "",
+        cluster_of: Callable[[Object], str],
     ) -> None:
         self._api = api
         self._wanted = wanted
@@ -59,7 +66,7 @@ class Reader:
         self._closely = closely
         self._home = home
         # with several clusters an object is only known with the cluster that it is in
-        self._several = several
+        self._cluster_of = cluster_of
 
     async def read(self, app: Object) -> Detail:
         named = id_of(app)
@@ -87,7 +94,7 @@ class Reader:
             )
         below, about = await asyncio.gather(self._objects(named, chosen), self._events_about(named, chosen))
         live = [*states.live, *below]
-        cluster = _cluster(app) if self._several else ""
+        cluster = self._cluster_of(app)
         kept = {"resource-tree": tree, "managed-resources": without_states(managed), **facts}
         return Detail(
             application=with_row_health(app, tree),
@@ -243,8 +250,3 @@ async def _nothing() -> Object:
 
 def _keys(bodies: Iterable[Object]) -> set[Key]:
     return {ref_of(body).key for body in bodies}
-
-
-def _cluster(app: Object) -> str:
-    destination = fields(dig(app, "spec", "destination"))
-    return text(destination.get("name")) or text(destination.get("server"))

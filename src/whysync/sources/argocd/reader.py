@@ -64,15 +64,15 @@ async def _read(
     gaps = Gaps()
     async with client_for(server) as client:
         api = Api(client)
-        applications = await _applications(api, wanted)
-        around = await _around(api, applications, gaps)
+        apps = await applications(api, wanted)
+        around = await _around(api, apps, gaps)
         reader = Reader(
             api,
             wanted,
             gaps,
             closely=everything or wanted.is_narrow,
             home=around.home,
-            several=len({_destination(app) for app in applications}) > 1,
+            cluster_of=around.cluster_of if len(around.destinations(apps)) > 1 else _the_only_one,
         )
 
         async def detailed(app: Object) -> Detail:
@@ -83,7 +83,7 @@ async def _read(
                 progress(id_of(app).place, client.count.bytes)
             return read
 
-        details = await asyncio.gather(*map(detailed, applications))
+        details = await asyncio.gather(*map(detailed, apps))
         now = client.now() or datetime.now(UTC)
     return around.snapshot(details, gaps, now)
 
@@ -91,7 +91,8 @@ async def _read(
 # --- which Applications --------------------------------------------------------------------------------
 
 
-async def _applications(api: Api, wanted: Selection) -> list[Object]:
+async def applications(api: Api, wanted: Selection) -> list[Object]:
+    """Those that are wanted, each once; refreshed first if that is asked for."""
     if wanted.is_narrow:
         found = [
             app
@@ -152,9 +153,8 @@ def _is_troubled(app: Object) -> bool:
     )
 
 
-def _destination(app: Object) -> tuple[str, str]:
-    told = dig(app, "spec", "destination")
-    return text(dig(told, "server")), text(dig(told, "name"))
+def _the_only_one(_: Object) -> str:
+    return ""
 
 
 # --- what is around them -------------------------------------------------------------------------------
@@ -169,6 +169,16 @@ class _Around:
         self.settings: list[Object] = [config_map(settings, self.home or "argocd")] if settings else []
         self.projects = projects
         self.facts: dict[str, Object] = {}
+        self.clusters: dict[str, str] = {}
+
+    def cluster_of(self, app: Object) -> str:
+        """By its name, where Argo CD knows one: some Applications tell the address, some the name."""
+        told = dig(app, "spec", "destination")
+        server = text(dig(told, "server"))
+        return text(dig(told, "name")) or self.clusters.get(server) or server
+
+    def destinations(self, apps: Iterable[Object]) -> set[str]:
+        return {self.cluster_of(app) for app in apps}
 
     def snapshot(self, details: Iterable[Detail], gaps: Gaps, now: datetime) -> Snapshot:
         details = list(details)
@@ -197,7 +207,7 @@ class _Around:
         )
 
 
-async def _around(api: Api, applications: list[Object], gaps: Gaps) -> _Around:
+async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
     spare = Gaps()  # good to know, and no loss for a diagnosis
     settings, projects, version, clusters, repositories, account = await asyncio.gather(
         gaps.unless(api.settings(), "Argo CD's settings", "", "kubectl -n argocd get configmap argocd-cm"),
@@ -210,6 +220,9 @@ async def _around(api: Api, applications: list[Object], gaps: Gaps) -> _Around:
     known = listed(projects or {}, "AppProject")
     around = _Around(version=version or {}, settings=settings or {}, projects=known)
     around.settings += cluster_secrets(clusters or {}, around.home or "argocd")
+    around.clusters = {
+        text(dig(one, "server")): text(dig(one, "name")) for one in items((clusters or {}).get("items"))
+    }
     around.facts = {
         "settings": settings or {},
         "clusters": clusters or {},
@@ -217,14 +230,14 @@ async def _around(api: Api, applications: list[Object], gaps: Gaps) -> _Around:
         "account": account or {},
     }
     if projects is not None:
-        _missing_projects(applications, known, gaps)
+        _missing_projects(apps, known, gaps)
     return around
 
 
-def _missing_projects(applications: list[Object], known: list[Object], gaps: Gaps) -> None:
+def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> None:
     """A list leaves out what the account may not see, without a word."""
     names = {text(dig(one, "metadata", "name")) for one in known}
-    for app in applications:
+    for app in apps:
         project = id_of(app).project or "default"
         if project not in names:
             gaps.add(

@@ -39,6 +39,8 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def base_url(self) -> str:
         """`https://argocd.example.com/argo`: where `/api` is to be found."""
+        if self.forward is not None and not self.address:
+            return f"https://{self.forward.namespace or 'argocd'}.port-forward"
         scheme, _, rest = self.address.rpartition("://")
         if not scheme:
             scheme = "http" if self.plaintext else "https"

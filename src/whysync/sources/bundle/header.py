@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -18,7 +19,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     collected_at: datetime | None = None
     argocd_version: str = ""
     gaps: tuple[Gap, ...] = ()
-    clusters: frozenset[str] = frozenset()
+    # the folders below live/, and the clusters that they stand for
+    clusters: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
 
 
 def is_header(body: Json) -> bool:
@@ -52,7 +54,7 @@ def merged(one: Header, other: Header) -> Header:
         collected_at=max(times, default=None),
         argocd_version=one.argocd_version or other.argocd_version,
         gaps=(*one.gaps, *(gap for gap in other.gaps if gap not in one.gaps)),
-        clusters=one.clusters | other.clusters,
+        clusters={**one.clusters, **other.clusters},
     )
 
 
@@ -71,8 +73,9 @@ def _gap(raw: Json) -> Gap:
     return Gap(what=text(gap.get("what")), why=text(gap.get("why")), how_to_get=text(gap.get("howToGet")))
 
 
-def _clusters(raw: Json) -> frozenset[str]:
+def _clusters(raw: Json) -> dict[str, str]:
+    """A list of names, or a map from folders to names: an address is no name for a folder."""
     if isinstance(raw, dict):
-        return frozenset(raw)
+        return {folder: text(name) or folder for folder, name in raw.items()}
     names = (item if isinstance(item, str) else text(fields(item).get("name")) for item in items(raw))
-    return frozenset(name for name in names if name)
+    return {name: name for name in names if name}

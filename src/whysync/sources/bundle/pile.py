@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from whysync.contracts import yaml
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
@@ -146,7 +148,7 @@ class Pile:
             desired={app: without_duplicates(owned[app], gaps) for app in sorted(owned)},
             live=kept[Role.LIVE],
             events=kept[Role.EVENT],
-            logs=tuple(sorted(self.logs, key=lambda log: log.origin)),
+            logs=tuple(self._named(log) for log in sorted(self.logs, key=lambda log: log.origin)),
             heads=tuple(dict.fromkeys(self.heads)),
             facts=tuple(sorted(self.facts, key=lambda extra: _numbered(extra.origin))),
             gaps=tuple(dict.fromkeys(gaps)),
@@ -157,8 +159,17 @@ class Pile:
         """A folder below `live/` is a cluster: one that bundle.yaml names, else any but a namespace's."""
         known, name = self.header.clusters, one.cluster
         if one.role is Role.LIVE and name and (name in known if known else name != one.ref.namespace):
-            return one
+            called = known.get(name, name)
+            return (
+                one
+                if called == name
+                else Manifest(one.body, role=one.role, origin=one.origin, cluster=called)
+            )
         return Manifest(one.body, role=one.role, origin=one.origin) if name else one
+
+    def _named(self, log: Log) -> Log:
+        called = self.header.clusters.get(log.cluster, log.cluster)
+        return log if called == log.cluster else replace(log, cluster=called)
 
     @property
     def is_empty(self) -> bool:

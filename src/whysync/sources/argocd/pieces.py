@@ -1,0 +1,68 @@
+"""Many Applications in pieces: each is whole in itself, and none has to wait in memory for the others."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.contracts.snapshot import Gap, Snapshot
+from whysync.sources.argocd.api import Api, client_for
+from whysync.sources.argocd.reader import applications, reached, read_argocd
+from whysync.sources.argocd.server import ArgoServer
+from whysync.sources.argocd.shapes import id_of
+from whysync.sources.masking import Masker
+from whysync.sources.selection import Selection
+
+AT_ONCE: Final = 20
+
+Progress = Callable[[str, int], None]
+
+
+def read_argocd_in_pieces(
+    server: ArgoServer,
+    wanted: Selection,
+    progress: Progress | None = None,
+    *,
+    done: Collection[str] = (),
+    masker: Masker,
+    at_once: int = AT_ONCE,
+) -> Iterator[Snapshot]:
+    """All that is wanted but for what is `done`, everything of each; a gap for what there was no time for."""
+    ends = time.monotonic() + server.limits.total_seconds if server.limits.total_seconds else None
+    with reached(server) as there:
+        names = sorted(set(_names(there, replace(wanted, refresh=""))) - set(done))
+        for at in range(0, len(names), at_once):
+            piece = names[at : at + at_once]
+            left = ends - time.monotonic() if ends is not None else 0.0
+            if ends is not None and left <= 0:
+                yield Snapshot(gaps=(_no_time(names[at:]),))
+                return
+            limits = replace(there.limits, total_seconds=left)
+            yield read_argocd(
+                replace(there, limits=limits),
+                replace(wanted, names=tuple(piece), app_namespaces=(), projects=(), selector=""),
+                progress,
+                everything=True,
+                masker=masker,
+            )
+
+
+def _names(server: ArgoServer, wanted: Selection) -> list[str]:
+    async def asked() -> list[str]:
+        async with client_for(server) as client:
+            return [id_of(app).place for app in await applications(Api(client), wanted)]
+
+    return asyncio.run(asked())
+
+
+def _no_time(names: list[str]) -> Gap:
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return Gap(
+        what=f"the Applications {shown}",
+        why="the time that was given was used up",
+        how_to_get="run the same command again, with more --timeout: it goes on where it ended",
+    )
