@@ -11,13 +11,15 @@ from whysync.proofs.ground import Simulated
 _MOST: Final = 3
 
 
+def no_comparison(world: Simulated) -> str:
+    """Why Argo CD could not compare the app in this world."""
+    told = [text(dig(one, "message")) for one in items(world.status.get("conditions"))]
+    return told[0] if told else "nothing tells why"
+
+
 def disagreement(world: Simulated) -> list[str]:
     """Each in a sentence; of a world that was only just looked at."""
     case = world.case
-    if world.codes[0] not in ("Synced", "OutOfSync"):
-        conditions = [text(dig(one, "message")) for one in items(world.status.get("conditions"))]
-        why = conditions[0] if conditions else "Argo CD cannot compare it"
-        return [f"on the model Argo CD could not compare the app: {why}"]
     found: list[str] = []
     for row in items(world.status.get("resources")):
         key = Key(*(text(dig(row, part)) for part in ("group", "kind", "namespace", "name")))

@@ -114,9 +114,8 @@ class _Seen:
         self._namespace = text(dig(pod, "metadata", "namespace"))
         self._name = text(dig(pod, "metadata", "name"))
         self._labels = _labels_of_template(fields(dig(pod, "metadata", "labels")))
-        self._of_job = any(
-            dig(one, "kind") == "Job" for one in items(dig(pod, "metadata", "ownerReferences"))
-        )
+        owners = [fields(one) for one in items(dig(pod, "metadata", "ownerReferences"))]
+        self._job = next((text(one.get("name")) for one in owners if one.get("kind") == "Job"), "")
         self._images = {
             text(dig(one, "name")): text(dig(one, "image"))
             for group in ("initContainers", "containers")
@@ -148,7 +147,7 @@ class _Seen:
         code = integer(ended.get("exitCode"))
         crashes = waiting.get("reason") == "CrashLoopBackOff" or "terminated" in state
         calls = self._unanswered(name)
-        if calls and ((ended and code and crashes) or ("running" in state and self._of_job)):
+        if calls and ((ended and code and crashes) or ("running" in state and self._job)):
             return self._part(name, image, calls=calls, on_no_answer="exit" if crashes else "wait")
         if ended and code and crashes:
             log = tuple(LogLine(text=line) for line in self._last_lines(name))
@@ -156,8 +155,8 @@ class _Seen:
                 name, image, runs_seconds=2, exit_code=code, reason=_told_reason(ended), log=log
             )
         running = fields(state.get("running"))
-        if "running" in state and self._age(running) > (_PATIENCE if self._of_job else _SOON):
-            if self._of_job:
+        if "running" in state and self._age(running) > (_PATIENCE if self._job else _SOON):
+            if self._job:
                 return self._part(name, image, runs_seconds=_FOREVER)
             if status.get("ready") is False:
                 return self._part(name, image, ready_seconds=None)
@@ -180,7 +179,7 @@ class _Seen:
     ) -> PodScript:
         return PodScript(
             namespace=self._namespace,
-            name="*" if self._labels else self._name,
+            name="*" if self._labels else (f"{self._job}-*" if self._job else self._name),
             labels=self._labels,
             image=_literal(image),
             container=container,

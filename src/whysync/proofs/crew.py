@@ -25,6 +25,7 @@ from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 
 _MOST_PODS: Final = 100
+_JOB_LABEL: Final = "batch.kubernetes.io/controller-uid"
 _LONG_AGO: Final = "2000-01-01T00:00:00Z"
 
 
@@ -61,6 +62,8 @@ class Crew:
                     made += self._of_stateful_set(obj)
                 case "DaemonSet":
                     made += self._of_daemon_set(obj)
+                case "Job" if not fields(dig(obj, "spec", "selector")):
+                    self._select(obj)
                 case _:
                     pass
         return [*self._live, *made]
@@ -132,6 +135,17 @@ class Crew:
 
     def _kept(self, new: Object) -> int:
         return self._adopted.get(text(dig(new, "metadata", "uid")), 0)
+
+    def _select(self, job: Object) -> None:
+        """A Job that was cut gets the selector that the server had made for it, its pods the label."""
+        chosen: Object = {_JOB_LABEL: text(dig(job, "metadata", "uid"))}
+        spec: Object = {**fields(job.get("spec")), "selector": {"matchLabels": chosen}}
+        pods = self._below(job, "Pod")
+        self._live[self._live.index(job)] = {**job, "spec": spec}
+        for pod in pods:
+            meta = fields(pod.get("metadata"))
+            labels: Object = {**fields(meta.get("labels")), **chosen}
+            self._live[self._live.index(pod)] = {**pod, "metadata": {**meta, "labels": labels}}
 
     # --- the others ------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ from whysync.proofs.part import Part, part_of
 from whysync.proofs.sources import repositories_of, sources_of
 from whysync.proofs.still_life import StillLife
 from whysync.proofs.writers import Writers, writers_for
+from whysync.semantics.policies.sources import has_multiple_sources, source_of
 
 
 class NotSimulated(Exception):
@@ -170,7 +171,7 @@ def simulated(
     """
     _check(case)
     part = part_of(case, touched=touched, everything=everything)
-    application = case.application.body
+    application = _operating(case.application.body)
     namespace = argocd_namespace(case)
     clock = Clock(case.now)
     model = Model(clock)
@@ -218,6 +219,26 @@ def simulated(
     return made
 
 
+def _operating(application: Object) -> Object:
+    """While an operation runs, the Application holds it; people show the status alone."""
+    state = {**fields(dig(application, "status", "operationState"))}
+    if state.get("phase") not in ("Running", "Terminating"):
+        return application
+    spec = fields(application.get("spec"))
+    wanted: Object = {"sync": {"revision": text(dig(application, "status", "sync", "revision"))}}
+    told = fields(application.get("operation")) or fields(state.get("operation")) or wanted
+    state["operation"] = fields(state.get("operation")) or told
+    result = {**fields(state.get("syncResult"))}
+    if result and not result.get("source") and not result.get("sources"):
+        if has_multiple_sources(spec):
+            result["sources"] = spec["sources"]
+        else:
+            result["source"] = source_of(spec)
+        state["syncResult"] = result
+    status: Object = {**fields(application.get("status")), "operationState": state}
+    return {**application, "operation": told, "status": status}
+
+
 def _quieted(application: Object) -> Object:
     spec = fields(application.get("spec"))
     policy: Object = {
@@ -244,9 +265,11 @@ def _check(case: Case) -> None:
                 how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
             )
         )
-    if not case.world.snapshot.live and any(
-        row.health is None or row.health.status != "Missing" for row in case.app.status.resources
-    ):
+    there = any(
+        row.status == "Synced" or (row.health or case.app.status.health).status != "Missing"
+        for row in case.app.status.resources
+    )
+    if there and not case.world.snapshot.live:
         raise NotSimulated(
             Gap(
                 what="the live objects",

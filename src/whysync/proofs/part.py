@@ -97,7 +97,7 @@ class _Choice:
         for manifest in case.desired:
             key = self._key(manifest)
             row = case.rows.get(key) or case.rows.get(key._replace(namespace=""))
-            live = case.live_of(key)
+            live = self._live_of(key)
             if not self._is_moving(manifest, key, row, live):
                 if live is not None:
                     left_out.append((key, manifest, live))
@@ -138,6 +138,15 @@ class _Choice:
         if key.namespace or key in self._case.rows:
             return key
         return key._replace(namespace=self._case.destination_namespace)
+
+    def _live_of(self, key: Key) -> Manifest | None:
+        """Applications that an app brings are live objects, too, wherever the facts keep them."""
+        live = self._case.live_of(key)
+        if live is not None or key.group != "argoproj.io":
+            return live
+        snapshot = self._case.world.snapshot
+        own = (*snapshot.applications, *snapshot.projects)
+        return next((one for one in own if (one.ref.kind, one.ref.name) == (key.kind, key.name)), None)
 
     # --- what moves ------------------------------------------------------------------------------
 
@@ -185,7 +194,7 @@ class _Choice:
         for row in self._case.app.status.resources:
             if row.hook or row.key in keys or self._case.desired_of(row.key) is not None:
                 continue
-            live = self._case.live_of(row.key)
+            live = self._live_of(row.key)
             if not row.requires_pruning:
                 if live is not None:
                     self._untold[id(live)] = (row, live)

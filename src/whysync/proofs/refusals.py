@@ -20,6 +20,7 @@ from whysync.diagnosis.reported import Reported
 from whysync.proofs.admission import configuration
 from whysync.semantics.messages import (
     AdmissionDenied,
+    AlreadyExists,
     Failure,
     Forbidden,
     LimitRange,
@@ -34,6 +35,7 @@ _CODES: Final[dict[type[Failure], tuple[int, str]]] = {
     LimitRange: (403, "Forbidden"),
     AdmissionDenied: (400, ""),
     WebhookDown: (500, "InternalError"),
+    AlreadyExists: (409, "AlreadyExists"),
 }
 
 
@@ -50,7 +52,7 @@ class Refusals:
     def __init__(self, case: Case, model: Model) -> None:
         self._by_key: dict[Key, Refusal] = {}
         for result in case.results:
-            if result.status != "SyncFailed":
+            if result.status != "SyncFailed" and result.hook_phase not in ("Failed", "Error"):
                 continue
             desired = case.desired_of(result.key)
             reported = _reported(case, result.ref)

@@ -21,7 +21,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import Reason, Safety, SyncSafety
 from whysync.engine.argocd import Denied
 from whysync.fixes.running import is_running
-from whysync.proofs.agreement import disagreement
+from whysync.proofs.agreement import disagreement, no_comparison
 from whysync.proofs.effects import effects_of
 from whysync.proofs.ground import NotSimulated, Simulated, simulated
 from whysync.proofs.holding import held
@@ -54,6 +54,8 @@ def _safety(case: Case, findings: Sequence[Finding]) -> Safety:
         return _unknown(problem.gap.why)
     since = len(world.simulation.model.store.journal)
     world.simulation.timeline.settle()
+    if world.codes[0] not in ("Synced", "OutOfSync"):
+        return _unknown(f"on the model Argo CD cannot compare the app: {no_comparison(world)}")
     apart = disagreement(world)
     told: list[Told] = []
     if is_running(case):

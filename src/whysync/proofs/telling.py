@@ -177,7 +177,7 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
         )
     else:
         yield Told(
-            text=f"it fails on the model, and did not in the cluster: {_short(_why(world) or message)}",
+            text=f"on the model it fails, where the cluster did not: {_short(_why(world) or message)}",
             weight=65,
             unknown=True,
             refs=_failed_refs(world),
