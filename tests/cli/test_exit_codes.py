@@ -121,7 +121,7 @@ def test_a_sync_that_goes_on_is_not_called_failed(whysync: Whysync, tmp_path: Pa
 def test_a_fault_of_whysync_itself_is_2_and_no_finding(
     whysync: Whysync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("whysync.app.diagnose", broken)

@@ -77,7 +77,7 @@ class Judge:
     def _verdict(self, finding: Finding, fix: Fix, wanted: Signs, course: With) -> Proof | Rejected:
         waiting = self._without.waiting
         if not waiting.shows(wanted):
-            gone = wanted & waiting.watch.glimpses[0].signs
+            gone = wanted & waiting.watch.at_first
             return not_run(
                 "on the model it goes away by itself" if gone else "the model does not show the trouble"
             )

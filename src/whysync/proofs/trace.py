@@ -23,7 +23,7 @@ _COMMIT: Final = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
     at: datetime
-    order: int
+    order: tuple[int, int]
     text: str
 
 
@@ -56,21 +56,22 @@ def _lines(watch: Watch, until: datetime | None = None) -> Iterator[str]:
 def _events(watch: Watch) -> Iterator[_Event]:
     for deed in watch.deeds:
         words = f"{deed.text}: refused: {deed.refused}" if deed.refused else deed.text
-        yield _Event(at=deed.at, order=1, text=_brief(words))
-    for moment in watch.moments:
+        yield _Event(at=deed.at, order=(deed.number, 2), text=_brief(words))
+    for number, moment in enumerate(watch.moments, start=1):
         if moment.what is What.STARTED:
-            yield _Event(
-                at=moment.at, order=2, text=_brief(_COMMIT.sub(r"\1", moment.text) or "a sync starts")
-            )
+            words = _COMMIT.sub(r"\1", moment.text) or "a sync starts"
+            yield _Event(at=moment.at, order=(number, 0), text=_brief(words))
         elif moment.what is What.ENDED:
             failed = moment.text if moment.phase != "Succeeded" else ""
             words = f"sync {moment.phase}" if moment.phase else "sync ends"
-            yield _Event(at=moment.at, order=3, text=_brief(f"{words}: {failed}" if failed else words))
+            yield _Event(
+                at=moment.at, order=(number, 0), text=_brief(f"{words}: {failed}" if failed else words)
+            )
     first = watch.glimpses[0]
-    yield _Event(at=first.at, order=0, text=_codes(first))
+    yield _Event(at=first.at, order=(0, 0), text=_codes(first))
     for before, after in pairwise(watch.glimpses):
         if (before.sync, before.health) != (after.sync, after.health):
-            yield _Event(at=after.at, order=4, text=_codes(after))
+            yield _Event(at=after.at, order=(after.number, 1), text=_codes(after))
 
 
 def _codes(glimpse: Glimpse) -> str:

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from whysync.contracts.tree import Object, text
+from whysync.contracts.tree import Object
 from whysync.engine.argocd import Moment, What
 from whysync.proofs.ground import Simulated
-from whysync.proofs.signs import OPERATION, Signs, signs_of
+from whysync.proofs.signs import DIFFERS, OPERATION, Signs, signs_of
 
 _MOST_SYNCS: Final = 40
 """So many syncs of one app in one run are a war, and enough of it has been seen."""
@@ -23,6 +23,8 @@ class Glimpse:
     sync: str
     health: str
     signs: Signs
+    number: int = 0
+    """Of Argo CD's moments before it: within one instant, they tell the order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,7 @@ class Deed:
     at: datetime
     text: str
     refused: str = ""
+    number: int = 0
 
 
 class Watch:
@@ -41,8 +44,11 @@ class Watch:
         self.glimpses: list[Glimpse] = []
         self.deeds: list[Deed] = []
         self._seen: Object | None = None
+        self.look()
         world.simulation.timeline.settle()
         self.look()
+        self.at_first = self.signs
+        """What is to be seen once Argo CD has looked; the first glimpse is what the facts say."""
 
     @property
     def now(self) -> datetime:
@@ -69,7 +75,9 @@ class Watch:
             return
         self._seen = body
         sync, health = self.world.codes
-        glimpse = Glimpse(at=self.now, sync=sync, health=health, signs=signs_of(self.world))
+        glimpse = Glimpse(
+            at=self.now, sync=sync, health=health, signs=signs_of(self.world), number=len(self.moments)
+        )
         last = self.glimpses[-1] if self.glimpses else None
         if last is None or (last.sync, last.health, last.signs) != (
             glimpse.sync,
@@ -120,16 +128,26 @@ class Watch:
         seen = self.since(since)
         found = set(signs & self.signs)
         for sign in signs - found - {OPERATION}:
-            back = sum(
-                1 for before, after in pairwise(seen) if sign not in before.signs and sign in after.signs
-            )
-            if back:
+            back = any(sign not in before.signs and sign in after.signs for before, after in pairwise(seen))
+            if back or self._flickers(sign, since):
                 found.add(sign)
         return frozenset(found)
+
+    def _flickers(self, sign: str, since: datetime) -> bool:
+        """Did it come and go within one instant? Self-heal may put right at once what it sees."""
+        moments = [one for one in self.moments if one.at > since]
+        differed = {one.at for one in moments if one.what is What.STATUS and one.text.startswith("OutOfSync")}
+        if sign == DIFFERS:
+            return bool(differed)
+        return any(
+            f"differs:{one.about.key}" == sign and not one.text.endswith("unchanged")
+            for one in moments
+            if one.what is What.RESULT and one.about is not None and one.at in differed
+        )
 
     def held_until(self, signs: Signs, since: datetime, end: datetime) -> bool:
         """Was none of them to be seen from one instant to the other?"""
         return not any(signs & one.signs for one in self.since(since) if one.at <= end)
 
     def deed(self, words: str, refused: str = "") -> None:
-        self.deeds.append(Deed(at=self.now, text=words, refused=text(refused)))
+        self.deeds.append(Deed(at=self.now, text=words, refused=refused, number=len(self.moments)))
