@@ -35,9 +35,12 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_long(self) -> bool:
-        """Longer than ten minutes, and than three times the slowest sync on record."""
-        longest = max(LONG, _PATIENCE * self.usual if self.usual else LONG)
-        return self.age is not None and self.age >= longest
+        return is_too_long(self.age, self.usual)
+
+
+def is_too_long(age: timedelta | None, usual: timedelta | None) -> bool:
+    """Longer than ten minutes, and than three times the slowest sync on record."""
+    return age is not None and age >= max(LONG, _PATIENCE * usual if usual else LONG)
 
 
 def is_running(case: Case) -> bool:

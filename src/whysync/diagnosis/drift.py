@@ -158,11 +158,10 @@ def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> Iterator[
 
 def _plain(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
     """What Git declares counts first; fields that only the cluster has count when nothing else differs."""
-    every = [
-        difference
-        for difference in differences(_left(case, desired), _left(case, live))
-        if not _is_servers(difference)
-    ]
+    raw = list(differences(_left(case, desired), _left(case, live)))
+    every = [difference for difference in raw if not _is_servers(difference)]
+    if not every and not case.app.spec.ignore_differences:
+        every = [difference for difference in raw if _is_shell(difference)]
     declared = [d for d in every if not isinstance(d.wanted, Missing)]
     in_lists = [d for d in every if isinstance(d.wanted, Missing) and _in_list(d.pointer)]
     return sorted(declared + in_lists if declared else every, key=lambda d: d.pointer)
@@ -198,6 +197,12 @@ def _is_servers(difference: Difference) -> bool:
         difference.found in (None, {}, [])
         or any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
     )
+
+
+def _is_shell(difference: Difference) -> bool:
+    """An empty map or list that only the cluster has, and that is not the server's own."""
+    own = any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
+    return isinstance(difference.wanted, Missing) and difference.found in ({}, []) and not own
 
 
 def _in_list(pointer: str) -> bool:

@@ -16,6 +16,7 @@ from whysync.contracts.tree import Json, Missing, fields
 from whysync.diagnosis.admission import mutating_webhook
 from whysync.diagnosis.cloud_marks import is_instant, is_written_by_cloud
 from whysync.diagnosis.crds import default_in_schema
+from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.known_fields import builtin_knows, schema_knows
 from whysync.diagnosis.meaning import reordered_list_of, same_but
 from whysync.diagnosis.shape import (
@@ -270,7 +271,19 @@ def _suggested(case: Case, drift: Drift) -> Mechanism:
     if looks_defaulted(drift):
         return Mechanism.API_DEFAULT if is_builtin(drift.ref) else Mechanism.CRD_DEFAULT
     dropped = _is_dropped(case, drift) if drift.only_git else _was_never_filled_in(drift)
-    return Mechanism.DROPPED if dropped else Mechanism.UNTOLD
+    if dropped:
+        return Mechanism.DROPPED
+    return Mechanism.BY_CONTROLLER if _is_of_a_stranger(case, drift) else Mechanism.UNTOLD
+
+
+def _is_of_a_stranger(case: Case, drift: Drift) -> bool:
+    """Its manager is recorded, and is none of the known tools of people: then it is some program's work.
+
+    Where Argo CD fights with it, the fight is the better story.
+    """
+    writer = drift.writer
+    strange = writer is not None and writer.kind is WriterKind.UNKNOWN and bool(writer.manager)
+    return strange and looping(case) is None
 
 
 def _has_autoscaler_row(case: Case, drift: Drift) -> bool:

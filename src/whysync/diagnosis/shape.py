@@ -111,10 +111,9 @@ def is_known_default(drift: Drift) -> bool:
 
 def looks_defaulted(drift: Drift) -> bool:
     """Only the cluster has it, and its value is one that a schema would fill in: a word, a number, a flag."""
-    empty = not is_builtin(drift.ref) and _is_empty(drift.found)
     return (
         drift.only_live
-        and (empty or _is_plain(drift.found))
+        and (_is_empty(drift.found) or _is_plain(drift.found))
         and not split(drift.pointer)[-1].isdecimal()
         and not _under_metadata(drift.pointer)
         and drift.ref.kind not in ("Secret", "ConfigMap")

@@ -60,7 +60,7 @@ class Unseen(msgspec.Struct, frozen=True, kw_only=True):
 
 def unseen_by_hand(case: Case) -> Iterator[Unseen]:
     """Fields of Synced resources that a person wrote; without managedFields, what nobody else writes."""
-    for key, desired, live in _synced_pairs(case):
+    for key, desired, live in _pairs(case, "Synced"):
         managers = items(live.meta.get("managedFields"))
         if not managers:
             for found in _only_people_write(desired, live):
@@ -75,13 +75,16 @@ def unseen_by_hand(case: Case) -> Iterator[Unseen]:
                 yield Unseen(key=key, desired=desired, live=live, difference=found, writer=writer)
 
 
-def hidden_by_ignoring(case: Case) -> Iterator[Unseen]:
-    """Fields that Git declares, that live has otherwise, and that a rule of the Application hides."""
+def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Unseen]:
+    """Fields that Git declares, that live has otherwise, and that a rule of the Application hides.
+
+    Of rows with that status: one that is OutOfSync all the same is a riddle of its own.
+    """
     rules = tuple(application_rules(case.app.spec.ignore_differences))
     normalizer = case.own_ignoring
     if normalizer is None:
         return
-    for key, desired, live in _synced_pairs(case):
+    for key, desired, live in _pairs(case, status):
         applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
         if not applying:
             continue
@@ -98,9 +101,24 @@ def hidden_by_ignoring(case: Case) -> Iterator[Unseen]:
                 )
 
 
-def _synced_pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
+def emptied_by_ignoring(case: Case) -> Iterator[Unseen]:
+    """Maps and lists that only the cluster has, of OutOfSync rows, whose whole content a rule takes away."""
+    rules = tuple(application_rules(case.app.spec.ignore_differences))
+    normalizer = case.own_ignoring
+    for key, desired, live in _pairs(case, "OutOfSync") if normalizer is not None and rules else ():
+        applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
+        left = normalizer.normalize(live.body) if normalizer is not None and applying else live.body
+        for found in differences(desired.body, live.body) if left is not live.body else ():
+            shell = pointers.resolve(left, found.pointer)
+            if isinstance(found.wanted, Missing) and found.found and shell in ({}, []):
+                yield Unseen(
+                    key=key, desired=desired, live=live, difference=found, writer=None, rule=applying[0]
+                )
+
+
+def _pairs(case: Case, status: str) -> Iterator[tuple[Key, Manifest, Manifest]]:
     for row in case.app.status.resources:
-        if row.status == "Synced":
+        if row.status == status:
             desired, live = case.desired_of(row.key), case.live_of(row.key)
             if desired is not None and live is not None:
                 yield row.key, desired, live

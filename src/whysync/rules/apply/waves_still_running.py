@@ -19,7 +19,7 @@ A resource of the wave that is Degraded is wave-stalled; a hook that cannot end 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.awaited import is_running, minutes, wait_of
+from whysync.diagnosis.awaited import is_running, is_too_long, minutes, slowest_sync, wait_of
 from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.stalled import why_stalled
 from whysync.semantics.messages import Awaited
@@ -35,6 +35,8 @@ def waves_still_running(case: Case) -> Iterator[Finding]:
     if wait is None:
         if operation.message not in ("", "one or more tasks are running"):
             return
+        if is_too_long(age, slowest_sync(case)):
+            return  # operation_timed_out tells it
         verdict = f"the sync has been running for {minutes(age)}, and nothing has failed so far"
     elif wait.what not in (Awaited.HOOK, Awaited.HEALTH) or why_stalled(case, wait) is not None:
         return

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import phrase
+from whysync.semantics.writers import Writer, WriterKind, phrase
 
 
 @rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -39,7 +39,7 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
             field=drift.pointer,
             writer=writer,
             explains=(drift.symptom,),
-            confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
+            confidence=_confidence(writer),
             verdict=f"{who} owns {drift.last_key} of {drift.ref}, which Git sets too",
             evidence=drift.cited(),
             fixes=(ignore,) if drift.only_live or _is_required(drift) else (drop, ignore),
@@ -49,3 +49,10 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
 def _is_required(drift: Drift) -> bool:
     """Without it the API server takes no manifest at all: it can be left to others, not left out."""
     return drift.last_key in ("image", "name") and "ontainers/" in drift.pointer
+
+
+def _confidence(writer: Writer | None) -> Confidence:
+    """A program by its name; a name that nobody knows may still be a person's script."""
+    if writer is None:
+        return Confidence.MEDIUM
+    return Confidence.LOW if writer.kind is WriterKind.UNKNOWN else Confidence.HIGH

@@ -8,7 +8,9 @@ a jq expression that fails, or a rule that names no field at all.
 
 ## How whysync knows
 It applies the rules as Argo CD does, and looks at the ones that left the difference standing: one that was
-nearly right for this object is named, with what is wrong in it.
+nearly right for this object is named, with what is wrong in it. A rule may also take away all that is in a
+map and leave the empty map, which Git does not have. And where a rule should hide all that differs and a row
+is OutOfSync all the same, that is said: the comparison is older, or this Argo CD does not apply the rule.
 
 ## Fix
 Correct that rule; the corrected text is given. With self-heal or auto-sync add
@@ -23,8 +25,9 @@ from collections.abc import Iterator
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Object
-from whysync.diagnosis import Case, Confidence, Edit, Finding, Fix, Set, SymptomKind, cite, rule
-from whysync.diagnosis.commands import beside, kubectl
+from whysync.diagnosis import Add, Case, Confidence, Edit, Finding, Fix, Set, SymptomKind, cite, rule
+from whysync.diagnosis.commands import beside, hard_refresh, kubectl
+from whysync.diagnosis.unseen import emptied_by_ignoring, hidden_by_ignoring
 from whysync.semantics.ignore import Miss, MissKind, Rule, application_rules, explain_miss
 
 _KEYS = {MissKind.GROUP: "group", MissKind.KIND: "kind"}
@@ -55,6 +58,63 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
             verdict=f"the ignore rule for {ref} does not match: {miss.text}",
             evidence=(cite(case.application, at, says=miss.text),),
             fixes=tuple(_fixes(case, at, miss)),
+        )
+    yield from _without_effect(case)
+
+
+def _without_effect(case: Case) -> Iterator[Finding]:
+    """By all that is known it matches, and Argo CD shows the row OutOfSync all the same."""
+    told: set[Ref] = set()
+    for shell in emptied_by_ignoring(case):
+        symptom = f"differs:{shell.key}"
+        if symptom not in case.symptom_ids or shell.live.ref in told or shell.rule is None:
+            continue
+        told.add(shell.live.ref)
+        at = f"/spec/ignoreDifferences/{shell.rule.position}"
+        yield Finding(
+            about=shell.live.ref,
+            field=shell.pointer,
+            explains=(symptom,),
+            confidence=Confidence.MEDIUM,
+            verdict=f"the ignore rule for {shell.live.ref} empties {shell.pointer} and leaves the empty"
+            " shell, which Git does not have: that still counts as a difference",
+            evidence=(
+                cite(case.application, at, says="this rule takes away what is inside"),
+                cite(shell.live, shell.pointer, says="all of it is ignored"),
+                cite(shell.desired, shell.pointer, says="Git does not have it at all"),
+            ),
+            fixes=(
+                Fix.application(
+                    case.application.ref,
+                    Add(pointer=f"{at}/jsonPointers", value=shell.pointer),
+                    title=f"Ignore {shell.pointer} as a whole",
+                    risk="other changes in it will not be seen any more",
+                ),
+            ),
+        )
+    for hidden in hidden_by_ignoring(case, status="OutOfSync"):
+        symptom = f"differs:{hidden.key}"
+        if symptom not in case.symptom_ids or hidden.live.ref in told or hidden.rule is None:
+            continue
+        told.add(hidden.live.ref)
+        at = f"/spec/ignoreDifferences/{hidden.rule.position}"
+        yield Finding(
+            about=hidden.live.ref,
+            explains=(symptom,),
+            confidence=Confidence.LOW,
+            verdict=f"the ignore rule for {hidden.live.ref} should hide {hidden.pointer}, and Argo CD shows"
+            " it OutOfSync all the same: it compared before the rule was there, or does not apply it",
+            evidence=(
+                cite(case.application, at, says="this rule matches the object"),
+                cite(hidden.live, hidden.pointer, says="what differs, and should not count"),
+                cite(case.application, "/status/reconciledAt", says="when Argo CD compared"),
+            ),
+            fixes=(
+                Fix.run(
+                    hard_refresh(case),
+                    title="Compare anew; if it stays, name the field itself (jsonPointers) in the rule",
+                ),
+            ),
         )
 
 

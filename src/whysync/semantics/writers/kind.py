@@ -37,7 +37,6 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
         "argocd-controller",
         "argocd-application-controller",
         "argocd-applicationset-controller",
-        "argocd-server",
         "argocd-image-updater",
         "argocd",
     ),
@@ -52,6 +51,7 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
     WriterKind.KUBECTL_SCALE: ("kubectl-scale",),
     WriterKind.KUBECTL_PATCH: ("kubectl-patch", "oc-patch"),
     WriterKind.CONSOLE: (
+        "argocd-server",  # what a person changes or runs on a live object in Argo CD's own pages
         "node-fetch",  # Lens and OpenLens
         "openlens",
         "lens",

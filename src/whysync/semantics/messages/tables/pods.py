@@ -171,6 +171,8 @@ FIRST: tuple[Pattern, ...] = (
     Pattern("Back-off pulling image", r'Back-off pulling image "(?P<image>[^"]{1,300})"', image_pull),
     Pattern("ImagePullBackOff", r"ImagePullBackOff", image_pull),
     Pattern("ErrImagePull", r"ErrImagePull", image_pull),
+    # The kubelet, asked for the log of a container that has not started.
+    Pattern("is waiting to start", r"(?:trying and failing to pull image|image can't be pulled)", image_pull),
     Pattern("ErrImageNeverPull", r"ErrImageNeverPull", image_pull),
     Pattern(
         "Never",

@@ -1,0 +1,55 @@
+"""Argo CD calls a resource OutOfSync, and compared here nothing differs.
+
+## What happens
+The row says OutOfSync. Both objects are at hand, and compared by the rules that Argo CD has today they are
+the same. Then the row is older than the objects (somebody has just mended it, or nobody has compared since),
+or this Argo CD compares by other rules: an older version, other settings, a server-side diff that sees more.
+
+## How whysync knows
+It compares Git's object and the live one itself, as Argo CD does, and then field by field without any rules.
+Nothing else that it knows explains the row.
+
+## Fix
+Refresh. If the row stays OutOfSync, let Argo CD show its own difference: `argocd app diff`.
+
+## When it is something else
+A Secret's values are masked here, so a difference inside them cannot be seen. Rows that an ignore rule should
+hide: ignore-rule-miss.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis.awaited import is_running
+from whysync.diagnosis.commands import app_argument, refresh
+from whysync.diagnosis.rows import row_evidence
+
+
+@rule(cause="stale-state", since="0.1", last_resort=True)
+def nothing_differs_any_more(case: Case) -> Iterator[Finding]:
+    if is_running(case) or any(c.type.endswith("Error") for c in case.app.status.conditions):
+        return  # it will be compared anew, or could not be
+    for row in case.app.status.resources:
+        symptom = f"differs:{row.key}"
+        live = case.live_of(row.key)
+        known = live is not None and case.desired_of(row.key) is not None
+        if symptom not in case.symptom_ids or not known or row.kind == "Secret":
+            continue
+        yield Finding(
+            about=row.ref,
+            explains=(symptom,),
+            confidence=Confidence.LOW,
+            verdict=f"{row.ref} is called OutOfSync, and compared here nothing differs:"
+            " the comparison is old, or this Argo CD compares by other rules",
+            evidence=(
+                row_evidence(case, row, says="what Argo CD says"),
+                cite(case.application, "/status/reconciledAt", says="when it compared"),
+            ),
+            fixes=(
+                Fix.run(
+                    refresh(case),
+                    f"argocd app diff {app_argument(case)}",
+                    title="Compare anew; if it stays OutOfSync, see what Argo CD itself shows",
+                ),
+            ),
+        )
