@@ -206,9 +206,9 @@ def _with_proofs(report: AppReport, *, prove: bool, alone: bool) -> AppReport:
     if not any(finding.fixes for finding in report.findings):
         return report
     if not prove:
-        return not_proven(report, "it was not tried on a model: proofs are switched off")
+        return not_proven(report, "proofs are switched off")
     if not alone:
-        return not_proven(report, f"not tried: of more than {MOST_PROVEN} apps no fix is; name the app")
+        return not_proven(report, f"not tried for more than {MOST_PROVEN} apps at once: name the app")
     return proven(report)
 
 

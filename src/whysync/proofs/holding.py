@@ -64,7 +64,7 @@ def held(world: Simulated) -> Held:
     return Held(
         again=min(differs.values()) - began,
         rounds=len(starts),
-        period=(loop.period if loop is not None else None) or _period(writers, between),
+        period=(loop.period if loop is not None else None) or period_of(writers, between),
         seen=loop is not None,
         writers=writers,
         gone=tuple(sorted(differs.keys() - world.objects().keys())),
@@ -84,7 +84,7 @@ def _differing(world: Simulated) -> frozenset[Key]:
     )
 
 
-def _period(writers: tuple[OtherWriter, ...], spans: list[timedelta]) -> timedelta | None:
+def period_of(writers: tuple[OtherWriter, ...], spans: list[timedelta]) -> timedelta | None:
     """Who was seen to take a minute is no faster for being played: the model's own times are short."""
     if not spans:
         return None

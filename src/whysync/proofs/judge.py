@@ -24,7 +24,7 @@ from whysync.proofs.trace import trace_of
 from whysync.semantics.messages import ArgocdDenied
 
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
-_FOR_A_PERSON: Final = "not tried: what to do about what is seen there is for a person"
+_FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
 _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
@@ -53,7 +53,7 @@ class Judge:
         try:
             course = with_fix(self._case, fix, wanted)
         except Unplayable as problem:
-            return not_run(f"not tried: {problem}")
+            return not_run(str(problem))
         except Refuted as problem:
             return self._refused(fix, wanted, str(problem))
         return self._verdict(finding, fix, wanted, course)

@@ -55,7 +55,7 @@ class _Prover:
         if finding.severity is Severity.INFO:
             return _with_proof(finding, not_run("nothing is wrong that it could end"))
         if finding.caused_by:
-            return _with_proof(finding, not_run("not tried: it follows from another cause"))
+            return _with_proof(finding, not_run("it follows from another cause: mend that one"))
         fixes: list[Fix] = []
         rejected: list[RejectedFix] = []
         for fix in finding.fixes:
@@ -70,7 +70,7 @@ class _Prover:
         if self._hopeless:
             return not_run(self._hopeless)
         if self._tries >= _MOST_TRIES or time.monotonic() > self._ends:
-            return not_run("not tried: others before it took the time there is")
+            return not_run("others before it took the time there is")
         self._tries += 1
         try:
             return self._judge.judged(finding, fix)

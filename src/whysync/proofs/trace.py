@@ -10,8 +10,10 @@ from itertools import pairwise
 from typing import Final
 
 from whysync.contracts.tree import Json, Missing
+from whysync.diagnosis.freshness import looping
 from whysync.engine.argocd import What
 from whysync.proofs.courses import ROUNDS, Course, With
+from whysync.proofs.holding import period_of
 from whysync.proofs.watch import Glimpse, Watch
 from whysync.proofs.writers import OtherWriter
 
@@ -79,15 +81,16 @@ def _codes(glimpse: Glimpse) -> str:
 
 
 def _loop(watch: Watch) -> Iterator[str]:
-    """Two writers and one field, with the time between two rounds."""
+    """Two writers and one field, with the time between two rounds: as history shows it, or the model."""
     gaps = [later - earlier for earlier, later in pairwise(watch.starts)]
     if len(gaps) < 2:
         return
-    period = sorted(gaps)[len(gaps) // 2]
     differing = {
         sign.partition(":")[2] for one in watch.glimpses for sign in one.signs if sign.startswith("differs:")
     }
     writers = [one for one in watch.world.writers.all if one.again and str(one.ref.key) in differing]
+    seen = looping(watch.world.case)
+    period = (seen.period if seen is not None else None) or period_of(tuple(writers), gaps) or gaps[0]
     if not writers:
         yield f"    loop  Argo CD syncs again about every {_brief_time(period)}"
     for one in writers[:3]:
