@@ -1,0 +1,20 @@
+"""Git repositories, read with the `git` command and never written to."""
+
+from __future__ import annotations
+
+from whysync.sources.git.command import GitFailed, without_credentials
+from whysync.sources.git.repo import Repo, cache_folder, open_repo, work_tree
+from whysync.sources.git.revisions import RevisionUnknown
+from whysync.sources.git.tree import Tree, tree_of_folder
+
+__all__ = [
+    "GitFailed",
+    "Repo",
+    "RevisionUnknown",
+    "Tree",
+    "cache_folder",
+    "open_repo",
+    "tree_of_folder",
+    "without_credentials",
+    "work_tree",
+]

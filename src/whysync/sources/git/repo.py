@@ -1,0 +1,217 @@
+"""A Git repository, wherever it is: a checkout, a bare repository, or a URL that is fetched into a cache.
+
+Nothing is ever written into a user's repository, and no work tree is touched: commits are read from Git's
+objects. A URL is fetched shallowly, one commit at a time, and only where the network is allowed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from whysync.errors import NotFound, Refused
+from whysync.sources.git.command import FETCHING, Git, GitFailed, without_credentials
+from whysync.sources.git.revisions import RevisionUnknown, commit_of, is_commit, refs_in
+from whysync.sources.git.tree import Tree, tree_of_commit
+
+_REMOTE: Final = ("https://", "http://", "ssh://", "git://", "file://")
+
+
+class Repo:
+    """Open one with `open_repo`. `url` is how an Application names it, as far as that is known."""
+
+    def __init__(self, git: Git, *, url: str = "", remote: str = "") -> None:
+        self.git = git
+        self.url = url
+        self._remote = remote
+        self._refs: dict[str, str] | None = None
+
+    def refs(self) -> dict[str, str]:
+        """Names and commits, `HEAD` among them; asked once. Raises `GitFailed`."""
+        if self._refs is None:
+            if self._remote:
+                listing = self.git.text("ls-remote", "--end-of-options", self._remote, bounds=FETCHING)
+            else:
+                done = self.git.run(("show-ref", "--head", "-d"))
+                listing = done.out.decode("utf-8", "replace")  # a repository without a commit has none
+            self._refs = refs_in(listing)
+        return self._refs
+
+    def forget(self) -> None:
+        """Branches may have moved: ask again."""
+        self._refs = None
+
+    def resolve(self, revision: str, *, tag_prefix: str = "") -> str:
+        """The full commit of a revision, as Argo CD finds it. Raises `RevisionUnknown`, `GitFailed`."""
+        if is_commit(revision):
+            return revision.lower()
+        refs = self.refs()
+        try:
+            found = commit_of(revision, refs, tag_prefix=tag_prefix)
+        except RevisionUnknown:
+            # A clone of CI often has no branch of its own, only what it knows of its origin.
+            found = refs.get(f"refs/remotes/origin/{revision}", "")
+            if not found:
+                raise
+        if is_commit(found) or self._remote:
+            return found
+        return self.commit(found)
+
+    def commit(self, expression: str) -> str:
+        """The commit of anything that Git understands, such as `HEAD~2` or `origin/main`."""
+        if expression.startswith("-") or "\x00" in expression:
+            raise GitFailed(f"'{expression}' is no revision")
+        return self.git.text(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{expression}^{{commit}}"
+        ).strip()
+
+    def has(self, commit: str) -> bool:
+        return (
+            self.git.run(("cat-file", "-e", f"{commit}^{{tree}}")).code == 0 if is_commit(commit) else False
+        )
+
+    def tree(self, commit: str) -> Tree:
+        """Its files, in a directory of their own. Raises `GitFailed` with the repo-server's words."""
+        if not self.has(commit):
+            self._fetch(commit)
+        return tree_of_commit(self.git, commit)
+
+    def merge_base(self, one: str, other: str) -> str:
+        """Where two lines of commits parted; `GitFailed` when they never met, or the clone is too shallow."""
+        for commit in (one, other):
+            if not self.has(commit):
+                self._fetch(commit)
+        return self.git.text("merge-base", "--end-of-options", one, other).strip()
+
+    def changed_paths(self, base: str, head: str) -> tuple[str, ...]:
+        """What differs between two commits; a rename counts as both of its names."""
+        for commit in (base, head):
+            if not self.has(commit):
+                self._fetch(commit)
+        listing = self.git.bytes(
+            "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-commit-id", base, head
+        )
+        return tuple(sorted(os.fsdecode(path) for path in listing.split(b"\0") if path))
+
+    def read(self, commit: str, path: str) -> bytes:
+        """One file of a commit, without the others."""
+        return self.git.bytes("cat-file", "blob", f"{commit}:{path}")
+
+    def _fetch(self, commit: str) -> None:
+        if not self._remote:
+            raise GitFailed(
+                f"failed to checkout revision {commit}: `git checkout --force {commit}` failed "
+                f"exit status 128: fatal: unable to read tree ({commit})",
+                complaint="no such commit here",
+            )
+        with _alone(self.git.git_dir):
+            self.git.text(
+                "fetch",
+                "--quiet",
+                "--depth=1",
+                "--no-tags",
+                "--no-write-fetch-head",
+                "--end-of-options",
+                self._remote,
+                commit,
+                bounds=FETCHING,
+            )
+
+
+def open_repo(place: str, *, url: str = "", network: bool = False, cache: Path | None = None) -> Repo:
+    """A checkout, a folder inside of one, a bare repository or a URL.
+
+    `url` is the name under which Applications know it; for a checkout, that of its `origin` when not given.
+    Raises `NotFound`, `Refused`, `GitFailed`.
+    """
+    if _is_remote(place):
+        return _open_remote(place, network=network, cache=cache or cache_folder())
+    folder = Path(place)
+    if not folder.is_dir():
+        raise NotFound(
+            what=f"there is no folder {place!r}",
+            why="a repository is a checkout, a bare repository, or a URL",
+            next="give one of these",
+        )
+    git_dir = _git_dir(folder.resolve())
+    git = Git(git_dir)
+    found = url or git.run(("config", "--get", "remote.origin.url")).out.decode("utf-8", "replace").strip()
+    return Repo(git, url=without_credentials(found) or str(folder))
+
+
+def work_tree(place: str) -> Path | None:
+    """The root of the checkout that a folder lies in; `None` for a bare repository or no repository."""
+    here = Path(place).resolve()
+    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+
+
+def _is_remote(place: str) -> bool:
+    if place.lower().startswith(_REMOTE):
+        return True
+    host, colon, _ = place.partition(":")  # git@host:path, as scp writes it
+    return bool(colon) and "/" not in host and not Path(place).exists()
+
+
+def _git_dir(folder: Path) -> Path:
+    root = work_tree(str(folder))
+    if root is not None:
+        said = (root / ".git").read_text(errors="replace").strip() if (root / ".git").is_file() else ""
+        if said.startswith("gitdir:"):  # a linked work tree, or a submodule
+            linked = (root / said.removeprefix("gitdir:").strip()).resolve()
+            if (linked / "HEAD").is_file():
+                return linked
+        elif (root / ".git" / "HEAD").is_file():
+            return root / ".git"
+    if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+        return folder
+    raise NotFound(
+        what=f"{str(folder)!r} is no Git repository",
+        why="neither it nor a folder above it has a .git",
+        next="give a checkout, a bare repository or a URL; or compare folders without --base and --head",
+    )
+
+
+def cache_folder() -> Path:
+    own = os.environ.get("WHYSYNC_CACHE")
+    if own:
+        return Path(own)
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "whysync"
+
+
+def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
+    public = without_credentials(url)
+    is_file = url.lower().startswith("file://")
+    if not network and not is_file:
+        raise Refused(
+            what=f"{public} is not fetched",
+            why="the network is used only where it was asked for",
+            next="allow it with --network, or give a local clone of the repository",
+        )
+    if url.startswith("-") or any(char in url for char in "\x00\n\r"):
+        raise Refused(
+            what="that is no URL of a repository", why="it holds characters of a command", next="mend it"
+        )
+    # Equal repositories share a folder; whose credentials fetched it plays no part in its name.
+    name = hashlib.sha256(public.encode()).hexdigest()[:32]
+    git_dir = cache / "git" / f"{name}.git"
+    git = Git(git_dir, network=network)
+    if not (git_dir / "HEAD").is_file():
+        git_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with _alone(git_dir):
+            Git(None).text("init", "--quiet", "--bare", "--template=", str(git_dir))
+    return Repo(git, url=public, remote=url)
+
+
+@contextmanager
+def _alone(git_dir: Path | None) -> Generator[None]:
+    """Two runs that fetch the same repository wait for each other."""
+    assert git_dir is not None
+    with (git_dir / "whysync.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,13 @@
+"""`python -m whysync.sources.render` installs Helm and Kustomize into whysync's cache."""
+
+from __future__ import annotations
+
+import sys
+
+from whysync.errors import SourceError
+from whysync.sources.render.tools import install
+
+try:
+    sys.stdout.write("".join(f"{tool}: {tool.command[0]}\n" for tool in install()))
+except SourceError as problem:
+    sys.exit(f"{problem.what}: {problem.why}\n{problem.next}")

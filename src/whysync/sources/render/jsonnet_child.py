@@ -1,0 +1,53 @@
+"""Runs in a process of its own: evaluates one Jsonnet file, asked on stdin, answered on stdout, both JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, cast
+
+
+def main() -> int:
+    sys.path += json.loads(sys.argv[1])
+    try:
+        import _gojsonnet  # pyright: ignore[reportMissingImports] - an extra
+    except ImportError:
+        return 3
+    engine = cast("Any", _gojsonnet)
+    request = cast("dict[str, Any]", json.loads(sys.stdin.buffer.read()))
+    root = os.path.realpath(request["root"])
+
+    def found(folder: str, name: str) -> tuple[str, bytes]:
+        """An import: beside the file that imports, then in the search path from its end."""
+        for place in (folder, *reversed(request["search"])):
+            full = os.path.realpath(os.path.join(place, name))
+            if not full.startswith(root + os.sep) or not os.path.isfile(full):
+                continue
+            with open(full, "rb") as file:
+                return full, file.read()
+        raise RuntimeError(
+            f"couldn't open import {json.dumps(name)}: no match locally or in the Jsonnet library paths"
+        )
+
+    def given(which: str, *, code: bool) -> dict[str, str]:
+        return {one["name"]: one["value"] for one in request[which] if one["code"] is code}
+
+    try:
+        made = engine.evaluate_file(
+            request["file"],
+            ext_vars=given("external", code=False),
+            ext_codes=given("external", code=True),
+            tla_vars=given("arguments", code=False),
+            tla_codes=given("arguments", code=True),
+            import_callback=found,
+        )
+        answer = {"json": made}
+    except RuntimeError as problem:
+        answer = {"problem": str(problem)}
+    sys.stdout.write(json.dumps(answer))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
