@@ -14,6 +14,7 @@ import msgspec
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.rule import Fact
+from whysync.semantics.regexes import matches_any
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -23,6 +24,7 @@ REFRESH = "argocd.argoproj.io/refresh"
 # Go's `strconv.ParseBool`
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FAR = 10
+_FIRST_LOOK = timedelta(minutes=10)
 _LEAST = timedelta(hours=1)
 # The interval may be set to hours; without Argo CD's settings at hand, only a day is surely too long.
 _LEAST_UNTOLD = timedelta(hours=24)
@@ -46,6 +48,26 @@ def overdue(case: Case) -> timedelta | None:
     )
     least = _LEAST if case.has(Fact.SETTINGS) else _LEAST_UNTOLD
     return age if age is not None and age > max(least, _FAR * interval) else None
+
+
+def never_looked_at(case: Case) -> timedelta | None:
+    """How long the app has been there without a status: a controller that serves it writes one in seconds."""
+    status = case.app.status
+    if status.reconciled_at or status.sync.status or status.conditions or status.operation_state:
+        return None
+    age = case.age(case.app.metadata.creation_timestamp)
+    return age if age is not None and age >= _FIRST_LOOK else None
+
+
+def is_served(case: Case) -> bool | None:
+    """Does Argo CD serve the Application's own namespace? `None` where its settings do not tell."""
+    settings, params = case.settings("argocd-cm"), case.settings("argocd-cmd-params-cm")
+    own = next((known.ref.namespace for known in (settings, params) if known is not None), "")
+    if case.app.namespace in (own, case.app.status.controller_namespace):
+        return True
+    if params is None:
+        return None
+    return matches_any(case.argocd.application_namespaces, case.app.namespace)
 
 
 class TroubledSet(msgspec.Struct, frozen=True, kw_only=True):

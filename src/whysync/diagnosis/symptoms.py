@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from whysync.contracts.application import OperationState, ResourceRow
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, items
-from whysync.diagnosis.freshness import is_frozen, looping, overdue, troubled_set_of
+from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
 from whysync.diagnosis.rows_above import row_above
 from whysync.diagnosis.spoken import FAILED_PHASES, Spoken
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
@@ -247,6 +247,8 @@ def _stale(case: Case) -> Iterator[Symptom]:
     """Nobody looks at the app, or what makes it is in trouble: the status may be about the past."""
     if is_frozen(case):
         yield _symptom("stale:frozen", SymptomKind.STALE, "reconciling is switched off for this app")
+    elif never_looked_at(case) is not None:
+        yield _symptom("stale:never", SymptomKind.STALE, "nothing has ever looked at this app")
     elif overdue(case) is not None:
         yield _symptom("stale", SymptomKind.STALE, "nothing has looked at this app for far longer than usual")
     if troubled_set_of(case) is not None:

@@ -6,7 +6,8 @@ for Argo CD (`application.namespaces`) and for the project (`sourceNamespaces`).
 Application is refused, or simply never looked at.
 
 ## How whysync knows
-`is not permitted to use project`, or `namespace '…' is not permitted`.
+`is not permitted to use project`, or `namespace '…' is not permitted`. Or the Application has no status
+at all long after it was made, and `application.namespaces` does not name its namespace.
 
 ## Fix
 Add the namespace to the project's `sourceNamespaces`; check that Argo CD serves it.
@@ -17,15 +18,21 @@ The namespace that the Application deploys to is not permitted: project-denied.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
+from whysync.contracts.pointer import join
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
+from whysync.diagnosis.freshness import is_served, never_looked_at
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import AppNamespaceNotPermitted
 from whysync.semantics.project import app_namespace_permitted
 
+NAMESPACES = join(("data", "application.namespaces"))
+
 
 @rule(cause="app-namespace-disabled", since="0.1")
 def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
+    yield from _never_looked_at(case)
     for group in grouped(case, AppNamespaceNotPermitted, by=lambda f: (f.namespace, f.project)):
         failure = group.failure
         namespace = failure.namespace or case.app.namespace
@@ -44,6 +51,31 @@ def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="Argo CD does not serve it from there"),
             fixes=tuple(_fixes(case, namespace, name, known=project is not None and not permitted)),
         )
+
+
+def _never_looked_at(case: Case) -> Iterator[Finding]:
+    """The controller passes over it without a word: only the empty status tells."""
+    age, served = never_looked_at(case), is_served(case)
+    if age is None or "stale:never" not in case.symptom_ids or served is True:
+        return
+    if served is None and case.app.namespace in ("", "argocd", "openshift-gitops"):
+        return  # most likely Argo CD's own: then the controller is to blame
+    params = case.settings("argocd-cmd-params-cm")
+    yield Finding(
+        about=case.application.ref,
+        field="/metadata/namespace",
+        explains=("stale:never",),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if served is False else Confidence.MEDIUM,
+        verdict=f"Argo CD does not serve Applications in namespace {case.app.namespace}:"
+        f" nothing has looked at this one in {minutes(age)}",
+        evidence=(
+            cite(case.application, "/metadata/namespace", says="where the Application lives"),
+            cite(case.application, "/status", says="no status at all"),
+            *((cite(params, NAMESPACES, says="what Argo CD serves beside its own"),) if params else ()),
+        ),
+        fixes=tuple(_fixes(case, case.app.namespace, case.app.project, known=False)),
+    )
 
 
 def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fix]:

@@ -5,7 +5,8 @@ One malformed entry of `argocd-cm` (a health check, an ignore rule, a list of ex
 every comparison: sync and health become Unknown, often for all Applications at once.
 
 ## How whysync knows
-Argo CD names the entry that it cannot parse.
+Argo CD names the entry that it cannot parse. Or it says nothing at all: sync and health are Unknown, no
+resource is listed and no condition tells why; then whysync reads `argocd-cm` as Argo CD does.
 
 ## Fix
 Correct that entry. Argo CD reads its settings again by itself.
@@ -27,6 +28,7 @@ from whysync.semantics.messages import SettingsMalformed
 
 @rule(cause="settings-malformed", since="0.1")
 def settings_cannot_be_read(case: Case) -> Iterator[Finding]:
+    yield from _silent(case)
     for group in grouped(case, SettingsMalformed, by=lambda failure: failure.key):
         failure = group.failure
         settings = case.settings("argocd-cm")
@@ -48,6 +50,43 @@ def settings_cannot_be_read(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _silent(case: Case) -> Iterator[Finding]:
+    """Without its settings Argo CD compares nothing and writes no condition: Unknown, and no rows."""
+    status = case.app.status
+    if "condition:none" not in case.symptom_ids or status.resources or status.health.status != "Unknown":
+        return
+    settings, problem = case.settings("argocd-cm"), case.argocd.comparison_problem
+    if settings is not None and problem is None:
+        return  # they can be read: mended by now, or something else
+    unknown = ("condition:none", "unhealthy") if "unhealthy" in case.symptom_ids else ("condition:none",)
+    yield Finding(
+        about=settings.ref if settings is not None else case.application.ref,
+        field=child("/data", problem.key) if problem is not None and problem.key else None,
+        explains=unknown,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if problem is not None else Confidence.MEDIUM,
+        verdict=f"Argo CD cannot read its setting {problem.key}: {one_line(problem.message)}"
+        if problem is not None
+        else "all is Unknown and no condition says why: so it looks when Argo CD cannot read argocd-cm",
+        root=one_line(problem.message) if problem is not None else None,
+        evidence=(
+            cite(case.application, "/status/sync/status", says="it was not compared"),
+            cite(case.application, "/status/conditions", says="and no condition says why"),
+            *_entry(settings, problem.key if problem is not None else ""),
+        ),
+        fixes=(
+            Fix.run(
+                beside(
+                    f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm",
+                    problem.key if problem is not None else "every entry must be valid YAML",
+                ),
+                refresh(case),
+                title="Correct the entry; Argo CD reads it again by itself",
+            ),
+        ),
+    )
 
 
 def _entry(settings: Manifest | None, key: str) -> Iterator[Evidence]:

@@ -25,8 +25,9 @@ from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.commands import argocd_namespace, kubectl, refresh
-from whysync.diagnosis.freshness import REFRESH, overdue
+from whysync.diagnosis.freshness import REFRESH, is_served, never_looked_at, overdue
 
+CONTROLLER_PODS = "app.kubernetes.io/name=argocd-application-controller"
 ASKED = join(("metadata", "annotations", REFRESH))
 
 
@@ -34,6 +35,7 @@ ASKED = join(("metadata", "annotations", REFRESH))
 def nobody_looks_at_the_app(case: Case) -> Iterator[Finding]:
     age = overdue(case)
     if age is None or "stale" not in case.symptom_ids:
+        yield from _never(case)
         return
     asked = not isinstance(case.application.at(ASKED), Missing)
     behind = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.BEHIND)
@@ -52,12 +54,38 @@ def nobody_looks_at_the_app(case: Case) -> Iterator[Finding]:
         ),
         fixes=(
             Fix.run(
-                kubectl("get", "pods", "-l", "app.kubernetes.io/name=argocd-application-controller",
-                        namespace=namespace),
-                kubectl("logs", "-l", "app.kubernetes.io/name=argocd-application-controller", "--tail=100",
-                        namespace=namespace),
+                kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
+                kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
                 refresh(case),
                 title="Look at the application controller, then refresh the app",
             ),
         ),
-    )  # fmt: skip
+    )
+
+
+def _never(case: Case) -> Iterator[Finding]:
+    """It was made long ago, in a namespace that Argo CD serves, and has no status at all."""
+    age = never_looked_at(case)
+    if age is None or "stale:never" not in case.symptom_ids:
+        return
+    if not (is_served(case) or case.app.namespace in ("", argocd_namespace(case))):
+        return  # the namespace explains it
+    namespace = argocd_namespace(case)
+    yield Finding(
+        about=case.application.ref,
+        explains=("stale:never",),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        verdict=f"no controller has ever looked at this app, which was made {minutes(age)} ago",
+        evidence=(
+            cite(case.application, "/metadata/creationTimestamp", says="when it was made"),
+            cite(case.application, "/status", says="no status at all"),
+        ),
+        fixes=(
+            Fix.run(
+                kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
+                kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
+                title="Look at the application controller: does it run, does a shard serve this cluster?",
+            ),
+        ),
+    )
