@@ -32,6 +32,7 @@ from whysync.proofs.crew import Crew
 from whysync.proofs.cut import completed, is_cut, whole
 from whysync.proofs.nodes import nodes_for
 from whysync.proofs.objects import Kinds, has_marks, unmasked
+from whysync.proofs.operators import Operators
 from whysync.proofs.part import Part, part_of
 from whysync.proofs.sources import repositories_of, sources_of
 from whysync.proofs.still_life import StillLife
@@ -59,6 +60,7 @@ class Simulated:
     gaps: tuple[Gap, ...]
     """What the facts lack and an answer may hang on."""
     script: Script
+    operators: Operators
     before: dict[Key, Object] = field(default_factory=dict[Key, Object])
     """The objects of the cluster as they were at the start."""
 
@@ -194,6 +196,7 @@ def simulated(
     strangers = model.load([*definitions, *live])
     repositories = repositories_of(application, desired, clock)
     writers = writers_for(case, part, model, active=others)
+    operators = Operators(case, model)
     script = script_of(case, live, part.desired)
     simulation = Simulation(
         writers.rendering(repositories),
@@ -202,7 +205,7 @@ def simulated(
         config_maps=_config_maps(case, namespace),
         destinations=[destination_for(application, model)],
         life=lambda model: life(model, script),
-        others=writers.participants,
+        others=[operators, *writers.participants],
         namespace=namespace,
     )
     gaps = [*part.gaps, *kinds.gaps, *_gaps(case, strangers, part)]
@@ -214,6 +217,7 @@ def simulated(
         writers=writers,
         gaps=tuple(gaps),
         script=script,
+        operators=operators,
     )
     made.before = made.objects()
     return made

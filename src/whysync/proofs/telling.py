@@ -93,20 +93,30 @@ def _dropped_pods(effects: Effects) -> Iterator[Told]:
     hurt: list[tuple[Ref, int, str]] = []
     for ref, before, after in effects.scaled:
         field = next((one for one in effects.overwritten if _is_replicas(one, ref)), None)
-        dropped = max(min(effects.pods_of(ref), before) - after, 0)
+        dropped = _dropped(effects, ref, before, after)
         if dropped and field is not None and not field.is_of_git:
-            hurt.append((ref, dropped, f"{before} now, Git says {after}"))
+            by = f", set by {_who_and_when(field)}" if field.by_hand else ""
+            hurt.append((ref, dropped, f"{before} now{by}, Git says {after}"))
         else:
             yield Told(text=f"it scales {ref} from {before} to {after}", refs=(ref,), weight=40)
     if len(hurt) > _MOST_ALIKE:
         refs, total = tuple(ref for ref, _, _ in hurt), sum(number for _, number, _ in hurt)
         yield Told(
-            text=f"it drops {total} running pods of {_listed(refs)}", refs=refs, weight=90, unsafe=True
+            text=f"it drops {total} running pods of {_listed(refs)}", refs=refs, weight=93, unsafe=True
         )
         return
     for ref, number, how in hurt:
         words = f"it drops {_count(number, 'running pod')} of {ref} ({how})"
-        yield Told(text=words, refs=(ref,), weight=90, unsafe=True)
+        yield Told(text=words, refs=(ref,), weight=93, unsafe=True)
+
+
+def _dropped(effects: Effects, ref: Ref, before: int, after: int) -> int:
+    return max(min(effects.pods_of(ref), before) - after, 0)
+
+
+def _who_and_when(one: Overwritten) -> str:
+    who = phrase(one.writer) if one.writer is not None else "somebody"
+    return f"{who} {_ago(one.age)}" if one.age is not None else f"{who}, nobody knows when"
 
 
 def _is_replicas(one: Overwritten, ref: Ref) -> bool:
@@ -114,7 +124,12 @@ def _is_replicas(one: Overwritten, ref: Ref) -> bool:
 
 
 def _by_hand(effects: Effects) -> Iterator[Told]:
-    work = [one for one in effects.overwritten if one.by_hand]
+    told = {ref for ref, before, after in effects.scaled if _dropped(effects, ref, before, after)}
+    work = [
+        one
+        for one in effects.overwritten
+        if one.by_hand and not (one.ref in told and one.pointer == "/spec/replicas")
+    ]
     recent = [one for one in work if one.age is not None and one.age < RECENT]
     undated = [one for one in work if one.age is None]
     old = [one for one in work if one.age is not None and one.age >= RECENT]
@@ -129,10 +144,8 @@ def _undone(
     """Each of a few fields; of many the first, and how many more there are."""
     shown = work if len(work) <= _MOST_ALIKE else work[:1]
     for one in shown:
-        who = phrase(one.writer) if one.writer is not None else "somebody"
-        when = f" {_ago(one.age)}" if one.age is not None else ", nobody knows when"
         values = f"{_brief(one.before)}, Git says {_brief(one.after)}"
-        words = f"it undoes what {who} wrote{when}: {one.pointer} of {one.ref} ({values})"
+        words = f"it undoes {one.pointer} of {one.ref} ({values}), set by {_who_and_when(one)}"
         if len(shown) < len(work):
             words += f", and {len(work) - 1} more fields that were written by hand"
         refs = tuple(dict.fromkeys(each.ref for each in work)) if shown is not work else (one.ref,)
@@ -157,6 +170,12 @@ def _generated(effects: Effects) -> Iterator[Told]:
 def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> Iterator[Told]:
     phase, message = text(world.operation.get("phase")), text(world.operation.get("message"))
     if not ended:
+        waits = [key for key in sorted(world.operators.unknown) if f"/{key.kind}/{key.name}" in message]
+        if waits:
+            refs = tuple(world.ref(key) for key in waits)
+            words = f"whether {_listed(refs)} becomes healthy is not known: its operator is not modelled"
+            yield Told(text=words, refs=refs, weight=65, unknown=True)
+            return
         hangs = "it hangs" if is_running(world.case) else "it would hang"
         yield Told(text=f"{hangs}: {_short(message)}", weight=65, refs=_failed_refs(world))
         return
