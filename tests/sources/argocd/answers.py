@@ -31,6 +31,7 @@ class Answers:
         maps = {one.ref.name: one.body for one in snapshot.settings if one.ref.kind == "ConfigMap"}
         self._cm = maps.get("argocd-cm", {})
         self._settings = Settings.from_config_maps(self._cm, maps.get("argocd-cmd-params-cm"))
+        self._trees: dict[str, Object] = {}
         self._now = snapshot.collected_at.timestamp() if snapshot.collected_at else None
 
     # --- everything --------------------------------------------------------------------------------
@@ -100,6 +101,11 @@ class Answers:
         return _untyped(app)
 
     def tree(self, place: str) -> Object:
+        if place not in self._trees:
+            self._trees[place] = self._tree(place)
+        return self._trees[place]
+
+    def _tree(self, place: str) -> Object:
         nodes: dict[str, Json] = {}
         waiting = [*self._managed(place), *(one for one in self._hooks(place))]
         for target, live in waiting:

@@ -12,6 +12,7 @@ import json
 import re
 import sys
 import threading
+from collections.abc import Callable
 from email.utils import format_datetime
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -79,6 +80,7 @@ class ArgoCD:
         self.root = root
         self.log: list[str] = []
         self.refreshed: list[str] = []
+        self.when_refused: Callable[[], object] = lambda: None
         self._faults: list[tuple[str, Fault, int]] = []
         self._over = threading.Event()
         self._lock = threading.Lock()
@@ -178,6 +180,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         if self.headers.get("Authorization") != f"Bearer {self.argocd.token}":
+            self.argocd.when_refused()
             self._refuse("401", "no session information")
             return
         parts = urlsplit(self.path)

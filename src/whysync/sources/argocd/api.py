@@ -16,13 +16,15 @@ from whysync.sources.argocd.server import ArgoServer
 from whysync.sources.argocd.shapes import AppId, Node, Said, said_in
 from whysync.sources.net.auth import As, Auth, Fixed, TokenFile, bearer
 from whysync.sources.net.client import Client, Params
-from whysync.sources.net.problems import NetProblem, NotAuthenticated, NotTrusted, Unreachable
+from whysync.sources.net.problems import NetProblem, NotAuthenticated, NotTrusted, TimedOut, Unreachable
 from whysync.sources.selection import Refresh, Selection
 
 # As long as the controller keeps the state of an app by default (controller.app.state.cache.expiration).
 _KEPT = timedelta(hours=1)
-# That many answers in a row that never came, and the server is not asked any more.
-_MOST_LOST = 3
+# So many answers in a row that never came, and the server is not asked any more; silence weighs more, for
+# it costs a minute each time.
+_MOST_LOST = 9
+_SILENCE = 3
 
 
 class Api:
@@ -159,10 +161,9 @@ class Api:
             raise self._gone
 
     def _noted(self, problem: NetProblem) -> NetProblem:
-        """A server that is down costs a minute a question: after a few it is left alone."""
         if isinstance(problem, Unreachable | NotTrusted | NotAuthenticated):
-            self._lost += 1
-            if self._lost >= _MOST_LOST or not isinstance(problem, Unreachable):
+            self._lost += _SILENCE if isinstance(problem, TimedOut) else 1
+            if self._lost >= _MOST_LOST:
                 self._gone = problem
         return problem
 
