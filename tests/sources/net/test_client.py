@@ -82,9 +82,12 @@ PASSING = {
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
 def test_what_passes_is_waited_for(fault: Says) -> None:
-    found, server = conversation(once(fault), list_pods)
+    # On a busy machine a good answer may seem silence too.
+    found, server = conversation(
+        once(fault), list_pods, limits=replace(QUICK, connect_seconds=5, tries_after_silence=5), within=20
+    )
     assert found == {"items": []}
-    assert len(server.asked) == 2
+    assert len(server.asked) >= 2
 
 
 STAYING: dict[str, tuple[Says, type[problems.NetProblem], str]] = {

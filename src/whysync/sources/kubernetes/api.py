@@ -8,9 +8,9 @@ from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.tree import Object
 from whysync.sources.kubernetes.discovery import Kind, Kinds
 from whysync.sources.kubernetes.gaps import Gaps, Unread
-from whysync.sources.kubernetes.listing import Query, pages
+from whysync.sources.kubernetes.listing import Query, is_named, pages
 from whysync.sources.net.client import Client
-from whysync.sources.net.problems import LOST, Missing, NetProblem, TooLarge
+from whysync.sources.net.problems import LOST, Garbled, Missing, NetProblem, TooLarge
 
 Keep = Callable[[Object], bool]
 Progress = Callable[[str, int], None]
@@ -70,9 +70,8 @@ class Api:
     async def get(
         self, kind: Kind, namespace: str, name: str, role: Role = Role.LIVE, *, quietly: bool = False
     ) -> Manifest | None:
-        path = kind.path(namespace, name)
         try:
-            body = await self.client.object(path)
+            body = await self.object(kind, namespace, name)
         except Missing:
             return None
         except NetProblem as problem:
@@ -81,4 +80,12 @@ class Api:
             if not quietly:
                 self.gaps.unread(Unread(kind=kind, namespace=namespace, problem=problem, verb="get"))
             return None
-        return Manifest(body, role=role, origin=path, cluster=self.cluster)
+        return Manifest(body, role=role, origin=kind.path(namespace, name), cluster=self.cluster)
+
+    async def object(self, kind: Kind, namespace: str, name: str) -> Object:
+        """One object by its name; problems are the caller's."""
+        path = kind.path(namespace, name)
+        body = await self.client.object(path)
+        if not is_named(body):
+            raise Garbled(what=f"the answer to {path} is not an object of Kubernetes", path=path)
+        return body

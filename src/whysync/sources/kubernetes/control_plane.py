@@ -111,15 +111,14 @@ async def _got(api: Api, kind: Kind, places: Iterable[str], name: str) -> list[M
     found: list[Manifest] = []
     refused: Forbidden | None = None
     for place in places:
-        path = kind.path(place, name)
         try:
-            body = await api.client.object(path)
+            body = await api.object(kind, place, name)
         except Missing:
             continue
         except Forbidden as problem:
             refused = problem
             continue
-        found.append(Manifest(body, role=Role.APPLICATION, origin=path))
+        found.append(Manifest(body, role=Role.APPLICATION, origin=kind.path(place, name)))
     if refused is not None and not found:
         raise _not_allowed(kind, refused, verbs="get, list")
     return found

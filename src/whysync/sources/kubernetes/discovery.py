@@ -10,7 +10,7 @@ import msgspec
 
 from whysync.contracts.tree import Object, fields, items, text
 from whysync.sources.net.client import Client
-from whysync.sources.net.problems import LOST, NetProblem
+from whysync.sources.net.problems import LOST, Garbled, NetProblem
 
 _AGGREGATED = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
@@ -85,6 +85,12 @@ async def _kinds(client: Client, answer: Object, lost: list[str]) -> list[Kind]:
     if "versions" in answer:  # /api of a server before 1.26
         versions = [text(version) for version in items(answer.get("versions"))]
         return await _one_by_one(client, [("", version) for version in versions], lost)
+    if "groups" not in answer:
+        raise Garbled(
+            what=f"{client.name} does not answer like an API server of Kubernetes",
+            why="it does not tell its kinds",
+            next="check the server's address in the kubeconfig",
+        )
     wanted: list[tuple[str, str]] = []
     for raw in items(answer.get("groups")):
         group = fields(raw)

@@ -68,8 +68,15 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
             continue
         if "items" not in answer:
             raise Garbled(what=f"the answer to {query.path} is not a list", next="ask again", path=query.path)
-        found = [_typed(one, query.kind) for one in items(answer.get("items")) if isinstance(one, dict)]
+        every = items(answer.get("items"))
+        found = [_typed(one, query.kind) for one in every if isinstance(one, dict) and is_named(one)]
         yield _new(found, seen)
+        if len(found) < len(every):
+            raise Garbled(
+                what=f"the answer to {query.path} holds what is no object",
+                why=f"{len(every) - len(found)} of {len(every)} have no name",
+                path=query.path,
+            )
         token = text(fields(answer.get("metadata")).get("continue"))
         if not token:
             return
@@ -84,6 +91,10 @@ def _new(found: list[Object], seen: set[tuple[str, str]]) -> list[Object]:
             seen.add(key)
             fresh.append(one)
     return fresh
+
+
+def is_named(body: Object) -> bool:
+    return bool(text(fields(body.get("metadata")).get("name")))
 
 
 def _typed(body: Object, kind: Kind) -> Object:

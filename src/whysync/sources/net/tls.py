@@ -7,6 +7,7 @@ import os
 import ssl
 import tempfile
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -33,6 +34,18 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def context_of(tls: Tls) -> ssl.SSLContext:
+    if tls == Tls(server_name=tls.server_name):
+        return _usual()
+    return _made(tls)
+
+
+@cache
+def _usual() -> ssl.SSLContext:
+    """Trusts whom the system trusts. Reading all those certificates takes longer than a request."""
+    return _made(Tls())
+
+
+def _made(tls: Tls) -> ssl.SSLContext:
     context = _trusting(tls)
     # Many clusters' own CAs lack extensions that Python 3.13 began to insist on; Go does not.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT

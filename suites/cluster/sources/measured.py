@@ -1,0 +1,119 @@
+"""`whysync list` of a fleet on a real API server: seconds, memory, requests.
+
+python -m suites.cluster.sources.measured [APPS]      (1,000 by default, with 20 live objects each)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from suites.cluster.sources.fleet import (
+    deployment,
+    namespaces,
+    objects,
+    scaled_by_hand,
+    settings,
+    with_last_applied,
+)
+from suites.cluster.sources.ground import Ground
+from tools.real_cluster.binaries import find_or_build
+from tools.real_cluster.running import real_cluster
+
+
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    seconds: float
+    memory_mib: float
+    output: str
+    errors: str
+    code: int
+
+
+def fill(ground: Ground, apps: int) -> None:
+    """The fleet, with some Deployments scaled by hand after the sync."""
+    ground.put_all([*settings(), *namespaces(apps)])
+    ground.put_all((with_last_applied(deployment(n)) for n in range(apps)), manager="argocd-controller")
+    ground.put_all(objects(apps))
+    for number in scaled_by_hand(apps):
+        body = deployment(number)
+        ground.patch(body, {"spec": {"replicas": 5}}, manager="kubectl-edit")
+
+
+def measured(kubeconfig: Path, *arguments: str) -> Figures:
+    """A process of its own, as a person would start it."""
+    environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURING, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seconds = time.monotonic() - began
+    errors, _, peak = done.stderr.rpartition("PEAK ")
+    return Figures(
+        seconds=seconds,
+        memory_mib=int(peak or 0) / 1024,
+        output=done.stdout,
+        errors=errors,
+        code=done.returncode,
+    )
+
+
+_MEASURING = """
+import resource, sys
+from whysync.cli.main import main
+try:
+    code = main(sys.argv[1:])
+except SystemExit as leaving:
+    code = leaving.code
+sys.stderr.write(f"PEAK {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
+sys.exit(code)
+"""
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    apps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    with tempfile.TemporaryDirectory(prefix="whysync-") as home, real_cluster(find_or_build(_say)) as wire:
+        ground = Ground(wire)
+        ground.install()
+        began = time.monotonic()
+        fill(ground, apps)
+        _say(f"{apps} apps and {apps * 20} objects made in {time.monotonic() - began:.0f} s")
+        config = ground.kubeconfig(Path(home))
+        for arguments in (
+            ["list", "--core"],
+            ["list", "--core", "-o", "json"],
+            ["diagnose", "shop-0003", "--core"],
+        ):
+            before = ground.requests_served()
+            figures = measured(config, *arguments)
+            asked = ground.requests_served() - before
+            told = {
+                "command": " ".join(arguments),
+                "seconds": round(figures.seconds, 1),
+                "MiB": round(figures.memory_mib),
+                "requests": asked,
+                "exit": figures.code,
+                "lines": figures.output.count("\n"),
+            }
+            _say(f"{json.dumps(told)} {figures.errors[-300:]}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
