@@ -8,7 +8,6 @@ is refuted.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from whysync.diagnosis.case import Case
@@ -17,11 +16,12 @@ from whysync.diagnosis.fix import Fix, Proof, ProofStatus
 from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
 from whysync.proofs.ground import Simulated
 from whysync.proofs.looks import leaves_a_deed
+from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.playing import Refuted, Unplayable
 from whysync.proofs.remaining import still_differing
 from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failure_of, in_words, signs_for
 from whysync.proofs.trace import trace_of
-from whysync.semantics.messages import ArgocdDenied
+from whysync.proofs.verdicts import Rejected, not_run
 
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
@@ -29,12 +29,6 @@ _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
-    why: str
-    trace: tuple[str, ...] = ()
 
 
 class Judge:
@@ -46,6 +40,9 @@ class Judge:
 
     def judged(self, finding: Finding, fix: Fix) -> Proof | Rejected:
         """Raises `NotSimulated` and `Restless`."""
+        denied = denied_in(self._case, finding)
+        if denied is not None:
+            return asked_again(self._case, denied, fix)
         start = self._without.waiting.watch.glimpses[0].signs
         wanted = self._wanted(finding, start)
         if not wanted:
@@ -60,9 +57,7 @@ class Judge:
 
     def _wanted(self, finding: Finding, start: Signs) -> Signs:
         told = signs_for(self._case, finding.explains)
-        if told or any(isinstance(one.failure, ArgocdDenied) for one in self._case.reported):
-            return told
-        return start & _WHOLE_APP
+        return told or start & _WHOLE_APP
 
     def _refused(self, fix: Fix, wanted: Signs, why: str) -> Proof | Rejected:
         if leaves_a_deed(fix.commands):
@@ -196,7 +191,3 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
 def _alike(one: str, other: str) -> bool:
     """The same failure; names of files that kubectl makes up are another each time."""
     return _FILE.sub("", one) == _FILE.sub("", other)
-
-
-def not_run(why: str) -> Proof:
-    return Proof(status=ProofStatus.NOT_RUN, why=why)

@@ -15,7 +15,8 @@ from whysync.diagnosis.finding import Finding, RejectedFix, Severity
 from whysync.diagnosis.fix import Fix, Proof
 from whysync.diagnosis.report import AppReport
 from whysync.proofs.ground import NotSimulated
-from whysync.proofs.judge import Judge, Rejected, not_run
+from whysync.proofs.judge import Judge
+from whysync.proofs.verdicts import Rejected, not_run
 
 log = logging.getLogger(__name__)
 _MOST_TRIES: Final = 12
