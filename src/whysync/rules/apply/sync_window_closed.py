@@ -106,15 +106,19 @@ def _named(verdict: WindowVerdict) -> str:
 def _cited(case: Case, automatic: WindowVerdict) -> Iterator[Evidence]:
     if case.project is None or case.project_manifest is None:
         return
-    deciding = [
-        index for index, window in enumerate(case.project.spec.sync_windows) if window in automatic.windows
-    ]
+    deciding = _deciding(case, automatic)
     for index in deciding[:3]:
         yield cite(case.project_manifest, f"{WINDOWS}/{index}", says="this window decides")
     if not deciding and case.project.spec.sync_windows:
         yield cite(
             case.project_manifest, WINDOWS, says="the project's windows; none selects this Application now"
         )
+
+
+def _deciding(case: Case, verdict: WindowVerdict) -> list[int]:
+    """Where they stand in the project's list, which is also how `argocd proj windows` numbers them."""
+    windows = case.project.spec.sync_windows if case.project is not None else ()
+    return [index for index, window in enumerate(windows) if window in verdict.windows]
 
 
 def _fixes(
@@ -132,9 +136,10 @@ def _fixes(
     if not automatic.allowed and by_hand.allowed:
         yield Fix.run(sync(case), title="Or sync by hand: these windows allow that (manualSync)")
     elif not automatic.allowed:
+        enable = f"argocd proj windows enable-manual-sync {quote(case.app.project)}"
         yield Fix.run(
             show,
-            f"argocd proj windows enable-manual-sync {quote(case.app.project)} ID",
+            *(f"{enable} {index}" for index in _deciding(case, by_hand) or ("ID",)),
             sync(case),
             title="Or allow syncs by hand in the windows that decide, if it cannot wait",
             risk="whoever may sync can then sync at any time, until it is switched off again",
