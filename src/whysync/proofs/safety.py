@@ -24,7 +24,7 @@ from whysync.fixes.running import is_running
 from whysync.proofs.agreement import disagreement, no_comparison
 from whysync.proofs.effects import effects_of
 from whysync.proofs.ground import NotSimulated, Simulated, simulated
-from whysync.proofs.holding import held
+from whysync.proofs.holding import Held, held
 from whysync.proofs.part import is_overwritten
 from whysync.proofs.telling import Told, harm, hold_words, outcome, side_effects
 
@@ -71,9 +71,11 @@ def _safety(case: Case, findings: Sequence[Finding]) -> Safety:
     effects = effects_of(world, since)
     told += harm(world, effects)
     told += outcome(world, findings, ended=ended)
+    result = Held()
     if text(world.operation.get("phase")) == "Succeeded":
-        told += hold_words(world, effects, held(world))
-    told += side_effects(world, effects, sure=not apart)
+        result = held(world)
+        told += hold_words(world, effects, result)
+    told += side_effects(world, effects, result, sure=not apart)
     told += _doubts(world, apart)
     return _verdict(told)
 

@@ -249,12 +249,25 @@ def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Tol
     elif result.again <= timedelta():
         yield Told(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
     elif result.is_loop and result.period is not None:
-        words = f"{who} writes it back, and all repeats every ~{_span(result.period)}"
-        restarts = any(ref.key == one.key for ref, _ in effects.restarted for one in refs)
-        yield Told(text=words, refs=refs, weight=75, unsafe=restarts)
+        timed = result.seen or any(one.timed for one in result.writers)
+        words = f"{who} writes it back after {_span(result.again)}, and all repeats"
+        if timed:
+            words = f"{who} writes it back, and all repeats every ~{_span(result.period)}"
+        restarted = looping_restarts(effects, result)
+        if restarted:
+            words = f"it restarts the pods of {_listed(restarted)}; {words}"
+        yield Told(text=words, refs=refs, weight=75, unsafe=bool(restarted))
     else:
         words = f"it does not last: {who} writes it back after {_span(result.again)}"
         yield Told(text=words, refs=refs, weight=62)
+
+
+def looping_restarts(effects: Effects, result: Held) -> tuple[Ref, ...]:
+    """Workloads whose pods are restarted in each round."""
+    if not result.is_loop:
+        return ()
+    written = {one.ref.key for one in result.writers}
+    return tuple(ref for ref, pods in effects.restarted if pods and ref.key in written)
 
 
 def _who_writes(result: Held) -> str:
@@ -273,14 +286,15 @@ def _unhealthy(world: Simulated) -> Iterator[Told]:
 # --- what else -----------------------------------------------------------------------------------
 
 
-def side_effects(world: Simulated, effects: Effects, *, sure: bool) -> Iterator[Told]:
+def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool) -> Iterator[Told]:
     for ref, other in effects.taken:
         words = f"it takes {ref} over from Application {other}"
         yield Told(text=words, refs=(ref,), weight=61)
     for ref, phase in effects.hooks if not is_running(world.case) else ():
         yield Told(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
+    told = looping_restarts(effects, result)
     for ref, pods in effects.restarted:
-        if pods:
+        if pods and ref not in told:
             words = f"it restarts the pod of {ref}"
             if pods > 1:
                 words = f"it restarts the {pods} pods of {ref}, one after the other"
