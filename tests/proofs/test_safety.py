@@ -260,6 +260,38 @@ def test_what_is_replaced_by_force_is_made_anew() -> None:
     assert "makes it anew: its 2 running pods stop first" in words(safety)
 
 
+def test_what_is_replaced_by_force_is_made_anew_though_nothing_differs() -> None:
+    wanted = in_git(deployment())
+    fields(fields(wanted["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = (
+        "Force=true,Replace=true"
+    )
+    live = running(deployment())
+    fields(live["metadata"])["annotations"] = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
+    app = synced(row("Deployment", "shop", health=WELL))
+    safety = judged(bundle(), app, wanted, live)
+    assert safety.sync is SyncSafety.UNSAFE
+
+
+def test_hooks_run_again_though_nothing_differs() -> None:
+    hook: Object = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "migrate",
+            "namespace": "shop",
+            "annotations": {"argocd.argoproj.io/hook": "PreSync", "whysync.dev/role": "desired"},
+        },
+        "spec": {
+            "template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "m", "image": "m:1"}]}}
+        },
+    }
+    config = settings("settings")
+    facts = (bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config), hook)
+    safety = judged(*facts)
+    assert safety.sync is SyncSafety.SAFE
+    assert words(safety) == ("nothing differs: it changes nothing; it runs its hooks again: Job shop/migrate")
+
+
 # --- it does not even start ----------------------------------------------------------------------
 
 

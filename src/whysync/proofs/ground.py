@@ -160,6 +160,7 @@ def simulated(
     case: Case,
     *,
     touched: Iterable[Key] = (),
+    only: frozenset[Key] | None = None,
     everything: bool = False,
     others: bool = True,
     quiet: bool = False,
@@ -167,12 +168,13 @@ def simulated(
 ) -> Simulated:
     """The world of a Case at its `now`; raises `NotSimulated`.
 
-    `touched` are resources that will change though they are fine now; `everything` leaves nothing out;
+    `touched` are resources that will change though they are fine now; with `only`, nothing moves but these
+    and what is touched; `everything` leaves nothing out;
     without `others`, nobody but Argo CD and Kubernetes writes. `quiet`: Argo CD starts nothing by itself, and
     an operation under way does not go on, until `wake`.
     """
     _check(case)
-    part = part_of(case, touched=touched, everything=everything)
+    part = part_of(case, touched=touched, only=only, everything=everything)
     application = _operating(case.application.body)
     namespace = argocd_namespace(case)
     clock = Clock(case.now)

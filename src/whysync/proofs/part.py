@@ -49,6 +49,12 @@ def is_hook(manifest: Manifest) -> bool:
     return any(name in manifest.annotations for name in _HOOKS)
 
 
+def is_forced(manifest: Manifest) -> bool:
+    """Each sync writes the whole object anew, though nothing differs."""
+    options = text(manifest.annotations.get(_OPTIONS))
+    return "Force=true" in options or "Replace=true" in options
+
+
 def is_overwritten(case: Case, manifest: Manifest, live: Manifest | None) -> bool:
     """Does a rule hide that Git and the cluster differ? A sync writes Git's value all the same."""
     if live is None or case.has_sync_option("RespectIgnoreDifferences=true"):
@@ -73,14 +79,24 @@ def _hides(manifest: Manifest, live: Manifest, pointer: str) -> bool:
     return not isinstance(wanted, Missing) and not same(wanted, found)
 
 
-def part_of(case: Case, *, touched: Iterable[Key] = (), everything: bool = False) -> Part:
-    return _Choice(case, frozenset(touched), everything=everything).made()
+def part_of(
+    case: Case,
+    *,
+    touched: Iterable[Key] = (),
+    only: frozenset[Key] | None = None,
+    everything: bool = False,
+) -> Part:
+    """With `only`, of what moves no more than these, and what is touched, and hooks."""
+    return _Choice(case, frozenset(touched), only, everything=everything).made()
 
 
 class _Choice:
-    def __init__(self, case: Case, touched: frozenset[Key], *, everything: bool) -> None:
+    def __init__(
+        self, case: Case, touched: frozenset[Key], only: frozenset[Key] | None, *, everything: bool
+    ) -> None:
         self._case = case
         self._touched = touched
+        self._only = only
         self._everything = everything
         self._live: dict[int, Manifest] = {}
         self._namespaces: set[str] = set()
@@ -153,14 +169,17 @@ class _Choice:
     def _is_moving(
         self, manifest: Manifest, key: Key, row: ResourceRow | None, live: Manifest | None
     ) -> bool:
-        if self._everything or row is None or key in self._touched or manifest.key in self._touched:
+        if self._everything or key in self._touched or manifest.key in self._touched:
             return True
-        forced = text(manifest.annotations.get(_OPTIONS))
+        if self._only is not None and not is_hook(manifest) and not self._only & {key, manifest.key}:
+            return False
+        if row is None:
+            return True
         return (
             row.status != "Synced"
             or is_hook(manifest)
             or key in self._failed
-            or ("Force=true" in forced or "Replace=true" in forced)
+            or is_forced(manifest)
             or self._health(row, live) not in _WELL
             or is_overwritten(self._case, manifest, live)
         )
@@ -193,6 +212,8 @@ class _Choice:
         """Rows that no manifest belongs to: extra ones, and those whose manifest is not among the facts."""
         for row in self._case.app.status.resources:
             if row.hook or row.key in keys or self._case.desired_of(row.key) is not None:
+                continue
+            if self._only is not None and row.requires_pruning and row.key not in self._only:
                 continue
             live = self._live_of(row.key)
             if not row.requires_pruning:
