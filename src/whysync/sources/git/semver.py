@@ -66,7 +66,7 @@ def newest(text: str, candidates: Iterable[str]) -> str | None:
     fitting = [
         version
         for version in map(version_of, candidates)
-        if version is not None and any(all(_fits(limit, version) for limit in group) for group in limits)
+        if version is not None and any(_allows(group, version) for group in limits)
     ]
     return max(fitting, key=cmp_to_key(compare)).written if fitting else None
 
@@ -132,16 +132,20 @@ def _limit(found: re.Match[str]) -> _Limit:
     return _Limit(op, Version(**numbers, before=found["before"] or "", written=""), loose)
 
 
+def _allows(group: list[_Limit], version: Version) -> bool:
+    if version.before and not any(limit.version.before for limit in group):
+        return False
+    return all(_fits(limit, version) for limit in group)
+
+
 def _fits(limit: _Limit, version: Version) -> bool:
     wanted, loose = limit.version, limit.loose
-    if version.before and not wanted.before:
-        return limit.op == "!=" and not loose
     order = compare(version, wanted)
     match limit.op:
         case "=":
             return _tilde(limit, version) if loose else order == 0
         case "!=":
-            return not _tilde(limit, version) if loose else order != 0
+            return not _tilde(limit, version) if loose in ("minor", "patch") else order != 0
         case ">":
             return _above(limit, version, order)
         case "<":
@@ -169,7 +173,7 @@ def _not_above(limit: _Limit, version: Version, order: int) -> bool:
         return order <= 0
     if version.major != limit.version.major:
         return version.major < limit.version.major
-    return limit.loose != "patch" or version.minor <= limit.version.minor
+    return limit.loose == "minor" or version.minor <= limit.version.minor
 
 
 def _tilde(limit: _Limit, version: Version) -> bool:
@@ -183,8 +187,6 @@ def _tilde(limit: _Limit, version: Version) -> bool:
 
 def _caret(limit: _Limit, version: Version) -> bool:
     """`^1.2`: up to the next change of the first number that is not zero."""
-    if limit.loose == "all":
-        return True
     wanted = limit.version
     if compare(version, wanted) < 0:
         return False

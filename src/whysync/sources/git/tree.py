@@ -57,12 +57,15 @@ class Tree:
 def walk(root: Path, *, skipped: str = "") -> Iterator[Path]:
     """All that lies below a folder, each folder before what is in it, by name; links are not followed.
 
-    In the order of Go's `filepath.Walk`, and without recursion, however deep it goes.
+    In the order of Go's `filepath.Walk`, and without recursion. Raises `Unreadable` for what lies too deep.
     """
     waiting = [root]
+    deepest = len(root.parts) + _DEEPEST
     while waiting:
         here = waiting.pop()
         if here is not root:
+            if len(here.parts) > deepest:
+                raise _too_deep(here.name)
             yield here
             if here.is_symlink() or not here.is_dir():
                 continue
@@ -133,7 +136,7 @@ def _safe(path: bytes) -> bytes:
             next="remove that file from the repository: no honest tool makes it",
         )
     if path.count(b"/") > _DEEPEST:
-        raise _unwritable(os.fsdecode(path[:200]), ValueError(f"it lies more than {_DEEPEST} folders deep"))
+        raise _too_deep(os.fsdecode(path[:200]))
     return path
 
 
@@ -191,6 +194,10 @@ def _unwritable(path: str, problem: Exception) -> Unreadable:
         why=str(getattr(problem, "strerror", None) or problem),
         next="rename or remove it in the repository",
     )
+
+
+def _too_deep(path: str) -> Unreadable:
+    return _unwritable(path, ValueError(f"it lies more than {_DEEPEST} folders deep"))
 
 
 def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:

@@ -1,0 +1,68 @@
+"""Children end in time, say only so much, and know nothing of the user."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from whysync.sources.children import Bounds, NotStarted, TooMuchSaid, TooSlow, environment, run
+
+
+def test_a_child_answers(tmp_path: Path) -> None:
+    done = run(["cat"], folder=tmp_path, env={}, bounds=Bounds(), given=b"x" * 300_000)
+    assert (done.code, len(done.out)) == (0, 300_000)
+
+
+def test_what_fails_says_how(tmp_path: Path) -> None:
+    done = run(["sh", "-c", "echo no >&2; exit 3"], folder=tmp_path, env=dict(os.environ), bounds=Bounds())
+    assert (done.cause, done.complaint) == ("exit status 3", "no")
+
+
+def test_a_child_that_hangs_is_killed_with_all_it_started(tmp_path: Path) -> None:
+    began = time.monotonic()
+    mark = tmp_path / "pid"
+    with pytest.raises(TooSlow):
+        run(
+            ["sh", "-c", f"sleep 60 & echo $! > {mark}; wait"],
+            folder=tmp_path,
+            env={"PATH": os.environ["PATH"]},
+            bounds=Bounds(seconds=0.5),
+        )
+    assert time.monotonic() - began < 10
+    grandchild = Path("/proc") / mark.read_text().strip() / "stat"
+    assert not grandchild.exists() or ") Z " in grandchild.read_text()
+
+
+def test_a_child_that_talks_without_end_is_killed(tmp_path: Path) -> None:
+    with pytest.raises(TooMuchSaid):
+        run(["yes"], folder=tmp_path, env={"PATH": os.environ["PATH"]}, bounds=Bounds(output=100_000))
+
+
+def test_memory_is_bounded(tmp_path: Path) -> None:
+    hungry = [sys.executable, "-c", "x = bytearray(2 << 30)"]
+    done = run(hungry, folder=tmp_path, env={}, bounds=Bounds(memory=1 << 30))
+    assert done.code != 0
+    assert "MemoryError" in done.complaint
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(NotStarted):
+        run(["/no/such/program"], folder=tmp_path, env={}, bounds=Bounds())
+    with pytest.raises(NotStarted):
+        run(["cat", "a\0b"], folder=tmp_path, env={}, bounds=Bounds())
+
+
+def test_the_environment_holds_nothing_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org")
+    closed = environment(tmp_path, network=False)
+    assert "s3cret" not in str(closed)
+    assert closed["HTTPS_PROXY"].startswith("http://127.0.0.1:")
+    assert closed["GIT_ALLOW_PROTOCOL"] == "file"
+    opened = environment(tmp_path, network=True)
+    assert opened["HTTPS_PROXY"] == "http://proxy.example.org"
+    assert "s3cret" not in str(opened)

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.sources.git.conftest import Made
+from whysync.errors import NotFound, Refused, Unreadable
+from whysync.sources.git import GitFailed, RevisionUnknown, open_repo, tree_of_folder, without_credentials
+from whysync.sources.git.command import Git
+
+
+def files_of(root: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(root)): path.read_text() for path in sorted(root.rglob("*")) if path.is_file()
+    }
+
+
+def test_the_files_of_a_commit_without_touching_the_work_tree(made: Made) -> None:
+    first = made.commit({"app/a.yaml": "one\n", "b.yaml": "b\n"})
+    second = made.commit({"app/a.yaml": "two\n"})
+    (made.folder / "app/a.yaml").write_text("not committed\n")
+    before = made.git("status", "--porcelain")
+    repo = open_repo(str(made.folder))
+    with repo.tree(first) as tree:
+        assert files_of(tree.root) == {"app/a.yaml": "one\n", "b.yaml": "b\n"}
+        assert made.folder not in tree.root.parents
+    assert not tree.root.exists()
+    with repo.tree(second) as tree, tree_of_folder(made.folder) as now:
+        assert files_of(tree.root)["app/a.yaml"] == "two\n"
+        assert files_of(now.root) == {"app/a.yaml": "not committed\n", "b.yaml": "b\n"}
+    assert made.git("status", "--porcelain") == before
+
+
+def test_revisions_bases_and_changes(made: Made) -> None:
+    base = made.commit({"a": "1", "old name.yaml": "x"})
+    made.git("checkout", "-q", "-b", "feature")
+    made.git("mv", "old name.yaml", "new\nname.yaml")
+    head = made.commit({"c": "3"})
+    made.git("checkout", "-q", "main")
+    main = made.commit({"a": "2"})
+    made.git("tag", "-a", "v1.0.0", "-m", "one")
+    repo = open_repo(str(made.folder / ".git"))
+    assert repo.resolve("") == main
+    assert repo.resolve("feature") == head
+    assert repo.resolve("1.x") == main
+    assert repo.resolve(head[:9]) == head
+    assert repo.commit("main~1") == base
+    assert (
+        repo.merge_base("main", "feature") == base
+        if repo.has("main")
+        else repo.merge_base(main, head) == base
+    )
+    assert repo.changed_paths(base, head) == ("c", "new\nname.yaml", "old name.yaml")
+    assert repo.read(head, "c") == b"3"
+    with pytest.raises(RevisionUnknown):
+        repo.resolve("no-such-branch")
+
+
+def test_a_checkout_knows_its_url_without_credentials(made: Made) -> None:
+    made.commit({"a": "1"})
+    made.git("remote", "add", "origin", "https://user:t0ken@example.org/org/repo.git")
+    (made.folder / "deep/er").mkdir(parents=True)
+    assert open_repo(str(made.folder / "deep/er")).url == "https://example.org/org/repo.git"
+
+
+def test_a_branch_that_only_the_origin_has(made: Made) -> None:
+    commit = made.commit({"a": "1"})
+    made.git("update-ref", "refs/remotes/origin/release", commit)
+    assert open_repo(str(made.folder)).resolve("release") == commit
+
+
+def test_a_linked_work_tree(made: Made, tmp_path: Path) -> None:
+    made.commit({"a": "1"})
+    made.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
+    repo = open_repo(str(tmp_path / "linked"))
+    with repo.tree(repo.resolve("other")) as tree:
+        assert files_of(tree.root) == {"a": "1"}
+
+
+def test_a_url_is_fetched_one_commit_at_a_time_into_the_cache(made: Made, tmp_path: Path) -> None:
+    first = made.commit({"a": "1"})
+    second = made.commit({"a": "2"})
+    url = f"file://{made.folder}"
+    repo = open_repo(url, cache=tmp_path / "cache")
+    assert repo.resolve("main") == second
+    with repo.tree(second) as tree:
+        assert files_of(tree.root) == {"a": "2"}
+    assert not repo.has(first)
+    again = open_repo(url, cache=tmp_path / "cache")
+    assert again.has(second)
+
+
+def test_nothing_is_fetched_from_the_network_unasked(tmp_path: Path) -> None:
+    for url in ("https://user:t0ken@example.org/x.git", "git@example.org:x.git", "ssh://example.org/x"):
+        with pytest.raises(Refused) as refused:
+            open_repo(url, cache=tmp_path)
+        assert "t0ken" not in refused.value.what
+
+
+def test_what_is_no_repository(tmp_path: Path) -> None:
+    for place in (str(tmp_path / "nope"), str(tmp_path)):
+        with pytest.raises(NotFound):
+            open_repo(place)
+
+
+def test_a_commit_that_is_not_there_in_the_words_of_the_repo_server(made: Made) -> None:
+    made.commit({"a": "1"})
+    with pytest.raises(GitFailed, match=r"failed to checkout revision f{40}: .*unable to read tree"):
+        open_repo(str(made.folder)).tree("f" * 40)
+
+
+def test_a_revision_that_looks_like_an_option(made: Made) -> None:
+    made.commit({"a": "1"})
+    repo = open_repo(str(made.folder))
+    for name in ("--upload-pack=touch x", "-x", "a\0b"):
+        with pytest.raises((GitFailed, RevisionUnknown)):
+            repo.commit(name)
+        with pytest.raises((GitFailed, RevisionUnknown)):
+            repo.resolve(name)
+
+
+def test_neither_hooks_nor_filters_nor_monitors_run(made: Made, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    made.commit({".gitattributes": "*.yaml filter=evil\n", "a.yaml": "kept\n"})
+    hook = made.folder / ".git/hooks/post-checkout"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    hook.chmod(0o755)
+    for key in ("filter.evil.smudge", "core.fsmonitor", "core.sshCommand", "core.pager", "diff.external"):
+        made.git("config", key, f"touch {mark}")
+    repo = open_repo(str(made.folder))
+    head = repo.resolve("HEAD")
+    with repo.tree(head) as tree:
+        assert files_of(tree.root)["a.yaml"] == "kept\n"
+    repo.changed_paths(head, head)
+    assert not mark.exists()
+
+
+def test_links_are_kept_as_links_and_submodules_are_named(made: Made) -> None:
+    os.symlink("real.yaml", made.folder / "link.yaml")
+    os.symlink("/etc/passwd", made.folder / "out.yaml")
+    made.commit({"real.yaml": "x"})
+    made.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    made.git("commit", "-qm", "submodule")
+    repo = open_repo(str(made.folder))
+    with repo.tree(repo.resolve("HEAD")) as tree:
+        assert os.readlink(tree.root / "link.yaml") == "real.yaml"
+        assert os.readlink(tree.root / "out.yaml") == "/etc/passwd"
+        assert "submodule at sub" in tree.warnings[0]
+
+
+def forged(made: Made, entries: list[tuple[str, str, str]]) -> str:
+    """A commit of a tree that `git add` would never make."""
+    raw = b"".join(f"{mode} {name}".encode() + b"\0" + bytes.fromhex(blob) for mode, name, blob in entries)
+    tree = made.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", given=raw)
+    return made.git("commit-tree", tree, "-m", "forged")
+
+
+def test_a_forged_tree_writes_nothing_outside(made: Made) -> None:
+    blob = made.git("hash-object", "-w", "--stdin", given=b"evil")
+    repo = open_repo(str(made.folder))
+    for name in ("..", ".git", ".GIT", "."):
+        commit = forged(made, [("100644", name, blob)])
+        with pytest.raises(Unreadable):
+            repo.tree(commit)
+
+
+def test_no_file_is_written_through_a_link(made: Made, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    blob = made.git("hash-object", "-w", "--stdin", given=b"evil")
+    target = made.git("hash-object", "-w", "--stdin", given=str(outside).encode())
+    inner = made.git("mktree", given=f"100644 blob {blob}\tfile\n".encode())
+    commit = forged(made, [("120000", "a", target), ("40000", "a", inner)])
+    with pytest.raises(Unreadable):
+        open_repo(str(made.folder)).tree(commit)
+    assert list(outside.iterdir()) == []
+
+
+def test_credentials_never_reach_a_message(tmp_path: Path) -> None:
+    assert without_credentials("see https://u:p@h/x and ssh://git@h/y") == "see https://h/x and ssh://h/y"
+    with pytest.raises(GitFailed) as failed:
+        Git(tmp_path).text("ls-remote", "https://u:t0ken@127.0.0.1:9/x")
+    assert "t0ken" not in failed.value.message
+
+
+def test_equal_folders_are_one_identity(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name / "x").mkdir(parents=True)
+        (tmp_path / name / "x" / "f").write_text("same" if name != "c" else "other")
+    trees = [tree_of_folder(tmp_path / name) for name in ("a", "b", "c")]
+    try:
+        assert trees[0].identity == trees[1].identity != trees[2].identity
+    finally:
+        for tree in trees:
+            tree.close()
+
+
+def test_a_very_deep_folder_is_refused(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["d"] * 300)
+    deep.mkdir(parents=True)
+    with pytest.raises(Unreadable, match="cannot be written out"):
+        tree_of_folder(tmp_path)
