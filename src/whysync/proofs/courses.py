@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final
 
+from whysync.contracts.ref import Key
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
 from whysync.engine.argocd import Denied
@@ -51,20 +52,21 @@ class Course:
 class Without:
     """What happens without a fix; each course is run once, and only when it is asked for."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: Case, only: frozenset[Key] | None = None) -> None:
         self._case = case
+        self._only = only
 
     @cached_property
     def waiting(self) -> Course:
         """Nobody does anything; Argo CD does what it does by itself."""
-        watch = Watch(simulated(self._case))
+        watch = Watch(simulated(self._case, only=self._only))
         watch.run(_WHILE, lambda: len(watch.starts) > _LOOP)
         return Course(watch=watch, since=watch.began)
 
     @cached_property
     def syncing(self) -> Course:
         """A person tries a plain sync, and ends the one that hangs before it."""
-        watch = Watch(simulated(self._case))
+        watch = Watch(simulated(self._case, only=self._only))
         player = Player(watch)
         _end_what_hangs(watch, player)
         refused = player.sync()
@@ -95,9 +97,9 @@ class With:
     refused: list[str] = field(default_factory=list[str])
 
 
-def with_fix(case: Case, fix: Fix, wanted: Signs) -> With:
+def with_fix(case: Case, fix: Fix, wanted: Signs, only: frozenset[Key] | None = None) -> With:
     """Raises `Unplayable`, `Refuted`, `NotSimulated` and `Restless`."""
-    watch = Watch(simulated(case, touched=touched_by(fix, case)))
+    watch = Watch(simulated(case, touched=touched_by(fix, case), only=only))
     player = Player(watch)
     was_operating = watch.world.is_operating
     player.carry_out(fix)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from whysync.contracts.ref import Key
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus
@@ -20,10 +21,12 @@ from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.playing import Refuted, Unplayable
 from whysync.proofs.remaining import still_differing
 from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failure_of, in_words, signs_for
+from whysync.proofs.slicing import slice_for
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run
 
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
+_PER_RUN: Final = 5
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
 _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
 _WORKLOADS: Final = frozenset(
@@ -37,18 +40,24 @@ class Judge:
     def __init__(self, case: Case) -> None:
         self._case = case
         self._without = Without(case)
+        self._courses: dict[frozenset[Key] | None, Without] = {}
+        self.work = 0
+        """How much was tried so far: runs, each by the number of resources that move in it."""
 
     def judged(self, finding: Finding, fix: Fix) -> Proof | Rejected:
         """Raises `NotSimulated` and `Restless`."""
         denied = denied_in(self._case, finding)
         if denied is not None:
             return asked_again(self._case, denied, fix)
-        start = self._without.waiting.watch.glimpses[0].signs
-        wanted = self._wanted(finding, start)
+        only = slice_for(self._case, finding)
+        self._without = self._courses.setdefault(only, Without(self._case, only))
+        start = self._without.waiting.watch
+        wanted = self._wanted(finding, start.glimpses[0].signs)
         if not wanted:
             return not_run("nothing of what it explains shows on a model")
+        self.work += _PER_RUN + len(start.world.part.keys)
         try:
-            course = with_fix(self._case, fix, wanted)
+            course = with_fix(self._case, fix, wanted, only)
         except Unplayable as problem:
             return not_run(str(problem))
         except Refuted as problem:
