@@ -73,8 +73,11 @@ class Faulty:
         except asyncio.CancelledError:
             pass
         finally:
-            self._tasks.discard(task)
             writer.close()
+            with suppress(OSError, TimeoutError):
+                await asyncio.wait_for(writer.wait_closed(), 0.2)
+            writer.transport.abort()
+            self._tasks.discard(task)
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
