@@ -13,7 +13,14 @@ from whysync.contracts.ref import Key
 from whysync.contracts.tree import dig, items, text
 from whysync.proofs.ground import Simulated
 from whysync.proofs.refusals import Refusal
-from whysync.semantics.messages import AdmissionDenied, Forbidden, LimitRange, QuotaExceeded, WebhookDown
+from whysync.semantics.messages import (
+    AdmissionDenied,
+    Failure,
+    Forbidden,
+    LimitRange,
+    QuotaExceeded,
+    WebhookDown,
+)
 
 
 def lift(world: Simulated, changed: Iterable[Key] = ()) -> list[str]:
@@ -28,8 +35,8 @@ def lift(world: Simulated, changed: Iterable[Key] = ()) -> list[str]:
                 return _is_permitted(world, failure)
             case WebhookDown():
                 return bool(failure.webhook) and not _is_configured(world, failure.webhook)
-            case AdmissionDenied() | QuotaExceeded() | LimitRange() if refusal.ref.key in touched:
-                gaps.append(f"whether {_judge(failure)} accepts {refusal.ref} as it is now")
+            case _ if refusal.ref.key in touched:
+                gaps.append(f"whether {_judge(failure)} accepts {refusal.ref} as it is then")
                 return True
             case _:
                 return False
@@ -61,7 +68,7 @@ def _is_configured(world: Simulated, webhook: str) -> bool:
     )
 
 
-def _judge(failure: AdmissionDenied | QuotaExceeded | LimitRange) -> str:
+def _judge(failure: Failure) -> str:
     match failure:
         case AdmissionDenied():
             return failure.policy or failure.webhook or "the admission policy"
@@ -69,3 +76,5 @@ def _judge(failure: AdmissionDenied | QuotaExceeded | LimitRange) -> str:
             return f"quota {failure.quota}" if failure.quota else "the quota"
         case LimitRange():
             return "the LimitRange"
+        case _:
+            return "the API server"
