@@ -7,10 +7,14 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from whysync.sources.children import NotStarted, TooMuchSaid, TooSlow, environment, run
+from whysync.sources.children import NOWHERE, NotStarted, TooMuchSaid, TooSlow, environment, run
 from whysync.sources.render.options import RenderOptions
 from whysync.sources.render.problem import CannotRender
+
+# How programs complain that were kept from the network.
+_CUT_OFF: Final = (NOWHERE, "transport 'https' not allowed", "transport 'ssh' not allowed")
 
 
 class CommandFailed(Exception):
@@ -42,7 +46,7 @@ class Home:
         spoken = self.shown(" ".join(told))
         given = environment(self.path, network=options.network, more={**self._homes(), **(env or {})})
         try:
-            done = run(command, folder=folder, env=given, bounds=options.bounds)
+            done = run(command, folder=folder, env=given, bounds=options.bounds, apart=not options.network)
         except TooSlow:
             raise CommandFailed(
                 f"`{spoken}` failed timeout after {duration(options.bounds.seconds)}"
@@ -61,6 +65,12 @@ class Home:
             ) from None
         if done.code != 0:
             complaint = self.shown(done.complaint)
+            if not options.network and any(mark in complaint for mark in _CUT_OFF):
+                raise CannotRender(
+                    what=f"`{spoken}` needs the network",
+                    why=complaint,
+                    next="allow it with --network, or keep what it fetches in the repository",
+                )
             raise CommandFailed(f"`{spoken}` failed {done.cause}{f': {complaint}' if complaint else ''}")
         return done.out.decode("utf-8", "replace").removesuffix("\n")
 

@@ -16,6 +16,8 @@ from whysync.contracts.tree import Json, Object, fields, text
 from whysync.contracts.yaml import Broken
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_ALIAS: Final = re.compile(r"\*(?P<name>[^\s,\]}]{1,100})")
+_FAILED: Final = "failed to unmarshal manifest: "
 _LONGEST_OUTLINE: Final = 300
 
 
@@ -35,19 +37,17 @@ class Found(NamedTuple):
 
 def objects_in(data: bytes | str) -> Iterator[Found]:
     """The objects of a text up to the first that is none, which raises `NotAnObject`."""
+    is_json = data.lstrip()[:1] in ("{", b"{")
     for document in yaml.documents(data):
         if isinstance(document, Broken):
-            raise NotAnObject(
-                f"failed to unmarshal manifest: error converting YAML to JSON: {_words(data, document)}",
-                line=document.line,
-            )
+            raise NotAnObject(f"{_FAILED}{_words(data, document)}", line=document.line)
         if document.body is None:
             continue
-        yield Found(as_object(document.body, document.line), document.line)
+        yield Found(as_object(document.body, document.line, is_json=is_json), document.line)
 
 
-def as_object(body: Json, line: int = 0) -> Object:
-    where = "failed to unmarshal manifest: error unmarshaling JSON: while decoding JSON: "
+def as_object(body: Json, line: int = 0, *, is_json: bool = False) -> Object:
+    where = _FAILED if is_json else f"{_FAILED}error unmarshaling JSON: while decoding JSON: "
     if not isinstance(body, dict):
         kind = (
             "array"
@@ -86,11 +86,21 @@ def _shape(value: Json) -> Json:
 
 
 def _words(data: bytes | str, broken: Broken) -> str:
-    """What go-yaml says of the same document: its line counts in that document, and sometimes from 0."""
+    """What Go's decoders say of the same text; a template that was not rendered is taken for JSON."""
     try:
         whole = data if isinstance(data, str) else data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return "yaml: invalid leading UTF-8 octet"
+        return "error converting YAML to JSON: yaml: invalid leading UTF-8 octet"
+    if whole.lstrip().startswith("{{"):
+        return (
+            f"json: offset {whole.index('{') + 2}: "
+            "invalid character '{' looking for beginning of object key string"
+        )
+    return f"error converting YAML to JSON: {_yaml_words(whole, broken)}"
+
+
+def _yaml_words(whole: str, broken: Broken) -> str:
+    """The words of go-yaml: its line counts in that document, and sometimes from 0."""
     from yaml import YAMLError
     from yaml._yaml import CParser
     from yaml.scanner import ScannerError
@@ -115,6 +125,10 @@ def _words(data: bytes | str, broken: Broken) -> str:
     finally:
         if parser is not None:
             parser.dispose()
+    if "unknown anchor" in broken.problem:
+        lines = whole.split("\n")
+        alias = _ALIAS.search(lines[broken.line - 1]) if 0 < broken.line <= len(lines) else None
+        return f"yaml: unknown anchor '{alias['name'] if alias else ''}' referenced"
     return f"yaml: line {broken.line}: {broken.problem}" if broken.line else f"yaml: {broken.problem}"
 
 
@@ -127,6 +141,12 @@ def _document_at(whole: str, line: int) -> str:
             continue
         ends = begun + whole.count("\n", start, at)
         if line < ends:
-            return whole[start:at]
+            return _bare(whole[start:at])
         start, begun = at, ends
-    return whole[start:]
+    return _bare(whole[start:])
+
+
+def _bare(document: str) -> str:
+    """Without the separator above it, when that is alone on its line."""
+    first, newline, rest = document.partition("\n")
+    return rest if newline and first.rstrip() == "---" else document

@@ -80,6 +80,7 @@ def _asked(request: Object, name: str, options: RenderOptions) -> Object:
                 env=environment(Path(home), network=False),
                 bounds=options.bounds,
                 given=msgspec.json.encode(request),
+                apart=True,
             )
         except (TooSlow, TooMuchSaid, NotStarted) as problem:
             raise RenderProblem(

@@ -207,5 +207,14 @@ def _add_components(body: Object, wishes: Object, exists: Callable[[str], bool])
     if wishes.get("ignoreMissingComponents") is True:
         wanted = [one for one in wanted if exists(one)]
     before = items(body.get("components"))
+    for one in wanted:
+        if not exists(one) and not _is_elsewhere(one):
+            why = f"Error: {one} has no match: must build at directory: not a valid directory"
+            raise EditFailed(("edit", "add", "component", *wanted), why)
     if wanted:
         body["components"] = [*before, *(one for one in dict.fromkeys(wanted) if one not in before)]
+
+
+def _is_elsewhere(component: str) -> bool:
+    """A URL, or a pattern: only the build can say."""
+    return "://" in component or component.startswith("git@") or any(char in component for char in "*?[")

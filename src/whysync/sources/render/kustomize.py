@@ -7,6 +7,7 @@ and the build also says which file each object comes from, which is taken off ag
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from whysync.sources.render.calling import CommandFailed, Home, home
 from whysync.sources.render.decode import NotAnObject, objects_in
 from whysync.sources.render.detect import KUSTOMIZATIONS
 from whysync.sources.render.kustomization import EditFailed, edited
+from whysync.sources.render.kustomize_reach import check_reach
 from whysync.sources.render.options import RenderOptions
 from whysync.sources.render.origin import Origin, RenderedObject
 from whysync.sources.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
@@ -62,6 +64,7 @@ def render_kustomize(
 
     tool = find_kustomize(options.tools)
     with _Changed(folder, tree, wishes, env) as ours, home(options, shown) as place:
+        check_reach(folder, tree)
         written = _built(tool, place, folder, tree, env, arguments)
     yield from _objects(written, folder, tree, keep=not ours)
 
@@ -102,7 +105,7 @@ def _built(
         return place.call([*tool.command, str(folder), *arguments], told=told, folder=tree.root, env=given)
     except CommandFailed as problem:
         # The two programs differ only in how they begin to complain.
-        said = problem.text.replace("exit status 1: error: ", "exit status 1: Error: ", 1)
+        said = re.sub(r"(?P<before>exit status 1: (?:#[^\n]*\n)*)error: ", r"\g<before>Error: ", problem.text)
         raise RenderProblem(said) from None
 
 
