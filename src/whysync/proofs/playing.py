@@ -45,10 +45,10 @@ def touched_by(fix: Fix, case: Case) -> frozenset[Key]:
         return frozenset()
     changed = target.with_body(edited(target.body, fix.edits))
     named = {(one.kind, one.name) for one in references_of(changed)}
-    return frozenset(
-        {fix.target.key, target.key}
-        | {one.key for one in case.desired if (one.ref.kind, one.ref.name) in named}
-    )
+    keys = {fix.target.key, target.key}
+    keys |= {one.key for one in case.desired if (one.ref.kind, one.ref.name) in named}
+    spaced = {key._replace(namespace=case.destination_namespace) for key in keys if not key.namespace}
+    return frozenset(keys | spaced)
 
 
 class Player:

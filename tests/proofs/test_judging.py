@@ -1,0 +1,208 @@
+"""Proven only with good reason: fixes that do nothing, do not help, hang on a gap, or need a person."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from whysync import app
+from whysync.contracts.tree import Object
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Add, Fix, Proof, ProofStatus, Set
+from whysync.diagnosis.report import AppReport
+from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.runner import diagnose
+from whysync.diagnosis.world import World
+from whysync.lab.library import built_in, names
+from whysync.lab.playing import play
+from whysync.proofs.judge import Judge
+from whysync.proofs.prove import not_proven, prove
+from whysync.proofs.verdicts import Rejected
+
+WITH_TROUBLE = tuple(
+    name for name in names() if name not in ("crd-and-cr-in-one-wave", "hook-works-on-staging")
+)
+
+
+@cache
+def reports(name: str) -> tuple[AppReport, ...]:
+    """As the rules say it, before anything is tried."""
+    cases = app.cases(World(play(built_in(name)).snapshot()))
+    found = (diagnose(case, all_rules()) for case in cases)
+    return tuple(one for one in found if one.findings)
+
+
+def first(name: str) -> tuple[Case, Finding]:
+    report = reports(name)[0]
+    return report.case, report.findings[0]
+
+
+def tried(name: str, fix: Fix) -> Proof | Rejected:
+    case, finding = first(name)
+    return Judge(case).judged(finding, fix)
+
+
+def with_fixes(name: str, *fixes: Fix) -> Finding:
+    report = reports(name)[0]
+    finding = replace(report.findings[0], fixes=fixes)
+    return prove(replace(report, findings=(finding,))).findings[0]
+
+
+# --- what changes nothing ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WITH_TROUBLE)
+def test_a_commit_that_changes_nothing_is_never_proven(name: str) -> None:
+    for report in reports(name):
+        case = report.case
+        if not case.desired:
+            continue
+        target = case.desired[0]
+        note = Set(pointer="/metadata/annotations/example.com~1note", value="nothing")
+        fix = Fix.change(target.ref, note, title="Write a note")
+        finding = replace(report.findings[0], fixes=(fix,))
+        after = prove(replace(report, findings=(finding,))).findings[0]
+        assert all(one.proof.status is not ProofStatus.PROVEN for one in after.fixes)
+
+
+@pytest.mark.parametrize("name", WITH_TROUBLE)
+def test_an_annotation_of_the_application_is_never_proven(name: str) -> None:
+    for report in reports(name):
+        note = Set(pointer="/metadata/annotations/example.com~1note", value="nothing")
+        fix = Fix.application(report.case.application.ref, note, title="Write a note")
+        finding = replace(report.findings[0], fixes=(fix,))
+        after = prove(replace(report, findings=(finding,))).findings[0]
+        assert all(one.proof.status is not ProofStatus.PROVEN for one in after.fixes)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from(("hpa-loop", "namespace-missing", "octal-mode", "pending-prune")), st.data())
+def test_commands_that_only_look_are_never_proven(name: str, data: st.DataObject) -> None:
+    app_name = reports(name)[0].name
+    looks = (
+        "kubectl get pods -A",
+        "kubectl -n shop describe deployment web   # why",
+        f"argocd app diff {app_name}",
+        f"argocd app manifests {app_name} --source git | grep -c name",
+        "argocd proj list",
+        "kubectl api-resources --verbs=list -o name | xargs -n1 kubectl get",
+        f"argocd app sync {app_name} --dry-run",
+        f"argocd app wait {app_name} --health",
+    )
+    chosen = data.draw(st.lists(st.sampled_from(looks), min_size=1, max_size=4))
+    found = tried(name, Fix.run(*chosen, title="Look"))
+    assert isinstance(found, Proof)
+    assert found.status is ProofStatus.NOT_RUN
+    assert found.why
+
+
+# --- what does not help --------------------------------------------------------------------------
+
+
+def test_a_fix_that_does_not_help_is_not_offered() -> None:
+    case, _ = first("hpa-loop")
+    wrong = Fix.application(
+        case.application.ref,
+        Add(pointer="/spec/syncPolicy/syncOptions", value="PruneLast=true"),
+        title="Prune last",
+    )
+    finding = with_fixes("hpa-loop", wrong)
+    assert finding.fixes == ()
+    assert [one.title for one in finding.rejected_fixes] == ["Prune last"]
+    assert finding.rejected_fixes[0].why == (
+        "on a model of this cluster, with it Deployment production/my-api-service differs"
+    )
+
+
+def test_an_ignore_rule_for_another_field_is_refuted() -> None:
+    case, _ = first("hpa-loop")
+    rule: Object = {"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/paused"]}
+    edit = Add(pointer="/spec/ignoreDifferences", value=rule)
+    fix = Fix.application(case.application.ref, edit, title="Ignore something else")
+    assert isinstance(tried("hpa-loop", fix), Rejected)
+
+
+def test_a_step_that_argo_cd_refuses_refutes_the_fix() -> None:
+    """A sync runs already, and nothing ends it first."""
+    found = tried("hook-waits-for-later-wave", Fix.run("argocd app sync storefront", title="Sync"))
+    assert isinstance(found, Rejected)
+    assert "another operation is already in progress" in found.why
+
+
+def test_a_plain_sync_is_held_against_waiting_and_anything_else_against_a_sync() -> None:
+    """Where a sync alone helps, a commit that brings one along is not what helped."""
+    sync = tried("label-conflict", Fix.run("argocd app sync notifications", title="Sync"))
+    assert isinstance(sync, Proof)
+    assert sync.status is ProofStatus.PROVEN
+    case, _ = first("label-conflict")
+    note = Set(pointer="/metadata/annotations/example.com~1note", value="nothing")
+    commit = tried("label-conflict", Fix.change(case.desired[0].ref, note, title="Write a note"))
+    assert isinstance(commit, Proof)
+    assert (commit.status, commit.why) == (ProofStatus.LIKELY, "on the model a plain sync ends it too")
+
+
+# --- gaps ----------------------------------------------------------------------------------------
+
+
+def test_unknown_values_make_it_likely() -> None:
+    command = "kubectl -n search create secret generic search-credentials --from-literal=KEY=VALUE"
+    found = tried("missing-secret", Fix.run(command, title="Create it"))
+    assert isinstance(found, Proof)
+    assert found.status is ProofStatus.LIKELY
+    assert found.why == "not known: which values Secret search-credentials has to hold"
+
+
+def test_a_policy_that_nobody_can_ask_makes_it_likely() -> None:
+    case, finding = first("admission-denied")
+    edit = Set(pointer="/metadata/labels/team", value="payments")
+    target = case.desired_of(next(one.key for one in case.desired if one.ref.kind == "Deployment"))
+    assert target is not None
+    found = Judge(case).judged(finding, Fix.change(target.ref, edit, title="Add the label"))
+    assert isinstance(found, Proof)
+    assert found.status is ProofStatus.LIKELY
+    assert "accepts Deployment reports/reports as it is then" in found.why
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("argocd app set my-api-service --project OTHER_PROJECT", "OTHER_PROJECT is for a person to fill in"),
+        ("# restore the database", "restore the database"),
+        ("argocd repo add https://git.example.com/x.git --upsert", "cannot be played on a model"),
+        ("kubectl -n production edit deployment my-api-service", "is for a person"),
+        ("argocd app sync another", "what Application another does is not part of this world"),
+        ("argocd app delete my-api-service", "there would be no app left to look at"),
+        ("kubectl -n production delete job nothing-there", "not found"),
+        ("helm upgrade it .", "cannot be played on a model"),
+    ],
+)
+def test_what_cannot_be_played_says_why(command: str, why: str) -> None:
+    found = tried("hpa-loop", Fix.run(command, "argocd app sync my-api-service", title="Do"))
+    assert isinstance(found, Proof)
+    assert found.status is ProofStatus.NOT_RUN
+    assert why in found.why
+
+
+def test_without_manifests_nothing_is_tried() -> None:
+    finding = prove(reports("broken-helm-values")[0]).findings[0]
+    assert {one.proof.why for one in finding.fixes} == {
+        "what Git renders to is not known: the facts have no manifests of this app"
+    }
+
+
+def test_switched_off_it_says_so() -> None:
+    report = not_proven(reports("hpa-loop")[0], "proofs are switched off")
+    proofs = [fix.proof for finding in report.findings for fix in finding.fixes]
+    assert {(one.status, one.why) for one in proofs} == {(ProofStatus.NOT_RUN, "proofs are switched off")}
+
+
+def test_what_follows_from_another_cause_is_not_tried() -> None:
+    following = [one for one in prove(reports("hpa-loop")[0]).findings if one.caused_by]
+    assert following
+    for finding in following:
+        assert all(fix.proof.status is ProofStatus.NOT_RUN for fix in finding.fixes)
