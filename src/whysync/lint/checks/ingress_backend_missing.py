@@ -1,0 +1,89 @@
+"""An Ingress sends requests to a Service, or to a port of it, that is not there.
+
+## Why
+The ingress controller answers 503 for that path, or does not take the Ingress at all.
+
+## Bad
+```yaml
+kind: Service
+metadata: {name: web}
+spec:
+  ports: [{port: 80}]
+---
+kind: Ingress
+spec:
+  defaultBackend:
+    service: {name: web, port: {number: 8080}}
+```
+
+## Good
+```yaml
+    service: {name: web, port: {number: 80}}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.diagnosis.finding import Severity
+from whysync.lint.check import Found, Layer, check
+from whysync.lint.item import Item, Part
+from whysync.lint.naming import near
+from whysync.lint.remark import Remark
+from whysync.lint.tree import Tree
+
+
+@check(Layer.REFERENCES, Severity.WARNING)
+def ingress_backend_missing(tree: Tree) -> Found:
+    for item in tree.of_kind("Ingress"):
+        if item.file.part is not Part.MANIFESTS or item.ref.group != "networking.k8s.io":
+            continue
+        for backend, at in _backends(item):
+            name = text(backend.get("name"))
+            # A controller of AWS takes the name of an annotation there.
+            if not name or "{" in name or dig(backend, "port", "name") == "use-annotation":
+                continue
+            found = tree.named("Service", name, item.ref.namespace)
+            if found:
+                problem = _port_problem(backend, found)
+                if problem:
+                    yield item, Remark(message=f"Service {name} {problem}", field=f"{at}/port")
+            elif not tree.lives_outside("Service", name, item.ref.namespace):
+                meant = near(name, tree.names_of("Service"))
+                yield (
+                    item,
+                    Remark(
+                        message=f"Service {name} is not among the files",
+                        field=f"{at}/name",
+                        hint=f"did you mean {meant}?"
+                        if meant
+                        else "if it lives outside, say so in .whysync.yaml",
+                        severity=Severity.WARNING if meant else Severity.INFO,
+                    ),
+                )
+
+
+def _backends(item: Item) -> Iterator[tuple[Object, str]]:
+    yield fields(dig(item.spec, "defaultBackend", "service")), "/spec/defaultBackend/service"
+    for number, rule in enumerate(items(item.spec.get("rules"))):
+        for index, path in enumerate(items(dig(rule, "http", "paths"))):
+            at = f"/spec/rules/{number}/http/paths/{index}/backend/service"
+            yield fields(dig(path, "backend", "service")), at
+
+
+def _port_problem(backend: Object, services: list[Item]) -> str:
+    port = fields(backend.get("port"))
+    number, name = port.get("number"), text(port.get("name"))
+    ports = [fields(one) for service in services for one in items(service.spec.get("ports"))]
+    if (
+        any(service.kustomized or service.spec.get("type") == "ExternalName" for service in services)
+        or not ports
+    ):
+        return ""
+    if name and all(one.get("name") != name for one in ports):
+        return f"has no port named {name}"
+    if isinstance(number, int) and all(one.get("port") != number for one in ports):
+        return f"has no port {number}: it has {', '.join(sorted({str(one.get('port')) for one in ports}))}"
+    return ""

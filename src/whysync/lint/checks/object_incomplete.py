@@ -1,0 +1,57 @@
+"""An object has no apiVersion, no kind or no name.
+
+## Why
+Nobody can tell what it is: Argo CD refuses the folder that holds it.
+
+## Bad
+```yaml
+kind: ConfigMap
+metadata:
+  name: settings
+```
+
+## Good
+```yaml
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.contracts.tree import Json, fields, text
+from whysync.diagnosis.finding import Severity
+from whysync.lint.check import Found, Layer, check
+from whysync.lint.item import File, Part
+from whysync.lint.remark import Remark
+from whysync.lint.tree import Tree
+
+_NO_NAMES = ("Kustomization", "Component", "Config", "List")
+
+
+@check(Layer.SYNTAX, Severity.CRITICAL)
+def object_incomplete(tree: Tree) -> Found:
+    for file in tree.files:
+        for document in file.documents:
+            for message in _missing(document.body, file):
+                yield file, Remark(message=message, line=document.line)
+
+
+def _missing(value: Json, file: File) -> Iterator[str]:
+    """Only where the rest leaves no doubt that an object was meant."""
+    body = fields(value)
+    meta = fields(body.get("metadata"))
+    named = bool(text(meta.get("name")) or text(meta.get("generateName")))
+    kind, version = text(body.get("kind")), text(body.get("apiVersion"))
+    if named and kind and not version and ("spec" in body or "data" in body):
+        yield f"{kind} {text(meta.get('name'))} has no apiVersion"
+    elif named and version and not kind and ("spec" in body or "data" in body):
+        yield f"an object of {version} has no kind"
+    elif kind and version and file.part is Part.MANIFESTS and not named and "spec" in body:
+        nameless = kind.startswith(_NO_NAMES) or kind.endswith(("List", "Config", "Configuration"))
+        if not nameless:
+            yield f"this {kind} has no name"

@@ -1,0 +1,60 @@
+"""A value of another type than its field takes.
+
+## Why
+The API server cannot decode the object, and the sync fails. Most often it is a number or `true` where a
+string is wanted, as in annotations, labels and environment variables: there it needs quotes.
+
+## Bad
+```yaml
+metadata:
+  annotations:
+    argocd.argoproj.io/sync-wave: 1
+```
+
+## Good
+```yaml
+metadata:
+  annotations:
+    argocd.argoproj.io/sync-wave: "1"
+```
+"""
+
+from __future__ import annotations
+
+from whysync.contracts.pointer import resolve
+from whysync.contracts.tree import Missing
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Set
+from whysync.lint.check import Found, Layer, check
+from whysync.lint.item import Item
+from whysync.lint.remark import Mend, Remark
+from whysync.lint.schemas.misfit import How, Misfit
+from whysync.lint.tree import Tree
+
+
+@check(Layer.SCHEMA, Severity.CRITICAL)
+def value_of_wrong_type(tree: Tree) -> Found:
+    for item, misfit in tree.misfits:
+        if misfit.how is How.TYPE:
+            quoted = isinstance(misfit.value, str)
+            yield (
+                item,
+                Remark(
+                    message=misfit.text,
+                    field=misfit.pointer,
+                    hint="put it in quotes" if quoted else "",
+                    mend=_mend(item, misfit),
+                ),
+            )
+
+
+def _mend(item: Item, misfit: Misfit) -> Mend | None:
+    """Safe where the text of the file has the very letters: `0777` or `1_000` say something else as text."""
+    if isinstance(misfit.value, Missing):
+        return None
+    given = resolve(item.body, misfit.pointer)
+    written = str(given).lower() if isinstance(given, bool) else str(given)
+    name = misfit.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+    plain = f"{name}: {written}" in item.file.text and not isinstance(given, float)
+    title = "Put it in quotes" if isinstance(misfit.value, str) else "Take the quotes off"
+    return Mend(title=title, edits=(Set(pointer=misfit.pointer, value=misfit.value),), safe=plain)

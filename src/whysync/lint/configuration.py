@@ -1,0 +1,121 @@
+"""`.whysync.yaml`: how a project wants to be linted. What it does not understand, it refuses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from whysync.contracts.tree import Json
+from whysync.contracts.yaml import Invalid, load
+from whysync.errors import UsageError
+
+NAME: Final = ".whysync.yaml"
+OFF: Final = "off"
+_LEVELS: Final = ("info", "warning", "critical", OFF)
+
+
+class Outside(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Objects that live outside of the files, such as Secrets that an operator makes; names are globs."""
+
+    kind: str
+    name: str = "*"
+    namespace: str = "*"
+
+
+class Override(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Other severities for some files: `path` is a glob, `**` any number of folders."""
+
+    path: str
+    severities: dict[str, str] = {}
+    outside: tuple[Outside, ...] = ()
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    kubernetes: str = ""
+    crds: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    severities: dict[str, str] = {}
+    outside: tuple[Outside, ...] = ()
+    paths: tuple[Override, ...] = ()
+
+    def level(self, check: str, path: str) -> str:
+        """What the file asks for; the last override that fits counts. Empty: nothing said."""
+        found = self.severities.get(check, self.severities.get("*", ""))
+        for override in self.paths:
+            if matches(override.path, path):
+                found = override.severities.get(check, override.severities.get("*", found))
+        return found
+
+    def excludes(self, path: str) -> bool:
+        return any(matches(pattern, path) for pattern in self.exclude)
+
+    def lives_outside(self, kind: str, name: str, namespace: str) -> bool:
+        given = (*self.outside, *(one for override in self.paths for one in override.outside))
+        return any(
+            one.kind in ("*", kind)
+            and matches(one.name, name)
+            and (one.namespace == "*" or not namespace or matches(one.namespace, namespace))
+            for one in given
+        )
+
+
+class _Whole(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    lint: Configuration = Configuration()
+
+
+def read_configuration(written: str, path: str, known: Mapping[str, object]) -> Configuration:
+    """Raises `UsageError`, which says what is wrong in the file."""
+    try:
+        body: Json = load(written) or {}
+        whole = msgspec.convert(body, _Whole)
+    except Invalid as problem:
+        raise _refused(path, f"line {problem.line}: {problem.problem}") from problem
+    except msgspec.ValidationError as problem:
+        raise _refused(path, str(problem)) from problem
+    configuration = whole.lint
+    for severities in (configuration.severities, *(one.severities for one in configuration.paths)):
+        for check, level in severities.items():
+            if check != "*" and check not in known:
+                raise _refused(path, f"there is no check {check!r}")
+            if level not in _LEVELS:
+                raise _refused(path, f"{level!r} of {check} is none of {', '.join(_LEVELS)}")
+    return configuration
+
+
+def _refused(path: str, why: str) -> UsageError:
+    return UsageError(what=f"{path} cannot be used", why=why, next="docs/linting.md shows what it takes")
+
+
+def matches(pattern: str, path: str) -> bool:
+    """A glob on paths: `*` stays within a folder, `**` does not; a folder's name alone means all below it."""
+    if path == pattern or path.startswith(f"{pattern.rstrip('/')}/"):
+        return True
+    return _expression(pattern).fullmatch(path) is not None
+
+
+@lru_cache(maxsize=512)
+def _expression(pattern: str) -> re.Pattern[str]:
+    out: list[str] = []
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith("**/", at):
+            out.append("(?:.*/)?")
+            at += 3
+        elif pattern.startswith("**", at):
+            out.append(".*")
+            at += 2
+        else:
+            char = pattern[at]
+            out.append({"*": "[^/]*", "?": "[^/]"}.get(char, re.escape(char)))
+            at += 1
+    return re.compile("".join(out), re.DOTALL)
+
+
+def version_pair(written: str) -> tuple[int, int]:
+    """`1.31` or `v1.31.2` as a pair of numbers; what is none of these is newer than all."""
+    found = re.match(r"v?(\d{1,4})\.(\d{1,4})", written)
+    return (int(found.group(1)), int(found.group(2))) if found else (9_999, 0)

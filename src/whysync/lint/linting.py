@@ -1,0 +1,47 @@
+"""The whole way on one page: read, look, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from whysync.contracts.tree import Object
+from whysync.lint.check import Check, all_checks
+from whysync.lint.configuration import Configuration
+from whysync.lint.item import unfolded
+from whysync.lint.reading import Reader, tree_of
+from whysync.lint.remark import Outcome
+from whysync.lint.running import run
+from whysync.lint.tree import Tree
+
+
+def lint(
+    paths: Iterable[str],
+    configuration: Configuration | None = None,
+    *,
+    checks: Iterable[Check] | None = None,
+) -> tuple[Outcome, Tree]:
+    """Everything that the checks have to say about these files and folders, and what was read."""
+    configuration = configuration or Configuration()
+    reader = Reader(configuration)
+    files = reader.files(paths)
+    tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
+    chosen = all_checks() if checks is None else checks
+    outcome = run(tree, chosen, reader.notes, charts=sorted(reader.charts))
+    return outcome, tree
+
+
+def _definitions(paths: Iterable[str]) -> list[Object]:
+    """CRDs that are not linted themselves."""
+    reader = Reader(Configuration())
+    given = [path for path in paths if Path(path).exists()]
+    missing = [path for path in paths if path not in given]
+    if missing:
+        reader.files(missing)  # says which is not there
+    return [
+        body
+        for file in reader.files(given)
+        for document in file.documents
+        for _, body in unfolded(document.body)
+        if body.get("kind") == "CustomResourceDefinition"
+    ]

@@ -1,0 +1,48 @@
+"""The Pod inside a workload: its spec, its labels, its containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import Object, dig, fields, items
+
+TEMPLATES = {
+    "Pod": ("", ""),
+    "Deployment": ("/spec/template", "apps"),
+    "StatefulSet": ("/spec/template", "apps"),
+    "DaemonSet": ("/spec/template", "apps"),
+    "ReplicaSet": ("/spec/template", "apps"),
+    "ReplicationController": ("/spec/template", ""),
+    "Job": ("/spec/template", "batch"),
+    "CronJob": ("/spec/jobTemplate/spec/template", "batch"),
+    "Rollout": ("/spec/template", "argoproj.io"),
+}
+
+
+def template_at(manifest: Manifest) -> str | None:
+    """Where the template of its Pods stands; nothing for other kinds."""
+    known = TEMPLATES.get(manifest.ref.kind)
+    return known[0] if known is not None and known[1] == manifest.ref.group else None
+
+
+def pod_spec_of(manifest: Manifest) -> tuple[Object, str]:
+    """The spec of its Pods and where it stands; an empty one for other kinds."""
+    at = template_at(manifest)
+    if at is None:
+        return {}, ""
+    return fields(manifest.at(f"{at}/spec")), f"{at}/spec"
+
+
+def pod_labels_of(manifest: Manifest) -> Object:
+    at = template_at(manifest)
+    if at is None:
+        return {}
+    return fields(dig(fields(manifest.at(at) if at else manifest.body), "metadata", "labels"))
+
+
+def containers_of(manifest: Manifest) -> Iterator[tuple[Object, str]]:
+    spec, base = pod_spec_of(manifest)
+    for group in ("initContainers", "containers"):
+        for number, container in enumerate(items(spec.get(group))):
+            yield fields(container), f"{base}/{group}/{number}"

@@ -1,0 +1,113 @@
+"""What a Kubernetes 1.36 API server would say to creating an object of its own kinds."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import count
+from typing import Final
+
+from whysync.cluster.model.failures import Refused
+from whysync.cluster.model.kinds import Resource, built_in
+from whysync.cluster.model.served import BuiltIn
+from whysync.cluster.model.strategies import prepare_create
+from whysync.cluster.model.strategy import Ground
+from whysync.contracts.tree import Object, fields
+from whysync.lint.schemas.misfit import How, Misfit, as_pointer
+from whysync.lint.schemas.typed import misfits
+from whysync.semantics.schemas import type_of
+from whysync.semantics.validation import problems_on_create
+
+# They ask a running server: nobody commits them.
+_NOT_KEPT: Final = ("authorization.k8s.io", "authentication.k8s.io")
+
+
+@cache
+def _served() -> dict[tuple[str, str], Resource]:
+    return {(one.api_version, one.kind): one for one in built_in().values()}
+
+
+def is_built_in(api_version: str, kind: str) -> bool:
+    return type_of(api_version, kind) is not None
+
+
+def is_served(api_version: str, kind: str) -> bool:
+    return (api_version, kind) in _served()
+
+
+def served_versions(kind: str, group: str) -> list[str]:
+    """Under which versions of the group the kind is served by default."""
+    return [version for version, name in _served() if name == kind and version.rpartition("/")[0] == group]
+
+
+def kinds_of(api_version: str) -> list[str]:
+    return [name for version, name in _served() if version == api_version]
+
+
+def is_namespaced(api_version: str, kind: str) -> bool | None:
+    known = _served().get((api_version, kind))
+    return None if known is None else known.namespaced
+
+
+def built_in_misfits(body: Object, api_version: str, kind: str) -> list[Misfit]:
+    """Fields first; only an object that can be read is judged further, as the server has it."""
+    known = type_of(api_version, kind)
+    if known is None:
+        return []
+    found = misfits(body, known)
+    resource = _served().get((api_version, kind))
+    if found or resource is None or not resource.kept:
+        return found
+    return [
+        Misfit(How.REFUSED, as_pointer(body, problem.path), str(problem))
+        for problem in problems_on_create(_as_created(body, resource))
+    ]
+
+
+@cache
+def _kind(api_version: str, kind: str) -> BuiltIn:
+    return BuiltIn(_served()[api_version, kind])
+
+
+def _as_created(body: Object, resource: Resource) -> Object:
+    """As it would be stored: in some namespace, with an id, with all defaults."""
+    given = fields(body.get("metadata"))
+    meta: Object = {**given, "uid": "00000000-0000-4000-8000-000000000000"}
+    if resource.namespaced and not meta.get("namespace"):
+        meta["namespace"] = "default"
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = f"{meta['generateName']}x"
+    for key in ("managedFields", "resourceVersion", "ownerReferences"):
+        meta.pop(key, None)
+    served = _kind(resource.api_version, resource.kind)
+    try:
+        obj, _ = served.decode({**body, "metadata": meta})
+    except Refused:
+        return {**body, "metadata": meta}
+    obj = served.defaulted(obj)
+    return prepare_create(obj, resource, _zero(resource.api_version, resource.kind), _GROUND)
+
+
+@cache
+def _zero(api_version: str, kind: str) -> Object:
+    return _kind(api_version, kind).zero()
+
+
+def _find(group: str, plural: str, namespace: str, name: str) -> Object | None:
+    """There is nothing else on this server."""
+    del group, plural, namespace, name
+    return None
+
+
+def _all_of(group: str, plural: str) -> list[Object]:
+    del group, plural
+    return []
+
+
+_COUNTER: Final = count()
+_GROUND: Final = Ground(
+    next_ip=lambda: f"10.96.0.{next(_COUNTER) % 200 + 10}",
+    next_port=lambda: 30000 + next(_COUNTER) % 2_000,
+    find=_find,
+    all_of=_all_of,
+    now="2026-01-01T00:00:00Z",
+)

@@ -1,0 +1,147 @@
+"""Kinds that are not Kubernetes' own: the CRDs of the tree and of `--crds`, and Argo CD's three kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+import msgspec
+
+from whysync.cluster.model.customs import Custom, customs_of, established
+from whysync.cluster.model.failures import Refused
+from whysync.contracts.tree import Json, Object, fields, text
+from whysync.lint.schemas.misfit import How, Misfit, as_pointer
+
+_NOW = "2026-01-01T00:00:00Z"
+
+
+class Definitions:
+    """By `apiVersion` and kind; a tree may hold several versions of one definition, and any may count."""
+
+    def __init__(self) -> None:
+        self._bodies: dict[tuple[str, str], list[Object]] = {}
+        self._customs: dict[tuple[str, str, str], list[Custom]] = {}
+
+    def add(self, bodies: Iterable[Object]) -> None:
+        for body in bodies:
+            spec = fields(body.get("spec"))
+            key = text(spec.get("group")), text(fields(spec.get("names")).get("kind"))
+            known = self._bodies.setdefault(key, [])
+            if all(other.get("spec") != spec for other in known):
+                known.append(body)
+
+    def of(self, group: str, version: str, kind: str) -> list[Custom]:
+        key = group, version, kind
+        if key not in self._customs:
+            found: list[Custom] = []
+            for body in self._bodies.get((group, kind), ()):
+                found += [one for one in _customs(body) if one.resource.version == version]
+            if not found and group == "argoproj.io" and version == "v1alpha1":
+                found = own_kinds().get(kind, [])
+            self._customs[key] = found
+        return self._customs[key]
+
+    def knows(self, group: str, kind: str) -> list[str]:
+        """The versions that its definitions serve; none where there is no definition."""
+        return [
+            one.resource.version for body in self._bodies.get((group, kind), ()) for one in _customs(body)
+        ]
+
+
+def _customs(body: Object) -> list[Custom]:
+    try:
+        return customs_of(established(body, _NOW, []))
+    except (AttributeError, TypeError, ValueError, KeyError, AssertionError):
+        return []  # no definition that a server would take; the schema of definitions says why
+
+
+@cache
+def own_kinds() -> dict[str, list[Custom]]:
+    """Application, ApplicationSet and AppProject of Argo CD 3.6: their CRDs without the words."""
+    data = files("whysync.lint.schemas").joinpath("argocd.json").read_bytes()
+    tables = cast("dict[str, dict[str, Object]]", msgspec.json.decode(data))
+    shared = tables["shared"]
+    for schema in shared.values():
+        _resolve(schema, shared)
+    found: dict[str, list[Custom]] = {}
+    for kind, one in tables["kinds"].items():
+        _resolve(one, shared)
+        definition: Object = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{text(one['plural'])}.argoproj.io"},
+            "spec": {
+                "group": "argoproj.io",
+                "scope": "Namespaced",
+                "names": {"kind": kind, "plural": one["plural"]},
+                "versions": [
+                    {
+                        "name": "v1alpha1",
+                        "served": True,
+                        "storage": True,
+                        "schema": {"openAPIV3Schema": one["schema"]},
+                    }
+                ],
+            },
+        }
+        found[kind] = _customs(definition)
+    return found
+
+
+def _resolve(node: Json, shared: dict[str, Object]) -> None:
+    """Parts that occur in many places are kept once, and here become one dict again."""
+    entries = list(node.items()) if isinstance(node, dict) else list(enumerate(cast("list[Json]", node)))
+    for key, value in entries:
+        if isinstance(value, dict) and isinstance(ref := value.get("$ref"), str):
+            cast("dict[object, Json]", node)[key] = shared[ref]
+        elif isinstance(value, (dict, list)):
+            _resolve(value, shared)
+
+
+def custom_misfits(body: Object, customs: list[Custom]) -> list[Misfit]:
+    """Nothing where one of the definitions takes it; else what the first one says."""
+    first: list[Misfit] | None = None
+    for custom in customs:
+        found = _misfits(body, custom)
+        if not found:
+            return []
+        first = found if first is None else first
+    return first or []
+
+
+def _misfits(body: Object, custom: Custom) -> list[Misfit]:
+    try:
+        obj, strangers = custom.decode(body)
+    except Refused as problem:
+        return [Misfit(How.TYPE, "/metadata", str(problem))]
+    found: list[Misfit] = []
+    for stranger in strangers:
+        path = stranger.removeprefix('unknown field "').removesuffix('"')
+        pointer = as_pointer(body, path)
+        found.append(Misfit(How.UNKNOWN, pointer, stranger, _near(custom.openapi, pointer)))
+    for cause in custom.problems(custom.defaulted(obj), None):
+        if cause.field == "metadata":
+            continue  # it has a type of its own
+        path = cause.field if cause.field != "<nil>" else ""
+        found.append(Misfit(How.REFUSED, as_pointer(body, path), f"{path}: {cause.message}"))
+    return found
+
+
+def _near(schema: Object, pointer: str) -> str:
+    """A field beside it that is written almost alike."""
+    from difflib import get_close_matches
+
+    *above, last = pointer.split("/")[1:] or [""]
+    node = schema
+    for part in above:
+        if part.isdecimal() and "items" in node:
+            node = fields(node.get("items"))
+        else:
+            node = fields(fields(node.get("properties")).get(part)) or fields(
+                node.get("additionalProperties")
+            )
+    known = list(fields(node.get("properties")))
+    folded = next((one for one in known if one.lower() == last.lower()), "")
+    return folded or next(iter(get_close_matches(last, known, 1, 0.8)), "")

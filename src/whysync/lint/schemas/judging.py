@@ -1,0 +1,74 @@
+"""Each object against the schema of its kind, as far as the file is meant to hold whole objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from whysync.contracts.pointer import resolve
+from whysync.contracts.tree import Json, Missing
+from whysync.lint.item import Item, Part
+from whysync.lint.schemas.built_in import built_in_misfits, is_built_in
+from whysync.lint.schemas.custom import Definitions, custom_misfits
+from whysync.lint.schemas.misfit import How, Misfit
+from whysync.lint.schemas.typed import misfits
+from whysync.semantics.schemas import type_of
+
+_LEFT_OPEN = ("${", "$(", "{{", "<", "@@", "%%")
+_SHOUTED = re.compile(r"[A-Z_]{4,}")
+
+
+def judged(objects: Iterable[Item], definitions: Definitions) -> Iterator[tuple[Item, Misfit]]:
+    for item in objects:
+        for misfit in _of(item, definitions):
+            if not _is_left_open(item, misfit):
+                yield item, misfit
+
+
+def _of(item: Item, definitions: Definitions) -> list[Misfit]:
+    ref = item.ref
+    if is_built_in(ref.api_version, ref.kind):
+        if item.file.part is not Part.MANIFESTS:
+            return _of_a_piece(item)
+        found = built_in_misfits(item.body, ref.api_version, ref.kind)
+    elif item.file.part is Part.MANIFESTS:
+        found = custom_misfits(item.body, definitions.of(ref.group, ref.version, ref.kind))
+    else:
+        return []
+    if item.kustomized:  # an overlay may add what is missing
+        return [one for one in found if one.how is not How.REFUSED or not _is_completed(one.text)]
+    return found
+
+
+def _is_completed(said: str) -> bool:
+    """Kustomize adds fields, and labels to selectors and templates alike."""
+    return "Required value" in said or "does not match template" in said
+
+
+def _of_a_piece(item: Item) -> list[Misfit]:
+    """What Kustomize lays over an object has its fields, and directives besides."""
+    known = type_of(item.ref.api_version, item.ref.kind)
+    if known is None:
+        return []
+    found = misfits(item.body, known)
+    return [one for one in found if one.how is How.UNKNOWN and "/$" not in one.pointer]
+
+
+def _is_left_open(item: Item, misfit: Misfit) -> bool:
+    """A placeholder stands there that something fills in before it gets to a cluster."""
+    if misfit.how is How.UNKNOWN:
+        return any(mark in misfit.pointer for mark in _LEFT_OPEN)
+    given = misfit.text.partition("Invalid value: ")[2].partition(":")[0]
+    if "RFC 1" in misfit.text and _SHOUTED.search(given):
+        return True  # a name such as REPLACEME
+    if any(mark in misfit.text for mark in _LEFT_OPEN[:3]):
+        return True
+    return _holds_placeholder(resolve(item.body, misfit.pointer))
+
+
+def _holds_placeholder(value: Json | Missing) -> bool:
+    if isinstance(value, str):
+        return any(mark in value for mark in _LEFT_OPEN)
+    if isinstance(value, dict):
+        return any(_holds_placeholder(one) for one in value.values())
+    return isinstance(value, list) and any(map(_holds_placeholder, value))

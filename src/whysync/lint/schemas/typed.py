@@ -1,0 +1,157 @@
+"""An object of Kubernetes itself against its Go type: every field that is unknown or of another type.
+
+Mirrors strict decoding of the API server, Kubernetes 1.36, but does not stop at the first field that does
+not fit, and says where in the object it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Final
+
+from whysync.contracts.pointer import escape
+from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.lint.schemas.misfit import How, Misfit
+from whysync.semantics.diff.scalars import (
+    NotOfType,
+    as_bytes,
+    as_duration,
+    as_int_or_string,
+    as_quantity,
+    as_time,
+)
+from whysync.semantics.schemas import Struct, Type
+
+_SCALARS: Final[dict[str, Callable[[Json], object]]] = {
+    "quantity": lambda value: as_quantity(value.strip() if isinstance(value, str) else value),
+    "int-or-string": as_int_or_string,
+    "bytes": as_bytes,
+    "time": as_time,
+    "microtime": lambda value: as_time(value, micro=True),
+    "duration": as_duration,
+}
+_WANTED: Final = {
+    "string": "a string",
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "quantity": "a quantity such as 100m or 2Gi",
+    "int-or-string": "a whole number or a string",
+    "bytes": "text in base64",
+    "time": "a time such as 2026-01-31T12:00:00Z",
+    "microtime": "a time such as 2026-01-31T12:00:00.000000Z",
+    "duration": "a duration such as 1m30s",
+    "list": "a list",
+    "map": "a map",
+    "struct": "a map",
+}
+_MOST = 200
+
+
+def misfits(body: Object, kind: Type) -> list[Misfit]:
+    found: list[Misfit] = []
+    _struct(body, kind.struct, "", "", found)
+    return found
+
+
+def _struct(value: Object, struct: Struct, at: str, path: str, found: list[Misfit]) -> None:
+    known = struct.fields
+    for key, item in value.items():
+        field = known.get(key)
+        if field is None:
+            if len(found) < _MOST:
+                found.append(_unknown(key, value, struct, at, path))
+        elif item is not None and (field.kind != "string" or item.__class__ is not str):
+            _value(item, field.type, f"{at}/{escape(key)}", f"{path}.{key}" if path else key, found)
+
+
+def _unknown(key: str, value: Object, struct: Struct, at: str, path: str) -> Misfit:
+    near = struct.folded.get(key.lower())
+    better = near.name if near is not None else next(iter(get_close_matches(key, struct.fields, 1, 0.8)), "")
+    if better in value:
+        better = ""
+    where = f"{path}.{key}" if path else key
+    return Misfit(How.UNKNOWN, f"{at}/{escape(key)}", f'unknown field "{where}"', better)
+
+
+def _value(item: Json, kind: Type, at: str, path: str, found: list[Misfit]) -> None:
+    name = kind.kind
+    if name == "struct":
+        if isinstance(item, dict):
+            _struct(item, kind.struct, at, path, found)
+            return
+    elif name == "list":
+        if isinstance(item, list):
+            inner = kind.of
+            for number, one in enumerate(item):
+                if one is not None and (inner.kind != "string" or one.__class__ is not str):
+                    _value(one, inner, f"{at}/{number}", f"{path}[{number}]", found)
+            return
+    elif name == "map":
+        if isinstance(item, dict):
+            inner = kind.of
+            for key, one in item.items():
+                if one is not None and (inner.kind != "string" or one.__class__ is not str):
+                    _value(one, inner, f"{at}/{escape(key)}", f"{path}.{key}", found)
+            return
+    elif name == "raw" or _fits(item, kind):
+        return
+    if len(found) < _MOST:
+        found.append(
+            Misfit(
+                How.TYPE,
+                at,
+                f"{path} must be {_WANTED.get(name, name)}, {_told(item)}",
+                value=_as(item, name),
+            )
+        )
+
+
+def _fits(item: Json, kind: Type) -> bool:
+    match kind.kind:
+        case "string":
+            return isinstance(item, str)
+        case "bool":
+            return isinstance(item, bool)
+        case "float":
+            return isinstance(item, (int, float)) and not isinstance(item, bool)
+        case "int":
+            if isinstance(item, bool) or not isinstance(item, int):
+                return False
+            return kind.bounds[0] <= item <= kind.bounds[1]
+        case name:
+            reader = _SCALARS.get(name)
+            if reader is None:
+                return True
+            try:
+                reader(item)
+            except NotOfType:
+                return False
+            return True
+
+
+def _told(item: Json) -> str:
+    """What stands there, by its kind alone: a value may be a secret."""
+    if isinstance(item, bool):
+        return "not a boolean"
+    if isinstance(item, int):
+        return "not this number"
+    if isinstance(item, float):
+        return "not a number with a fraction"
+    if isinstance(item, str):
+        return "not this text"
+    return "not a map" if isinstance(item, dict) else "not a list"
+
+
+def _as(item: Json, wanted: str) -> Json | Missing:
+    """The value in the type that is wanted, where nothing is lost on the way."""
+    if wanted == "string" and isinstance(item, bool):
+        return "true" if item else "false"
+    if wanted == "string" and isinstance(item, int):
+        return str(item)
+    if wanted == "bool" and item in ("true", "false"):
+        return item == "true"
+    if wanted == "int" and isinstance(item, str) and item.isdecimal() and item.isascii() and len(item) < 10:
+        return int(item)
+    return MISSING

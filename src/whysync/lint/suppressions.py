@@ -1,0 +1,105 @@
+"""`# whysync: ignore CHECK reason`, in a comment or in the annotation `whysync.dev/ignore`.
+
+A comment counts for its line, alone on a line for the next one, and before the first field of a document for
+all of that document; `ignore-file` for the file. Without a reason, or for a check that nobody knows, it does
+not count, and lint says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from whysync.contracts.tree import text
+from whysync.lint.item import File, Item
+from whysync.lint.remark import Remark
+
+ANNOTATION: Final = "whysync.dev/ignore"
+_COMMENT: Final = re.compile(r"#\s*whysync:\s*(ignore(?:-file)?)\b[ \t]*(.*)$")
+_ENTRY: Final = re.compile(r"([A-Za-z0-9_*,-]+)[:\s]*(.*)", re.DOTALL)
+
+
+class Ignore(NamedTuple):
+    """`first` and `last` are lines of the file."""
+
+    checks: tuple[str, ...]
+    reason: str
+    first: int
+    last: int
+    line: int
+    how: str
+
+    def covers(self, remark: Remark) -> bool:
+        return self.first <= remark.line <= self.last and (remark.check in self.checks or "*" in self.checks)
+
+
+class BadIgnore(NamedTuple):
+    line: int
+    why: str
+
+
+def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
+    """Those of its comments."""
+    good: list[Ignore] = []
+    bad: list[BadIgnore] = []
+    if "whysync:" not in file.text:
+        return good, bad
+    lines = file.text.split("\n")
+    starts = [document.line for document in file.documents]
+    for number, line in enumerate(lines, start=1):
+        found = _COMMENT.search(line) if "whysync:" in line else None
+        if found is None:
+            continue
+        first, last = number, number
+        if found.group(1) == "ignore-file":
+            first, last = 0, len(lines)
+        elif line.lstrip().startswith("#"):
+            first, last = _reach(lines, number, starts)
+        _take(found.group(2), Ignore((), "", first, last, number, "comment"), known, good, bad)
+    return good, bad
+
+
+def _reach(lines: list[str], number: int, starts: list[int]) -> tuple[int, int]:
+    """The line below, past other comments; all of the document where no field stands before it."""
+    below = number + 1
+    while below <= len(lines) and lines[below - 1].lstrip().startswith("#"):
+        below += 1
+    for place, start in enumerate(starts):
+        if start == below:
+            return number, starts[place + 1] - 1 if place + 1 < len(starts) else len(lines)
+    return below, below
+
+
+def ignores_of(
+    item: Item, first: int, last: int, known: Collection[str]
+) -> tuple[list[Ignore], list[BadIgnore]]:
+    """Those of the object's annotation, one a line."""
+    good: list[Ignore] = []
+    bad: list[BadIgnore] = []
+    for entry in text(item.annotations.get(ANNOTATION)).splitlines():
+        if entry.strip():
+            _take(entry.strip(), Ignore((), "", first, last, first, "annotation"), known, good, bad)
+    return good, bad
+
+
+def _take(
+    written: str, frame: Ignore, known: Collection[str], good: list[Ignore], bad: list[BadIgnore]
+) -> None:
+    found = _ENTRY.match(written.strip())
+    if found is None:
+        bad.append(BadIgnore(frame.line, "it names no check: write `whysync: ignore CHECK reason`"))
+        return
+    names = tuple(name for name in found.group(1).split(",") if name)
+    unknown = [name for name in names if name != "*" and name not in known]
+    if unknown or not names:
+        bad.append(BadIgnore(frame.line, f"there is no check {', '.join(unknown) or '(empty)'}"))
+        return
+    if not found.group(2).strip():
+        bad.append(BadIgnore(frame.line, f"it gives no reason for ignoring {', '.join(names)}"))
+        return
+    good.append(frame._replace(checks=names, reason=found.group(2).strip()))
+
+
+def covering(ignores: Iterator[Ignore] | list[Ignore], remark: Remark) -> Ignore | None:
+    return next((one for one in ignores if one.covers(remark)), None)

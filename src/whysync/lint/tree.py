@@ -1,0 +1,196 @@
+"""All that was read, with the questions that checks ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.lint.configuration import Configuration
+from whysync.lint.item import File, Item, Part
+from whysync.lint.kustomizations import Kustomization
+from whysync.lint.schemas.built_in import is_built_in, is_namespaced
+from whysync.lint.schemas.custom import Definitions
+from whysync.lint.schemas.judging import judged
+from whysync.lint.schemas.misfit import Misfit
+
+_ARGOCD = "argoproj.io"
+
+
+class AppSpec(NamedTuple):
+    """The spec of an Application, or the one in the template of an ApplicationSet."""
+
+    item: Item
+    at: str
+    spec: Object
+    is_template: bool
+
+
+class Unit(NamedTuple):
+    """Objects that are synced together: the folder of an Application, a kustomization, a folder."""
+
+    name: str
+    items: tuple[Item, ...]
+    app: AppSpec | None
+    is_open: bool
+
+
+class Tree:
+    def __init__(self, files: list[File], configuration: Configuration, definitions: Definitions) -> None:
+        self.files = files
+        self.configuration = configuration
+        self.definitions = definitions
+        self.kustomizations: dict[str, Kustomization] = {}
+        self.items: list[Item] = []
+        self._by_kind: dict[str, list[Item]] = {}
+
+    def add(self, item: Item) -> None:
+        self.items.append(item)
+        self._by_kind.setdefault(text(item.body.get("kind")), []).append(item)
+
+    def of_kind(self, *kinds: str) -> Iterator[Item]:
+        for kind in kinds:
+            yield from self._by_kind.get(kind, ())
+
+    # --- names -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str], list[Item]]:
+        found: dict[tuple[str, str], list[Item]] = {}
+        for item in self.items:
+            found.setdefault((item.ref.kind, item.ref.name), []).append(item)
+        return found
+
+    @cached_property
+    def _generated(self) -> set[tuple[str, str]]:
+        return {name for one in self.kustomizations.values() for name in one.generated}
+
+    def named(self, kind: str, name: str, namespace: str) -> list[Item]:
+        """Objects that a reference may mean: a namespace that one side leaves open fits any."""
+        return [
+            item
+            for item in self._named.get((kind, name), ())
+            if not namespace or item.ref.namespace in ("", namespace)
+        ]
+
+    def may_be_generated(self, kind: str, name: str) -> bool:
+        return (kind, name) in self._generated
+
+    def is_made(self, name: str, makers: Iterable[str]) -> bool:
+        """Does a custom resource at hand make it: of its own name, or one that it says?"""
+        for maker in self.of_kind(*makers):
+            spec = maker.spec
+            told = (
+                dig(spec, "secretName"),
+                dig(spec, "target", "name"),
+                dig(spec, "template", "metadata", "name"),
+                dig(spec, "destination", "name"),
+            )
+            if maker.ref.name == name or name in told:
+                return True
+        return False
+
+    def names_of(self, kind: str) -> list[str]:
+        made = [name for known, name in self._generated if known == kind]
+        return [item.ref.name for item in self._by_kind.get(kind, ())] + made
+
+    def lives_outside(self, kind: str, name: str, namespace: str) -> bool:
+        return self.configuration.lives_outside(kind, name, namespace)
+
+    # --- kinds -------------------------------------------------------------------------------------
+
+    def is_custom(self, ref: Ref) -> bool:
+        return not is_built_in(ref.api_version, ref.kind)
+
+    def is_namespaced(self, ref: Ref) -> bool | None:
+        return is_namespaced(ref.api_version, ref.kind)
+
+    @cached_property
+    def misfits(self) -> list[tuple[Item, Misfit]]:
+        """Where objects are not as their schemas want them: looked up once for several checks."""
+        return list(judged(self.items, self.definitions))
+
+    # --- Argo CD -----------------------------------------------------------------------------------
+
+    @cached_property
+    def app_specs(self) -> list[AppSpec]:
+        found = [
+            AppSpec(item, "/spec", item.spec, is_template=False)
+            for item in self.of_kind("Application")
+            if item.ref.group == _ARGOCD
+        ]
+        for item in self.of_kind("ApplicationSet"):
+            if item.ref.group == _ARGOCD:
+                spec = fields(dig(item.spec, "template", "spec"))
+                found.append(AppSpec(item, "/spec/template/spec", spec, is_template=True))
+        return found
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """Each Application with what its folders hold; then kustomizations and folders that none names."""
+        by_folder: dict[str, list[Item]] = {}
+        by_file: dict[str, list[Item]] = {}
+        for item in self.items:
+            if item.file.part is Part.MANIFESTS:
+                by_file.setdefault(item.file.path, []).append(item)
+                by_folder.setdefault(item.file.folder, []).append(item)
+        found: list[Unit] = []
+        used: set[str] = set()
+        for app in self.app_specs:
+            for folder, recurse in _folders(app, by_folder.keys() | self.kustomizations.keys()):
+                members, is_open = self._members(folder, by_folder, by_file, recurse=recurse)
+                used.add(folder)
+                if members:
+                    found.append(Unit(app.item.ref.name, tuple(members), app, is_open))
+        for folder in [*self.kustomizations, *by_folder]:
+            if folder not in used:
+                used.add(folder)
+                members, is_open = self._members(folder, by_folder, by_file, recurse=False)
+                if members:
+                    found.append(Unit(folder or ".", tuple(members), None, is_open))
+        return found
+
+    def _members(
+        self, folder: str, by_folder: dict[str, list[Item]], by_file: dict[str, list[Item]], *, recurse: bool
+    ) -> tuple[list[Item], bool]:
+        if folder in self.kustomizations:
+            return self._of_kustomization(folder, by_file, set())
+        names = [folder]
+        if recurse:
+            prefix = f"{folder}/" if folder else ""
+            names += [other for other in by_folder if other != folder and other.startswith(prefix)]
+        return [item for name in names for item in by_folder.get(name, ())], False
+
+    def _of_kustomization(
+        self, folder: str, by_file: dict[str, list[Item]], seen: set[str]
+    ) -> tuple[list[Item], bool]:
+        """With all that it builds on; a cycle is walked once."""
+        if folder in seen or len(seen) > 500:
+            return [], False
+        seen.add(folder)
+        here = self.kustomizations[folder]
+        found: list[Item] = []
+        is_open = here.is_open
+        for path in here.resources:
+            if path in self.kustomizations:
+                below, more = self._of_kustomization(path, by_file, seen)
+                found += below
+                is_open = is_open or more
+            else:
+                found += by_file.get(path, ())
+        return found, is_open
+
+
+def _folders(app: AppSpec, known: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Folders of the tree that a source's path means, with whether those below count too."""
+    sources = [fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))]
+    for source in sources:
+        path = text(source.get("path")).strip("/").removeprefix("./")
+        if not path or path == "." or "{{" in path or source.get("chart"):
+            continue
+        recurse = dig(source, "directory", "recurse") is True
+        fits = [folder for folder in known if folder == path or folder.endswith(f"/{path}")]
+        if len(fits) == 1:
+            yield fits[0], recurse
