@@ -71,8 +71,8 @@ class NotStarted(Exception):
 def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a child knows: a path to programs, a home of its own, nothing of the user's.
 
-    Without network, proxies lead nowhere and Git may only read files: no program that whysync runs has
-    another way out.
+    Without network, proxies lead nowhere and Git has no protocol: no program that whysync runs has another
+    way out.
     """
     given = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -83,6 +83,7 @@ def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = N
         "GIT_CONFIG_NOSYSTEM": "1",
     }
     if network:
+        given["GIT_ALLOW_PROTOCOL"] = "https:http:ssh:git"
         passed = ("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
         for name in (*passed, *(name.lower() for name in passed)):
             if name in os.environ:
@@ -90,7 +91,7 @@ def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = N
     else:
         for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"):
             given[name] = given[name.lower()] = f"http://{NOWHERE}"
-        given["GIT_ALLOW_PROTOCOL"] = "file"
+        given["GIT_ALLOW_PROTOCOL"] = "none"
     return {**given, **(more or {})}
 
 

@@ -62,7 +62,7 @@ def test_the_environment_holds_nothing_of_the_user(monkeypatch: pytest.MonkeyPat
     closed = environment(tmp_path, network=False)
     assert "s3cret" not in str(closed)
     assert closed["HTTPS_PROXY"].startswith("http://127.0.0.1:")
-    assert closed["GIT_ALLOW_PROTOCOL"] == "file"
+    assert closed["GIT_ALLOW_PROTOCOL"] == "none"
     opened = environment(tmp_path, network=True)
     assert opened["HTTPS_PROXY"] == "http://proxy.example.org"
     assert "s3cret" not in str(opened)

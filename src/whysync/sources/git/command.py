@@ -114,6 +114,7 @@ def _settings(*, network: bool) -> dict[str, str]:
         "GIT_ASKPASS": "/bin/false",
         "SSH_ASKPASS": "/bin/false",
         "GIT_PAGER": "cat",
+        "GIT_ALLOW_PROTOCOL": "file",
     }
     if network:
         import os

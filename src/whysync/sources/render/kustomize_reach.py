@@ -1,8 +1,8 @@
 """What a kustomization reads, followed from file to file: it must all lie in the repository.
 
 Kustomize itself only keeps files below each kustomization (not even that with `--load-restrictor
-LoadRestrictionsNone`), and bases may be anywhere on the machine. On a repo-server there is little to be found;
-here it would be the user's own files.
+LoadRestrictionsNone`), and bases may be anywhere on the machine. On a repo-server there is little to find; here
+it would be the user's own files.
 """
 
 from __future__ import annotations
@@ -98,11 +98,8 @@ def _found(value: Json, key: str) -> Iterator[tuple[bool, str]]:
 
 def _inside(written: str, folder: Path, root: Path) -> Path | None:
     """The full path; nothing for a URL. Raises where it leaves the repository."""
-    if "://" in written or written.startswith(("git@", "git::")) or "\x00" in written:
+    if "\x00" in written or ("://" in written and ".." not in written):
         return None
-    host = written.partition("/")[0]
-    if "." in host.strip(".") and not (folder / host).exists() and not host.endswith((".yaml", ".yml")):
-        return None  # `github.com/org/repo//path`, which Kustomize fetches
     full = Path(os.path.normpath(folder / written))
     if full != root and root not in full.parents:
         shown = str(folder).replace(str(root), CACHED_SOURCE)
