@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.references import Reference, is_absent
 from whysync.proofs.objects import pod_templates
 from whysync.semantics.messages import DependencyMissing, FailedMount, NamespaceMissing
 
@@ -19,19 +21,29 @@ _Name = tuple[str, str, str]
 _VALUE: Final = "dW5rbm93bg=="
 
 
-def assumed_objects(case: Case, live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
-    """What the templates of live and desired objects name, that neither is live nor comes from Git."""
+def assumed_objects(
+    case: Case, live: Iterable[Object], desired: Iterable[Object], well: frozenset[str]
+) -> list[Object]:
+    """What the templates of live and desired objects name, that neither is live nor comes from Git.
+
+    `well` has the keys of what Argo CD calls healthy: all that these name is there.
+    """
     there = {_name(one) for one in live}
     coming = {_name(one, case.destination_namespace) for one in desired}
     missing = _said_to_be_missing(case)
     found: dict[_Name, set[str]] = {}
     for obj in (*live, *desired):
         namespace = text(dig(obj, "metadata", "namespace")) or case.destination_namespace
+        key = ref_of(obj).key._replace(namespace=namespace)
+        runs = str(key) in well and case.live_of(key) is not None
         for template in pod_templates(obj):
-            for kind, name, key in _named(template):
+            for kind, name, entry in _named(template):
                 place = kind, namespace, name
-                if name and place not in there and place not in coming and (kind, name) not in missing:
-                    found.setdefault(place, set()).update({key} - {""})
+                if not name or place in there or place in coming or (kind, name) in missing:
+                    continue
+                reference = Reference(kind=kind, name=name, pointer="")
+                if runs or not is_absent(case, reference, namespace):
+                    found.setdefault(place, set()).update({entry} - {""})
     return [_made(*place, sorted(keys)) for place, keys in sorted(found.items())]
 
 

@@ -192,7 +192,7 @@ def simulated(
     live += [_stub(row.ref) for row in part.stubs]
     live = marked_live(application, desired, live, case.argocd, namespace)
     live = Crew(live, well=well, now=case.now).completed()
-    live += assumed_objects(case, live, desired)
+    live += assumed_objects(case, live, desired, well)
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
     strangers = model.load([*definitions, *live])

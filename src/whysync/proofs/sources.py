@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whysync.cluster.model import Clock
-from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.contracts.tree import Object, fields, items, text
 from whysync.engine.argocd import Folder, GitRepositories, GitRepository
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
 
@@ -70,7 +70,3 @@ def repositories_of(application: Object, desired: Iterable[Object], clock: Clock
         folder = Folder(manifests=objects, source_type=source.type)
         git.push({source.path: folder}, branch=source.branch or git.default_branch, commit=source.commit)
     return GitRepositories(found.values())
-
-
-def revision_asked_for(application: Object) -> str:
-    return text(dig(application, "spec", "source", "targetRevision"))
