@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +11,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.awaited import Wait, result_of
 from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.semantics.messages import Awaited
@@ -17,6 +19,8 @@ from whysync.semantics.messages import Awaited
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
+# The controller hears of it at once, and looks again after three minutes at the latest.
+_NOTICED = timedelta(minutes=3)
 HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
 
 
@@ -33,7 +37,7 @@ def why_stalled(case: Case, wait: Wait) -> Stall | None:
     live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
     row = case.rows.get(wait.ref.key)
     if wait.what is Awaited.HOOK:
-        found = _ended(live) or _gone(case, wait, live, declared)
+        found = _ended(case, wait, live) or _gone(case, wait, live, declared)
         if found is not None:
             return found
     found = _cannot_start(case, wait)
@@ -47,9 +51,13 @@ def why_stalled(case: Case, wait: Wait) -> Stall | None:
     return None
 
 
-def _ended(live: Manifest | None) -> Stall | None:
-    """The Job is complete, and the operation has not noticed."""
+def _ended(case: Case, wait: Wait, live: Manifest | None) -> Stall | None:
+    """The Job is complete, and the operation has not noticed; it is given time to."""
     if live is None:
+        return None
+    ended = age_at(case, live, "/status/completionTime")
+    since = ended if ended is not None else wait.age
+    if since is not None and since < _NOTICED:
         return None
     for index, condition in enumerate(items(live.status.get("conditions"))):
         kind, status = text(fields(condition).get("type")), text(fields(condition).get("status"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whysync.contracts.application import OperationState, ResourceRow
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import fields, items
+from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
 from whysync.diagnosis.rows_above import row_above
 from whysync.diagnosis.spoken import FAILED_PHASES, Spoken
@@ -35,6 +35,9 @@ _SIDE_OF_CONDITION = {
 _NEWS = timedelta(minutes=15)
 # Deleting all that belongs to an app takes minutes; Pods are given 30 seconds, volumes somewhat more.
 _LONG_DELETION = timedelta(minutes=10)
+_BEFORE_THE_START = frozenset(
+    {"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume"}
+)
 _QUIET_HEALTH = frozenset({"", "Healthy", "Missing"})
 
 
@@ -179,10 +182,12 @@ def _rows(case: Case) -> Iterator[Symptom]:
 
 
 def _sync_is_open(case: Case) -> bool:
-    """Has the last operation at this very revision not succeeded (yet)?"""
+    """Has the last operation at this very revision not succeeded (yet)? One that runs holds up all others."""
     operation = case.operation
     if operation is None or operation.phase == "Succeeded":
         return False
+    if operation.phase == "Running" and operation.finished_at is None:
+        return True
     at = operation.sync_result.revision if operation.sync_result else ""
     return not at or at == case.app.status.sync.revision
 
@@ -291,6 +296,8 @@ def is_history(case: Case, spoken: Spoken) -> bool:
     if ref is None:
         return True
     live = case.live_named(ref.kind, ref.namespace, ref.name)
+    if live is not None and live.ref.kind == "Pod" and _is_past(live, spoken):
+        return True
     if live is not None:
         above = row_above(case, live)
         row = case.rows.get(above.key) if above is not None else None
@@ -300,6 +307,17 @@ def is_history(case: Case, spoken: Spoken) -> bool:
     if ref.kind == "Pod" and any(pod.ref.namespace == ref.namespace for pod in case.live_of_kind("Pod")):
         return True  # the Pods are at hand, and this one is gone
     return _is_fine(case) and not _is_recent(case, spoken)
+
+
+def _is_past(pod: Manifest, spoken: Spoken) -> bool:
+    """With a node, trouble with scheduling is over; with a first container, that with volumes and network."""
+    reason = text(spoken.manifest.body.get("reason")) if spoken.manifest is not None else ""
+    if reason == "FailedScheduling":
+        return bool(pod.spec.get("nodeName"))
+    if reason in _BEFORE_THE_START:
+        told = (*items(pod.status.get("initContainerStatuses")), *items(pod.status.get("containerStatuses")))
+        return any(fields(one).get("containerID") for one in told)
+    return False
 
 
 def _is_ready(live: Manifest) -> bool:

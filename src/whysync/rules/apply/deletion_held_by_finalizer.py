@@ -18,7 +18,7 @@ The namespace itself is being deleted: namespace-terminating.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -27,10 +27,12 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.awaited import minutes, wait_of
 from whysync.diagnosis.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import Awaited, DeletionFailed, FinalizerStuck
 
 PATIENCE = timedelta(minutes=2)
+DELETED = "/metadata/deletionTimestamp"
 NONE_LEFT = '{"metadata":{"finalizers":null}}'
 
 
@@ -124,18 +126,9 @@ def _finalizers(live: Manifest | None) -> tuple[str, ...]:
     return tuple(text(item) for item in items(live.meta.get("finalizers"))) if live is not None else ()
 
 
-def _deleted_at(live: Manifest) -> datetime | None:
-    try:
-        return datetime.fromisoformat(text(live.meta.get("deletionTimestamp")))
-    except ValueError:
-        return None
-
-
 def _is_stuck(case: Case, live: Manifest) -> bool:
-    since = _deleted_at(live)
-    if since is None or not _finalizers(live):
-        return False
-    return since.tzinfo is not None and case.now - since >= PATIENCE
+    age = age_at(case, live, DELETED)
+    return age is not None and age >= PATIENCE and bool(_finalizers(live))
 
 
 def _about(case: Case, live: Manifest) -> Iterator[str]:
@@ -164,8 +157,8 @@ def _finding(
     finalizers: tuple[str, ...],
     sure: bool = True,
 ) -> Finding:
-    since = _deleted_at(live) if live is not None else None
-    age = f" since {minutes(case.age(since))}" if since is not None and since.tzinfo is not None else ""
+    since = age_at(case, live, DELETED)
+    age = f" since {minutes(since)}" if since is not None else ""
     held = ", ".join(finalizers) or "a finalizer"
     return Finding(
         about=ref,
@@ -191,5 +184,5 @@ def _finding(
 
 def _cited(live: Manifest | None) -> Iterator[Evidence]:
     if live is not None:
-        yield cite(live, "/metadata/deletionTimestamp", says="when its deletion began")
+        yield cite(live, DELETED, says="when its deletion began")
         yield cite(live, "/metadata/finalizers", says="who must finish first")

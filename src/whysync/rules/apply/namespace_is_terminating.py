@@ -18,7 +18,7 @@ The namespace is simply not there: namespace-missing.
 """
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
@@ -26,6 +26,7 @@ from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.rows_above import symptoms_about
 from whysync.semantics.messages import NamespaceTerminating
@@ -74,11 +75,8 @@ def _finding(case: Case, name: str, *, explains: tuple[str, ...], said: tuple[Ev
 
 def _is_long(case: Case, live: Manifest) -> bool:
     """Emptying a namespace takes a while."""
-    try:
-        since = datetime.fromisoformat(text(live.meta.get("deletionTimestamp")))
-    except ValueError:
-        return False
-    return since.tzinfo is not None and case.now - since >= PATIENCE
+    age = age_at(case, live, "/metadata/deletionTimestamp")
+    return age is not None and age >= PATIENCE
 
 
 def _held(namespace: Manifest) -> Iterator[int]:

@@ -13,17 +13,22 @@ Ask for less, add nodes, tolerate the taint, or correct the selector: the reason
 comes first.
 
 ## When it is something else
-A claim that is not bound yet keeps a Pod from being scheduled: then the claim is the cause.
+A claim that is not bound yet keeps a Pod from being scheduled: then the claim is the cause. In a Pod's first
+two minutes this is normal: a volume is being made, an autoscaler brings a node.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import kubectl
+from whysync.diagnosis.instants import age_at
 from whysync.semantics.messages import Unschedulable
+
+PATIENCE = timedelta(minutes=2)
 
 
 @rule(cause="unschedulable", since="0.1")
@@ -42,7 +47,7 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
                 about=symptom.ref,
                 explains=(symptom.id, *_said_of(case, story.pod.ref)),
                 because=(symptom.id,) if _waits_for_claim(message) else (),
-                severity=_severity(message),
+                severity=_severity(case, story.pod, message),
                 confidence=Confidence.HIGH,
                 verdict=f"no node takes {story.pod.ref}: {message}",
                 root=message,
@@ -58,7 +63,9 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=report.ref,
             explains=report.symptoms,
-            severity=_severity(report.failure.text),
+            severity=_severity(
+                case, case.live_named("Pod", report.ref.namespace, report.ref.name), report.failure.text
+            ),
             confidence=Confidence.HIGH,
             verdict=f"no node takes {report.ref}: {report.failure.text.strip()}",
             root=report.failure.text.strip(),
@@ -67,8 +74,14 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
         )
 
 
-def _severity(message: str) -> Severity:
-    """A Pod that waits for its claim is the claim's story, which comes first."""
+def _severity(case: Case, pod: Manifest | None, message: str) -> Severity:
+    """A Pod that waits for its claim is the claim's story, which comes first.
+
+    In its first minutes this is normal: a volume is being made, an autoscaler brings a node.
+    """
+    age = age_at(case, pod, "/metadata/creationTimestamp")
+    if age is not None and age < PATIENCE:
+        return Severity.INFO
     return Severity.WARNING if _waits_for_claim(message) else Severity.CRITICAL
 
 
