@@ -142,7 +142,10 @@ class Player:
         self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in played)
         for line in played:
             assert line.command is not None
-            self._play(line.text, line.command)
+            try:
+                self._play(line.text, line.command)
+            except ValueError as problem:  # a patch that is no JSON, a number that is none
+                raise Unplayable(f"`{line.text}` cannot be read: {problem}") from problem
 
     def _play(self, written: str, command: Command) -> None:
         world = self._world

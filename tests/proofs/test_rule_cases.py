@@ -1,0 +1,62 @@
+"""The cases of all rules: whatever they hold, a proof is an answer, the same each time, and no rule's first
+fix is refuted."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.situations import ROOT
+from whysync import app
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import ProofStatus
+from whysync.diagnosis.report import AppReport, Report
+
+CASES = tuple(sorted((ROOT / "tests/rules").glob("*/*/*/case.yaml")))
+
+
+def anew(path: Path) -> Report:
+    return app.diagnose(app.cases(app.read(app.Place(bundles=(str(path),)))))
+
+
+diagnosed = cache(anew)
+
+
+def name_of(path: Path) -> str:
+    return "/".join(path.parts[-3:-1])
+
+
+@pytest.mark.parametrize("path", CASES, ids=name_of)
+def test_every_fix_has_an_answer(path: Path) -> None:
+    for report in diagnosed(path).apps:
+        for finding in report.findings:
+            for fix in finding.fixes:
+                assert "could not be tried" not in fix.proof.why
+                assert "never comes to rest" not in fix.proof.why
+                assert fix.proof.why or fix.proof.status is ProofStatus.PROVEN
+                assert bool(fix.proof.trace) == (fix.proof.status is not ProofStatus.NOT_RUN)
+                assert bool(fix.proof.rounds) == (fix.proof.status is not ProofStatus.NOT_RUN)
+            assert finding.rejected_fixes == ()
+
+
+def test_many_are_proven() -> None:
+    found = [_proofs(app) for path in CASES for app in diagnosed(path).apps]
+    proven = sum(one.count(ProofStatus.PROVEN) for one in found)
+    assert proven >= 70
+
+
+def _proofs(report: AppReport) -> list[ProofStatus]:
+    return [
+        fix.proof.status
+        for finding in report.findings
+        if finding.severity is not Severity.INFO and not finding.caused_by
+        for fix in finding.fixes
+    ]
+
+
+@pytest.mark.parametrize("path", CASES[::12], ids=name_of)
+def test_the_same_each_time(path: Path) -> None:
+    one, other = diagnosed(path), anew(path)
+    assert [app.findings for app in one.apps] == [app.findings for app in other.apps]
