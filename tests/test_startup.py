@@ -57,3 +57,5 @@ def test_a_diagnosis_loads_no_sandbox_and_no_archives() -> None:
     loaded = imported_by("diagnose", "--bundle", str(EXAMPLE))
     assert "whysync.app" in loaded
     assert not loaded & {"lupa", "jq", "zipfile", "tarfile", "multiprocessing", "asyncio", "http.client"}
+    live = ("httpx2", "ssl", "whysync.sources.argocd", "whysync.sources.kubernetes", "whysync.sources.net")
+    assert not {name for name in loaded if name.startswith((*live, "whysync.sources.collect"))}

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from whysync.cli.exits import Exit
 from whysync.contracts.application import HealthCode
 from whysync.contracts.manifest import Manifest
@@ -29,7 +31,7 @@ FAIL_ON: Final = {
 
 
 def health(options: argparse.Namespace, screen: Screen) -> int:
-    snapshot = _read(options.files)
+    snapshot = _snapshot(options)
     overrides = _settings(options.settings, snapshot).overrides
     now = _seconds(snapshot.collected_at)
     objects = worst_first(
@@ -49,6 +51,20 @@ def health(options: argparse.Namespace, screen: Screen) -> int:
     if report.failed:
         return Exit.FOUND
     return Exit.ERROR if report.unread else Exit.OK
+
+
+def _snapshot(options: argparse.Namespace) -> Snapshot:
+    """Of files, unless somebody says where else the objects are."""
+    from whysync.cli.places import is_told
+
+    if options.files or not (options.bundle or options.apps or is_told(options)):
+        return _read(options.files)
+    from whysync import app
+    from whysync.cli.choose import place_of, with_progress
+
+    place = place_of(options)
+    found = with_progress(lambda progress: app.snapshot(place, progress=progress))
+    return replace(found, desired={}, projects=())  # what Git wants has no health
 
 
 def _read(files: Sequence[str]) -> Snapshot:

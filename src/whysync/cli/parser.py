@@ -282,7 +282,10 @@ def _health(verb: argparse.ArgumentParser) -> None:
         default="degraded",
         help="exit 1 on Degraded, Missing and Unknown; on Progressing too; on Suspended too",
     )
-    common(verb)
+    verb.add_argument(
+        "--app", dest="apps", metavar="APP", action=_Append, default=[], help="of this app, live (repeatable)"
+    )
+    _facts(verb)
     verb.epilog = "exit codes: 0 nothing fails, 1 something does (see --fail-on), 2 the input cannot be read"
 
 
@@ -312,6 +315,12 @@ def _explain(verb: argparse.ArgumentParser) -> None:
     common(verb)
 
 
+def _lint(verb: argparse.ArgumentParser) -> None:
+    from whysync.cli.lint_parser import lint
+
+    lint(verb)
+
+
 def _lab(verb: argparse.ArgumentParser) -> None:
     from whysync.cli.lab_parser import lab
 
@@ -333,6 +342,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("health", "say how healthy Argo CD would call each object of some files", _health),
     ("collect", "take the facts home in a bundle without secrets", _collect),
     ("explain", "the page of a rule or a cause", _explain),
+    ("lint", "say what files would break, before they are merged", _lint),
     ("lab", "play failures on a cluster in memory, and diagnose them", _lab),
     ("completion", "print a completion script for a shell", _completion),
 )

@@ -47,6 +47,20 @@ def live_place(options: argparse.Namespace, environ: Mapping[str, str]) -> Place
     return _cluster(told) if _has_kubeconfig(environ) else Place()
 
 
+def is_told(options: argparse.Namespace) -> bool:
+    """Does the line itself name a live source?"""
+    flags = (
+        "core",
+        "server",
+        "argocd_context",
+        "port_forward",
+        "port_forward_namespace",
+        "kubeconfig",
+        "context",
+    )
+    return any(getattr(options, flag) for flag in flags)
+
+
 class _Told:
     """A flag, else what ARGOCD_OPTS says, else what the environment says."""
 

@@ -31,6 +31,10 @@ class Answers:
         maps = {one.ref.name: one.body for one in snapshot.settings if one.ref.kind == "ConfigMap"}
         self._cm = maps.get("argocd-cm", {})
         self._settings = Settings.from_config_maps(self._cm, maps.get("argocd-cmd-params-cm"))
+        # for those who test what becomes of secrets: an Argo CD that does not hide them, and has more of them
+        self.hides = True
+        self.more_clusters: list[Json] = []
+        self.more_repositories: list[Json] = []
         self._trees: dict[str, Object] = {}
         self._now = snapshot.collected_at.timestamp() if snapshot.collected_at else None
 
@@ -63,7 +67,7 @@ class Answers:
             if one.labels.get("argocd.argoproj.io/secret-type") == "cluster":
                 told = fields(one.body.get("stringData"))
                 known.append({**told, "connectionState": state, "config": {"tlsClientConfig": {}}})
-        return {"metadata": {}, "items": known}
+        return {"metadata": {}, "items": [*known, *self.more_clusters]}
 
     def repositories(self) -> Object:
         repos = {text(dig(app, "spec", "source", "repoURL")) for app in self.apps.values()}
@@ -71,7 +75,7 @@ class Answers:
             {"repo": repo, "type": "git", "connectionState": {"status": "Successful", "message": ""}}
             for repo in sorted(repos)
         ]
-        return {"metadata": {}, "items": rows}
+        return {"metadata": {}, "items": [*rows, *self.more_repositories]}
 
     # --- Applications ------------------------------------------------------------------------------
 
@@ -173,7 +177,7 @@ class Answers:
     def managed_resources(self, place: str) -> Object:
         rows: list[Json] = []
         for target, live in self._managed(place):
-            target, live = _hidden(target, live)
+            target, live = self._hidden(target, live)
             named = _named(target or live or {})
             rows.append(
                 {
@@ -186,8 +190,11 @@ class Answers:
             )
         return {"items": rows}
 
+    def _hidden(self, target: Object | None, live: Object | None) -> tuple[Object | None, Object | None]:
+        return _hidden(target, live) if self.hides else (target, live)
+
     def manifests(self, place: str) -> Object:
-        desired = [_hidden(one.body, None)[0] for one in self.snapshot.desired.get(place, ())]
+        desired = [self._hidden(one.body, None)[0] for one in self.snapshot.desired.get(place, ())]
         return {"manifests": [json.dumps(one) for one in desired]}
 
     def resource(self, place: str, query: dict[str, str]) -> Object | None:
@@ -201,7 +208,7 @@ class Answers:
             )
             if node.get("uid") and tuple(_key(node)) == wanted:
                 found = next(one for one in self.live if dig(one, "metadata", "uid") == node["uid"])
-                return {"manifest": json.dumps(_hidden(None, found)[1])}
+                return {"manifest": json.dumps(self._hidden(None, found)[1])}
         return None
 
     def events(self, place: str, query: dict[str, str]) -> Object:

@@ -57,6 +57,7 @@ class Fault(StrEnum):
     A_LIST = "a list"
     EMPTY = "empty"
     ELSEWHERE = "elsewhere"
+    LEAKING = "leaking"
 
 
 _SAID = {
@@ -80,6 +81,8 @@ class ArgoCD:
         self.root = root
         self.log: list[str] = []
         self.refreshed: list[str] = []
+        self.secret = ""
+        self.sent: list[bytes] = []
         self.when_refused: Callable[[], object] = lambda: None
         self._faults: list[tuple[str, Fault, int]] = []
         self._over = threading.Event()
@@ -283,6 +286,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header("Location", "https://login.example.com/")
                 self.send_header("Content-Length", "0")
                 self.end_headers()
+            case Fault.LEAKING:
+                self._refuse("500", f"error: https://argocd:{self.argocd.secret}@git.example.com: refused")
             case _:
                 self._refuse(fault.value, _SAID[fault.value][1])
 
@@ -299,8 +304,14 @@ class _Handler(BaseHTTPRequestHandler):
         if retry_after:
             self.send_header("Retry-After", retry_after)
         self.end_headers()
+        self.argocd.sent.append(body)
         self.wfile.write(body)
 
 
 def quoted_once(path: str) -> bool:
     return "%25" not in path
+
+
+def at(argocd: ArgoCD) -> tuple[str, ...]:
+    """The flags that lead there."""
+    return "--server", argocd.url, "--plaintext", "--auth-token", TOKEN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -120,12 +121,12 @@ class Reader:
     # --- single questions --------------------------------------------------------------------------
 
     async def _tree(self, app: AppId) -> Object:
-        asked = self._api.tree(app)
+        asked = partial(self._api.tree, app)
         how = f"argocd app get {app.place} --output tree"
         return await self._gaps.unless(asked, "the resource tree", app.place, how) or {}
 
     async def _managed(self, app: AppId) -> Object:
-        asked = self._api.managed(app)
+        asked = partial(self._api.managed, app)
         how = "use the kubeconfig (--core), or kubectl get … -o yaml --show-managed-fields in a bundle"
         return await self._gaps.unless(asked, "live objects and their diff", app.place, how) or {}
 
@@ -138,14 +139,14 @@ class Reader:
             revisions = (text(dig(sync, "revision")),)
         if fields(dig(body, "spec", "sourceHydrator")):
             return {}  # the API renders the dry source there, which is not what is compared
-        asked = self._api.manifests(app, revisions, several=several)
+        asked = partial(self._api.manifests, app, revisions, several=several)
         how = f"argocd app manifests {app.place} --source git"
         return await self._gaps.unless(asked, "rendered manifests", app.place, how) or {}
 
     async def _events(self, app: AppId) -> list[Object]:
         how = f"kubectl -n {app.namespace or 'argocd'} get events"
         found = await self._gaps.unless(
-            self._api.events(app), "events about the Application itself", app.place, how
+            partial(self._api.events, app), "events about the Application itself", app.place, how
         )
         return listed(found or {}, "Event", "v1")
 
@@ -153,11 +154,11 @@ class Reader:
         """What is good to know beside a diagnosis; nobody misses it where it cannot be had."""
         if not self._closely:
             return {}
-        spare = Gaps()
+        spare, can_i = Gaps(), self._api.can_i
         windows, sync, logs = await asyncio.gather(
-            spare.unless(self._api.windows(app), "", "", ""),
-            spare.unless(self._api.can_i("applications", "sync", app, home=self._home), "", "", ""),
-            spare.unless(self._api.can_i("logs", "get", app, home=self._home), "", "", ""),
+            spare.unless(partial(self._api.windows, app), "", "", ""),
+            spare.unless(partial(can_i, "applications", "sync", app, home=self._home), "", "", ""),
+            spare.unless(partial(can_i, "logs", "get", app, home=self._home), "", "", ""),
         )
         can: Object = {"applications/sync": sync, "logs/get": logs}
         return {"sync-windows": windows or {}, "can-i": can if sync or logs else {}}
@@ -169,7 +170,7 @@ class Reader:
     async def _object(self, app: AppId, node: Node) -> Object | None:
         how = f"kubectl -n {node.namespace} get {node.kind.lower()} {node.name} -o yaml"
         answer = await self._gaps.unless(
-            self._api.resource(app, node), f"live objects of kind {node.kind}", app.place, how
+            partial(self._api.resource, app, node), f"live objects of kind {node.kind}", app.place, how
         )
         return inner_object(text((answer or {}).get("manifest")))
 
@@ -178,7 +179,7 @@ class Reader:
         found = await asyncio.gather(
             *(
                 self._gaps.unless(
-                    self._api.events_about(app, node), "events about its resources", app.place, how
+                    partial(self._api.events_about, app, node), "events about its resources", app.place, how
                 )
                 for node in chosen.about
             )
@@ -204,7 +205,15 @@ class Reader:
     ) -> Log | None:
         how = f"kubectl -n {namespace} logs {pod} -c {container}{' --previous' if previous else ''}"
         said = await self._gaps.unless(
-            self._api.logs(app, namespace, pod, container, lines=self._wanted.log_lines, previous=previous),
+            partial(
+                self._api.logs,
+                app,
+                namespace,
+                pod,
+                container,
+                lines=self._wanted.log_lines,
+                previous=previous,
+            ),
             "logs of failing containers",
             app.place,
             how,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from whysync.contracts.snapshot import Gap
@@ -23,10 +23,10 @@ class Gaps:
         if of not in names:
             names.append(of)
 
-    async def unless(self, asked: Awaitable[T], what: str, of: str, how_to_get: str) -> T | None:
-        """The answer, or `None` and a gap."""
+    async def unless(self, ask: Callable[[], Awaitable[T]], what: str, of: str, how_to_get: str) -> T | None:
+        """The answer, or `None` and a gap. Asked when its turn comes: Ctrl-C before leaves nothing behind."""
         try:
-            return await asked
+            return await ask()
         except WhysyncError as problem:
             self.add(what, of, why(problem), how_to_get or problem.next)
             return None

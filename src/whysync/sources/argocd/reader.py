@@ -210,12 +210,12 @@ class _Around:
 async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
     spare = Gaps()  # good to know, and no loss for a diagnosis
     settings, projects, version, clusters, repositories, account = await asyncio.gather(
-        gaps.unless(api.settings(), "Argo CD's settings", "", "kubectl -n argocd get configmap argocd-cm"),
-        gaps.unless(api.projects(), "AppProjects", "", "kubectl -n argocd get appprojects -o yaml"),
-        spare.unless(api.version(), "", "", ""),
-        gaps.unless(api.clusters(), "the clusters of Argo CD", "", "argocd cluster list -o yaml"),
-        gaps.unless(api.repositories(), "the repositories of Argo CD", "", "argocd repo list -o yaml"),
-        spare.unless(api.whoami(), "", "", ""),
+        gaps.unless(api.settings, "Argo CD's settings", "", "kubectl -n argocd get configmap argocd-cm"),
+        gaps.unless(api.projects, "AppProjects", "", "kubectl -n argocd get appprojects -o yaml"),
+        spare.unless(api.version, "", "", ""),
+        gaps.unless(api.clusters, "the clusters of Argo CD", "", "argocd cluster list -o yaml"),
+        gaps.unless(api.repositories, "the repositories of Argo CD", "", "argocd repo list -o yaml"),
+        spare.unless(api.whoami, "", "", ""),
     )
     known = listed(projects or {}, "AppProject")
     around = _Around(version=version or {}, settings=settings or {}, projects=known)

@@ -1,0 +1,303 @@
+"""The command line on live sources: where the facts come from, what is shown, what is never shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync, small_environment
+from tests.situations import ROOT
+from tests.sources.argocd.scenes import application, of, shop
+from tests.sources.argocd.server import TOKEN, ArgoCD, Fault, at
+from whysync.cli.watching import watch
+from whysync.errors import SourceError
+
+
+@pytest.fixture
+def argocd() -> Iterator[ArgoCD]:
+    with ArgoCD(shop()) as there:
+        yield there
+
+
+class TestVerbs:
+    def test_diagnose(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("shop", *at(argocd))
+        assert ran.code == 1
+        assert "panic: no database" in ran.out
+
+    def test_list(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("list", *at(argocd), "-o", "name")
+        assert (ran.code, ran.err) == (1, "")
+        assert ran.out.split() == ["argocd/quiet", "argocd/shop"]
+        assert "1 of 2 need you" in whysync("list", *at(argocd)).out
+
+    def test_get(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("get", "shop", *at(argocd))
+        assert ran.code == 0
+        assert "Deployment" in ran.out
+
+    def test_diff(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("diff", "shop", *at(argocd))
+        assert ran.code == 1
+        assert "Secret" in ran.out
+
+    def test_fix(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        assert whysync("fix", "shop", *at(argocd)).code in (0, 1)
+
+    def test_health(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("health", "--app", "shop", *at(argocd), "-o", "name")
+        assert ran.code == 1
+        assert ran.out == "pod/shop/web-1\n"
+
+    def test_an_app_that_is_not_there(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("shpo", *at(argocd))
+        assert ran.code == 2
+        assert "does not show an Application 'shpo'" in ran.err
+
+    def test_a_gap_is_told_and_counts(self, whysync: Whysync) -> None:
+        with ArgoCD(of(application("fine"))) as argocd:
+            argocd.fault("/managed-resources", Fault.FORBIDDEN)
+            ran = whysync("fine", *at(argocd))
+        assert ran.code == 3, ran
+        assert "permission denied" in ran.out
+
+
+class TestCollect:
+    def test_it_says_what_it_took(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
+        out = str(tmp_path / "shop.tar.gz")
+        ran = whysync("collect", "shop", *at(argocd), "-o", out)
+        assert (ran.code, ran.err) == (0, "")
+        assert "1  Applications" in ran.out
+        assert f"whysync diagnose --bundle {out}" in ran.out
+        live, home = (
+            whysync("shop", *at(argocd), "-o", "json"),
+            whysync("shop", "--bundle", out, "-o", "json"),
+        )
+        assert json.loads(home.out) == json.loads(live.out)
+
+    def test_what_could_not_be_had(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
+        argocd.fault("/pods/", Fault.FORBIDDEN)
+        ran = whysync("collect", *at(argocd), "-o", str(tmp_path / "out"))
+        assert ran.code == 3
+        assert "could not get" in ran.out
+        assert "kubectl -n shop logs web-1 -c web --previous" in ran.out
+        assert "permission denied" in (tmp_path / "out/bundle.yaml").read_text()
+
+    def test_nothing_is_overwritten(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
+        (tmp_path / "out.tar.gz").write_text("mine")
+        ran = whysync("collect", *at(argocd), "-o", str(tmp_path / "out.tar.gz"))
+        assert ran.code == 2
+        assert (tmp_path / "out.tar.gz").read_text() == "mine"
+        assert argocd.log == []
+
+    def test_an_interrupted_one_is_gone_on_with(self, whysync: Whysync, tmp_path: Path) -> None:
+        apps = [application(f"app-{number:02}") for number in range(45)]
+        out = str(tmp_path / "out")
+        with ArgoCD(of(*apps)) as argocd:
+            argocd.fault("/applications/app-30", Fault.BROKEN, times=1)
+            broken = whysync("collect", *at(argocd), "-o", out)
+            assert broken.code == 2
+            asked = argocd.asked("managed-resources")
+            ran = whysync("collect", *at(argocd), "-o", out)
+            assert ran.code == 0
+            assert "went on: 20 Applications" in ran.out
+            assert argocd.asked("managed-resources") - asked == 25
+        listed = whysync("list", "--bundle", out, "-o", "json")
+        assert len(json.loads(listed.out)["apps"]) == 45
+
+
+class TestWhere:
+    """The first that there is: the line, ARGOCD_OPTS, ARGOCD_SERVER, argocd's config, the kubeconfig."""
+
+    def test_nowhere(self, whysync: Whysync) -> None:
+        ran = whysync("list")
+        assert ran.code == 2
+        assert all(word in ran.err for word in ("--bundle", "--server", "--kubeconfig"))
+
+    def test_the_environment_of_argocd(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync(
+            "list", "-o", "name", ARGOCD_SERVER=argocd.url, ARGOCD_AUTH_TOKEN=TOKEN, ARGOCD_OPTS="--plaintext"
+        )
+        assert ran.out.split() == ["argocd/quiet", "argocd/shop"]
+
+    def test_options_of_argocd(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        opts = f"--server {argocd.url} --auth-token={TOKEN} --plaintext --grpc-web"
+        assert whysync("list", "-o", "name", ARGOCD_OPTS=opts, ARGOCD_SERVER="nowhere.invalid").code == 1
+        assert "ARGOCD_OPTS" in whysync("list", ARGOCD_OPTS="server x").err
+
+    def test_our_own_variables(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync(
+            "list", "-o", "name", WHYSYNC_SERVER=argocd.url, WHYSYNC_AUTH_TOKEN=TOKEN, WHYSYNC_PLAINTEXT="1"
+        )
+        assert ran.code == 1
+
+    def test_refreshing_is_never_the_environments_wish(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        whysync("shop", *at(argocd), WHYSYNC_REFRESH="true", WHYSYNC_HARD_REFRESH="true")
+        assert argocd.refreshed == []
+        whysync("shop", *at(argocd), "--hard-refresh")
+        assert argocd.refreshed == ["argocd/shop hard"]
+
+    def test_the_config_of_argocd(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
+        config(tmp_path, argocd.url.partition("://")[2], TOKEN)
+        for given in ((), ("--argocd-context", "here")):
+            assert whysync("list", *given, "-o", "name", ARGOCD_CONFIG_DIR=str(tmp_path)).code == 1
+        ran = whysync("list", "--argocd-context", "there", ARGOCD_CONFIG_DIR=str(tmp_path))
+        assert "no context 'there'" in ran.err
+        assert whysync("list", "--config", str(tmp_path / "config"), "-o", "name").code == 1
+
+    def test_a_token_is_for_its_own_server_only(
+        self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path
+    ) -> None:
+        """argocd itself sends the current context's token to whatever --server names."""
+        config(tmp_path, "argocd.example.com", TOKEN)
+        ran = whysync("list", "--server", argocd.url, "--plaintext", ARGOCD_CONFIG_DIR=str(tmp_path))
+        assert ran.code == 2
+        assert "does not accept these credentials" in ran.err
+
+    def test_a_bundle_comes_first(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync(
+            "list", "--bundle", str(ROOT / "examples/push-not-seen"), "-o", "name", ARGOCD_SERVER=argocd.url
+        )
+        assert ran.out.split() == ["argocd/docs"]
+        assert argocd.log == []
+
+    def test_a_kubeconfig_on_the_line_beats_argocds_config(self, whysync: Whysync, tmp_path: Path) -> None:
+        config(tmp_path, "argocd.example.com", TOKEN)
+        for given in (("--kubeconfig", str(tmp_path / "none")), ("--core",)):
+            ran = whysync("list", *given, ARGOCD_CONFIG_DIR=str(tmp_path))
+            assert ran.code == 2
+            assert "argocd.example.com" not in ran.err
+            assert "kubeconfig" in ran.err
+
+    def test_without_tls_only_when_that_is_said(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("list", "--server", argocd.url, "--auth-token", TOKEN)
+        assert "--plaintext" in ran.err
+        assert argocd.log == []
+
+    def test_a_token_with_a_line_break(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("list", "--server", argocd.url, "--plaintext", "--auth-token", "ab\ncd")
+        assert ran.code == 2
+        assert "cd" not in ran.err.replace("code", "").replace("argocd", "").replace("Argo CD", "")
+
+    def test_port_forward_needs_kubectl(self, whysync: Whysync, tmp_path: Path) -> None:
+        ran = whysync("list", "--port-forward", PATH=str(tmp_path))
+        assert ran.code == 2
+        assert "needs kubectl" in ran.err
+
+    def test_port_forward(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
+        """With a kubectl that tells the port of the server of the tests."""
+        kubectl = tmp_path / "kubectl"
+        port = argocd.url.rpartition(":")[2]
+        kubectl.write_text(
+            f"#!{sys.executable}\nimport sys, time\n"
+            f"open({str(tmp_path / 'said')!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))\n"
+            "if 'get' in sys.argv: print('pod/argocd-server-1')\n"
+            f"else: print('Forwarding from 127.0.0.1:{port} -> 8080', flush=True); time.sleep(60)\n"
+        )
+        kubectl.chmod(0o755)
+        ran = whysync(
+            "list", "--port-forward-namespace", "cd", "--plaintext", "--auth-token", TOKEN, "-o", "name",
+            PATH=f"{tmp_path}:{os.environ['PATH']}",
+        )  # fmt: skip
+        assert (ran.out, ran.err) == ("argocd/quiet\nargocd/shop\n", "")
+        said = (tmp_path / "said").read_text()
+        assert "--namespace cd port-forward --address 127.0.0.1 pod/argocd-server-1 :8080" in said
+
+
+def config(folder: Path, server: str, token: str) -> None:
+    told = {
+        "current-context": "here",
+        "contexts": [{"name": "here", "server": server, "user": "me"}],
+        "servers": [{"server": server, "plain-text": True}],
+        "users": [{"name": "me", "auth-token": token}],
+    }
+    (folder / "config").write_text(json.dumps(told))
+
+
+class TestInterrupted:
+    @pytest.mark.parametrize("question", ["/api/v1/applications", "/managed-resources", "/pods/"])
+    def test_ctrl_c_ends_at_once_and_quietly(self, argocd: ArgoCD, question: str) -> None:
+        argocd.fault(question, Fault.SILENT)
+        started = subprocess.Popen(
+            [sys.executable, "-m", "whysync.cli.main", "shop", *at(argocd)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=small_environment(),
+        )
+        until = time.monotonic() + 30
+        while not argocd.asked(question) and time.monotonic() < until:
+            time.sleep(0.01)
+        begun = time.monotonic()
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate(timeout=20)
+        assert started.returncode == 130
+        assert time.monotonic() - begun < 5
+        assert (out, err) == (b"", b"\ninterrupted\n")
+
+    def test_the_time_that_is_given(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        argocd.fault("/managed-resources", Fault.SILENT)
+        begun = time.monotonic()
+        ran = whysync("shop", *at(argocd), "--timeout", "1s")
+        assert time.monotonic() - begun < 8
+        assert ran.code in (1, 3)
+        assert "live objects and their diff" in ran.out
+
+    def test_a_time_that_is_none(self, whysync: Whysync) -> None:
+        assert "no time" in whysync("list", "--timeout", "soon").err
+
+
+class TestWatching:
+    def test_only_what_is_new_is_told(self, capsys: pytest.CaptureFixture[str]) -> None:
+        pages = iter(["one\n", "one\n", "two\n"])
+
+        def show() -> int:
+            sys.stdout.write(next(pages))
+            return 1
+
+        assert watch(show, every=5, times=3, pause=lambda _: None) == 1
+        out = capsys.readouterr().out
+        assert out.count("one") == 1
+        assert out.endswith("two\n")
+
+    def test_a_failure_in_between_is_said_and_waited_for(self, capsys: pytest.CaptureFixture[str]) -> None:
+        turns = iter([1, 0, 1])
+
+        def show() -> int:
+            if not next(turns):
+                raise SourceError(what="Argo CD does not answer")
+            sys.stdout.write("page\n")
+            return 0
+
+        watch(show, every=5, times=3, pause=lambda _: None)
+        told = capsys.readouterr()
+        assert told.out == "page\n"
+        assert "Argo CD does not answer; asking again in 5 s" in told.err
+
+    def test_the_first_failure_is_an_error(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        argocd.fault("/api/v1/applications", Fault.FORBIDDEN)
+        assert whysync("list", *at(argocd), "--watch", "1s").code == 2
+
+    def test_it_asks_again_until_ctrl_c(self, argocd: ArgoCD) -> None:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "whysync.cli.main", "list", *at(argocd), "--watch", "0.05"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=small_environment(),
+        )
+        until = time.monotonic() + 30
+        while argocd.asked("/api/v1/applications$") < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate(timeout=20)
+        assert (started.returncode, err) == (130, b"\ninterrupted\n")
+        assert out.count(b"APP ") == 1, "what did not change is not told twice"
