@@ -14,6 +14,7 @@ VERBS = (
     "health",
     "collect",
     "explain",
+    "lint",
     "lab",
     "completion",
     "help",

@@ -318,7 +318,7 @@ def _explain(verb: argparse.ArgumentParser) -> None:
 def _lint(verb: argparse.ArgumentParser) -> None:
     from whysync.cli.lint_parser import lint
 
-    lint(verb)
+    lint(verb, append=_Append)
 
 
 def _lab(verb: argparse.ArgumentParser) -> None:
@@ -352,7 +352,7 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
     """`WHYSYNC_FAIL_ON=critical` is `--fail-on critical`: a default, which a flag on the line overrides."""
     for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
         name = next((flag for flag in action.option_strings if flag.startswith("--")), None)
-        if name is None or name in ("--help", "--write", "--apply", *WRITING):
+        if name is None or name in ("--help", "--write", "--apply", "--fix", "--write-baseline", *WRITING):
             continue  # what writes is asked for on the line, each time
         if name == "--fail-on" and verb.prog.endswith(" health"):
             continue  # the variable speaks of findings

@@ -210,6 +210,12 @@ def _explain(options: argparse.Namespace, _: Screen) -> int:
     return Exit.OK
 
 
+def _lint(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.lint import lint
+
+    return lint(options, screen)
+
+
 def _lab(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.cli.lab import lab
 
@@ -232,6 +238,7 @@ _VERBS = {
     "health": _health,
     "collect": _collect,
     "explain": _explain,
+    "lint": _lint,
     "lab": _lab,
     "completion": _completion,
 }

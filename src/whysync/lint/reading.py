@@ -11,6 +11,7 @@ from typing import Final
 from whysync.contracts.tree import Object, fields, text
 from whysync.contracts.yaml import Broken, Document, Invalid, documents
 from whysync.contracts.yaml.reading import decoded
+from whysync.diagnosis.removed_apis import removal_of
 from whysync.errors import NotFound, TooLarge
 from whysync.lint.configuration import Configuration
 from whysync.lint.item import File, Item, Part, unfolded
@@ -181,7 +182,9 @@ def kinds_without_schema(tree: Tree) -> dict[str, int]:
     found: dict[str, int] = {}
     for item in tree.items:
         ref = item.ref
-        if tree.is_custom(ref) and not tree.definitions.of(ref.group, ref.version, ref.kind):
+        if not tree.is_custom(ref) or removal_of(ref.api_version, ref.kind) is not None:
+            continue
+        if not tree.definitions.of(ref.group, ref.version, ref.kind):
             name = f"{text(item.body.get('apiVersion'))} {ref.kind}"
             found[name] = found.get(name, 0) + 1
     return found

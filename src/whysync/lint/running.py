@@ -41,9 +41,11 @@ def run(
             why = f"the check {check.id} crashed: {type(problem).__name__}: {problem}"
             told.append(Note(path="", why=why, matters=True))
     desk.take_bad_ignores()
-    for name, count in sorted(kinds_without_schema(tree).items()):
-        some = f"{count} object{'s' if count > 1 else ''}"
-        told.append(Note(path="", why=f"no schema for {name} ({some}): give its CRD with --crds"))
+    unknown = kinds_without_schema(tree)
+    if unknown:
+        some = f"{sum(unknown.values())} object{'s' if sum(unknown.values()) > 1 else ''}"
+        why = f"no schema for {', '.join(sorted(unknown))} ({some}): give their CRDs with --crds"
+        told.append(Note(path="", why=why))
     return Outcome(
         remarks=in_order(desk.remarks),
         suppressed=tuple(sorted(desk.suppressed, key=lambda one: (one.remark.path, one.remark.line))),

@@ -1,0 +1,166 @@
+"""`whysync lint`: reads files, says what would break, and in which form CI wants to hear it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from whysync.cli.exits import Exit
+from whysync.cli.lint_parser import targets
+from whysync.diagnosis.finding import Severity
+from whysync.errors import NotFound, Unreadable, UsageError
+from whysync.lint import baseline
+from whysync.lint.check import Check, all_checks
+from whysync.lint.configuration import NAME, Configuration, Outside, read_configuration
+from whysync.lint.linting import lint as linted
+from whysync.lint.mending import mended
+from whysync.lint.remark import Outcome
+from whysync.lint.tree import Tree
+from whysync.reports.screen import Screen
+
+
+def lint(options: argparse.Namespace, screen: Screen) -> int:
+    known = {check.id: check for check in all_checks()}
+    if options.explain is not None:
+        sys.stdout.write(_explained(options.explain, known))
+        return Exit.OK
+    wanted = targets(options.output)
+    checks = _chosen(options, known)
+    paths: list[str] = options.paths or ["."]
+    configuration = _configuration(options, paths, known)
+    outcome, tree = linted(paths, configuration, checks=checks)
+    if options.fix and _mend(outcome, tree):
+        outcome, tree = linted(paths, configuration, checks=checks)
+    if options.write_baseline:
+        _write(options.write_baseline, baseline.written(outcome.remarks))
+        sys.stderr.write(f"{len(outcome.remarks)} findings are in {options.write_baseline} now\n")
+        return Exit.OK
+    if options.baseline:
+        new, old = baseline.without_known(outcome.remarks, _read(options.baseline), options.baseline)
+        outcome = msgspec.structs.replace(outcome, remarks=tuple(new), in_baseline=old)
+    fail_on = Severity(options.fail_on)
+    for target in wanted:
+        text = _shown(target.form, outcome, checks, screen if not target.file else Screen(), fail_on)
+        if target.file:
+            _write(target.file, text)
+        else:
+            sys.stdout.write(text)
+    return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
+
+
+def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
+    """The first that holds, in the order of the documentation."""
+    if any(remark.severity.weight >= fail_on.weight for remark in outcome.remarks):
+        return Exit.FOUND
+    return Exit.UNSURE if any(note.matters for note in outcome.notes) else Exit.OK
+
+
+def _shown(form: str, outcome: Outcome, checks: list[Check], screen: Screen, fail_on: Severity) -> str:
+    from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
+
+    match form:
+        case "json":
+            return lint_json.render(outcome)
+        case "sarif":
+            return sarif.render(outcome, checks)
+        case "junit":
+            return junit.render(outcome, fail_on=fail_on)
+        case "github":
+            return github.render(outcome)
+        case "gitlab":
+            return gitlab.render(outcome)
+        case "markdown":
+            return lint_markdown.render(outcome)
+        case _:
+            return lint_view.render(outcome, screen, wide=form == "wide")
+
+
+def _chosen(options: argparse.Namespace, known: dict[str, Check]) -> list[Check]:
+    only: list[str] = options.check
+    skipped: list[str] = options.skip
+    for name in (*only, *skipped):
+        if name not in known:
+            raise UsageError(what=f"there is no check {name!r}", next="whysync lint --explain lists them")
+    return [check for id, check in known.items() if (not only or id in only) and id not in skipped]
+
+
+def _configuration(options: argparse.Namespace, paths: list[str], known: dict[str, Check]) -> Configuration:
+    path = options.config or _found(paths)
+    configuration = Configuration()
+    if path:
+        configuration = read_configuration(_read(path), path, known)
+        above = Path(path).parent
+        crds = tuple(str(above / one) for one in configuration.crds)
+        configuration = msgspec.structs.replace(configuration, crds=crds)
+    outside = list(configuration.outside)
+    for written in options.outside:
+        kind, _, name = written.partition("/")
+        outside.append(Outside(kind=kind, name=name or "*"))
+    return msgspec.structs.replace(
+        configuration,
+        crds=(*configuration.crds, *options.crds),
+        kubernetes=options.kubernetes_version or configuration.kubernetes,
+        outside=tuple(outside),
+    )
+
+
+def _found(paths: list[str]) -> str:
+    """The file beside what is linted, or in a folder above it, as far as the repository reaches."""
+    start = Path(paths[0])
+    here = (start if start.is_dir() else start.parent).absolute()
+    for folder in (here, *here.parents):
+        if (folder / NAME).is_file():
+            return os.path.relpath(folder / NAME)
+        if (folder / ".git").exists():
+            break
+    return ""
+
+
+def _explained(name: str, known: dict[str, Check]) -> str:
+    if not name:
+        width = max(map(len, known))
+        return "".join(
+            f"{id:<{width}}  {check.severity.value:<8}  {check.title}\n" for id, check in known.items()
+        )
+    if name not in known:
+        raise UsageError(what=f"there is no check {name!r}", next="whysync lint --explain lists them")
+    check = known[name]
+    return f"# {name} ({check.severity.value}, {check.layer.value})\n\n{check.docs}\n"
+
+
+def _mend(outcome: Outcome, tree: Tree) -> bool:
+    """Writes the files that changed, and says which."""
+    changed = False
+    for file in tree.files:
+        own = [remark for remark in outcome.remarks if remark.path == file.path and remark.mend]
+        after, done = mended(file, own) if own else (file.text, [])
+        if after != file.text:
+            _write(file.path, after)
+            changed = True
+            for remark in done:
+                title = remark.mend.title if remark.mend else ""
+                sys.stderr.write(f"mended {remark.place} {remark.check}: {title}\n")
+    return changed
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as problem:
+        raise NotFound(what=f"there is no file {path!r}", next="look at the path") from problem
+    except (OSError, UnicodeDecodeError) as problem:
+        raise Unreadable(what=f"{path} cannot be read", why=str(problem)) from problem
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text, encoding="utf-8", newline="")
+    except OSError as problem:
+        raise UsageError(
+            what=f"{path} cannot be written", why=str(problem), next="choose another place"
+        ) from problem

@@ -1,0 +1,36 @@
+"""Findings as GitLab's code quality report."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from whysync.contracts.tree import Json
+from whysync.diagnosis.finding import Severity
+from whysync.lint.remark import Outcome
+from whysync.reports.sarif import fingerprint
+from whysync.reports.screen import one_line
+
+_SEVERITIES = {Severity.CRITICAL: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
+
+
+def render(outcome: Outcome) -> str:
+    seen: Counter[tuple[str, ...]] = Counter()
+    found: list[Json] = []
+    for remark in outcome.remarks:
+        seen[remark.key] += 1
+        hint = f" ({remark.hint})" if remark.hint else ""
+        found.append(
+            {
+                "description": one_line(f"{remark.message}{hint}", 1_000),
+                "check_name": remark.check,
+                "fingerprint": fingerprint(remark, seen[remark.key]),
+                "severity": _SEVERITIES[remark.severity],
+                "location": {
+                    "path": remark.path.removeprefix("./"),
+                    "lines": {"begin": max(remark.line, 1)},
+                },
+            }
+        )
+    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"

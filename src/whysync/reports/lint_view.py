@@ -1,0 +1,93 @@
+"""What lint found, for a terminal: by file, the worst said plainly, each with what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from whysync.diagnosis.finding import Severity
+from whysync.lint.remark import Outcome, Remark
+from whysync.reports.screen import Screen, one_line, plain
+
+_COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
+_MOST_NOTES = 10
+
+
+def render(outcome: Outcome, screen: Screen, *, wide: bool = False) -> str:
+    lines = [line for path, group in _by_file(outcome) for line in _file(path, group, screen)]
+    lines += _suppressed(outcome) if wide else []
+    lines += _notes(outcome, screen, wide=wide)
+    lines.append(verdict(outcome, screen))
+    return "\n".join(lines) + "\n"
+
+
+def verdict(outcome: Outcome, screen: Screen) -> str:
+    """One line: how many of what, in how much."""
+    looked = f"{_many(outcome.objects, 'object')} in {_many(outcome.files, 'file')}"
+    hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
+    hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
+    behind = f" ({', '.join(hidden)})" if hidden else ""
+    if not outcome.remarks:
+        good = screen.paint(screen.mark("good"), "green")
+        return f"{good} nothing found: {looked}{behind}"
+    counts = told_counts(outcome)
+    bad = any(remark.severity is not Severity.INFO for remark in outcome.remarks)
+    mark = screen.paint(screen.mark("bad"), "red") if bad else screen.mark("dot")
+    return f"{mark} {counts}: {looked}{behind}"
+
+
+def told_counts(outcome: Outcome) -> str:
+    words = (
+        (Severity.CRITICAL, "critical", ""),
+        (Severity.WARNING, "warning", "s"),
+        (Severity.INFO, "info", ""),
+    )
+    found = [(outcome.count(severity), word, plural) for severity, word, plural in words]
+    return ", ".join(f"{count} {word}{plural if count > 1 else ''}" for count, word, plural in found if count)
+
+
+def _by_file(outcome: Outcome) -> Iterator[tuple[str, list[Remark]]]:
+    for path, group in groupby(outcome.remarks, key=lambda remark: remark.path):
+        yield path, list(group)
+
+
+def _file(path: str, remarks: list[Remark], screen: Screen) -> Iterator[str]:
+    yield screen.paint(plain(path) or "(no file)", "bold")
+    width = max(len(str(remark.line or "-")) for remark in remarks)
+    for remark in remarks:
+        line = str(remark.line or "-").rjust(width)
+        severity = f"{remark.severity.value:<8}"
+        first = f"  {line}  {severity}  "
+        text = one_line(remark.message, 600)
+        wrapped = screen.wrap(f"{text}  [{remark.check}]", indent=len(first), first=first)
+        wrapped[0] = wrapped[0].replace(severity, screen.paint(severity, _COLORS[remark.severity]), 1)
+        yield from wrapped
+        if remark.hint:
+            arrow = f"{'':<{len(first)}}{screen.mark('arrow')} "
+            yield from screen.wrap(one_line(remark.hint, 300), indent=len(arrow), first=arrow)
+    yield ""
+
+
+def _suppressed(outcome: Outcome) -> Iterator[str]:
+    for one in outcome.suppressed:
+        yield f"ignored  {plain(one.remark.place)}  {one.remark.check}: {one_line(one.reason)}"
+    if outcome.suppressed:
+        yield ""
+
+
+def _notes(outcome: Outcome, screen: Screen, *, wide: bool) -> Iterator[str]:
+    """What was not looked at; all of it where asked, else the first ones."""
+    notes = outcome.notes if wide else outcome.notes[:_MOST_NOTES]
+    for note in notes:
+        where = f"{plain(note.path)}: " if note.path else ""
+        yield screen.paint(f"not checked  {where}{one_line(note.why)}", "dim")
+    if len(outcome.notes) > len(notes):
+        yield screen.paint(
+            f"not checked  and {len(outcome.notes) - len(notes)} more (-o wide shows all)", "dim"
+        )
+    if outcome.notes:
+        yield ""
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
