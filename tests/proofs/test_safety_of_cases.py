@@ -1,0 +1,149 @@
+"""The verdict on cases of the rules: one of each sort, in the words that people read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proofs.worlds import THEN, bundle, in_git, settings, synced, there
+from tests.rules.bench import HERE, load_case
+from tests.situations import case_of, row
+from whysync.contracts.tree import Object
+from whysync.diagnosis.report import Safety, SyncSafety
+from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.runner import diagnose
+from whysync.proofs.safety import safety_of
+
+SAFE, UNSAFE, UNKNOWN = SyncSafety.SAFE, SyncSafety.UNSAFE, SyncSafety.UNKNOWN
+CASES = {
+    "drift/rendered_differently_each_time/random_password": (
+        UNSAFE,
+        "it replaces /data/password of Secret web/shop by a newly generated value",
+    ),
+    "drift/claimed_by_two_applications/the_other_one_applied_last": (
+        SAFE,
+        "it takes ConfigMap internal/company-ca over from Application wiki",
+    ),
+    "drift/changed_by_admission_webhook/tag_replaced_by_digest": (
+        SAFE,
+        "it does not help: a mutating webhook makes it differ at once",
+    ),
+    "drift/field_dropped_by_schema/misspelt_in_a_deployment": (
+        SAFE,
+        "it does not help: the API server makes it differ at once",
+    ),
+    "drift/finished_job_deleted_by_ttl/job_with_ttl": (
+        SAFE,
+        "it does not last: Job web/seed is deleted again after 2 min",
+    ),
+    "drift/ignored_and_still_written/autoscaler_writes_it_back": (
+        UNSAFE,
+        "it drops 3 running pods of Deployment web/shop (5 now, Git says 2)",
+    ),
+    "drift/ignored_and_still_written/respected": (SAFE, "nothing differs: it changes nothing"),
+    "drift/rules_filled_in_by_aggregation/git_has_other_rules": (
+        SAFE,
+        "it does not last: the controller that aggregates roles writes it back after 10 s",
+    ),
+    "drift/changed_by_hand/image_edited_in_an_incident": (
+        UNSAFE,
+        "it undoes /spec/template/spec/containers/0/image of Deployment web/shop"
+        " (registry.example.com/shop:0.9, Git says registry.example.com/shop:1.0),"
+        " set by kubectl edit 60 s ago",
+    ),
+    "drift/deleted_from_cluster/config_map_gone": (SAFE, "it creates ConfigMap web/shop"),
+    "apply/hook_failed/database_refuses": (
+        SAFE,
+        "it will fail the same way until this is mended: connection refused to 10.0.1.45:5432",
+    ),
+    "apply/immutable_field_changed/selector_renamed": (
+        SAFE,
+        "it will fail the same way until this is mended: Deployment production/shop: spec.selector is fixed",
+    ),
+    "apply/hook_never_finishes/waits_for_a_lock": (
+        SAFE,
+        "a sync runs already, and another one is refused until it ends",
+    ),
+    "apply/quota_exceeded/room_by_now": (SAFE, "it creates Service chat/chat"),
+    "apply/namespace_does_not_exist/there_by_now": (SAFE, "it creates ConfigMap onboarding-eu/onboarding"),
+}
+
+
+def judged(*objects: Object) -> Safety:
+    case = case_of(*objects)
+    return safety_of(case, diagnose(case, all_rules()).findings)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_verdict(name: str) -> None:
+    sync, words = CASES[name]
+    case = load_case(HERE / name)
+    safety = safety_of(case, diagnose(case, all_rules()).findings)
+    assert (safety.sync, safety.reasons[0].text[: len(words)]) == (sync, words)
+    assert all(reason.text for reason in safety.reasons)
+
+
+@pytest.mark.parametrize(
+    ("obj", "words"),
+    [
+        (
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "old", "namespace": "shop"},
+                "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]},
+                "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]}},
+            },
+            "it deletes Service shop/old, and its address is lost",
+        ),
+        (
+            {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": "old", "namespace": "shop"},
+                "data": {"a": "Yg=="},
+            },
+            "it deletes Secret shop/old and the data it holds",
+        ),
+        (
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": "old", "creationTimestamp": THEN},
+                "spec": {"finalizers": ["kubernetes"]},
+                "status": {"phase": "Active"},
+            },
+            "it deletes Namespace old and all that is in it",
+        ),
+    ],
+)
+def test_what_is_lost_with_it(obj: Object, words: str) -> None:
+    meta = obj["metadata"]
+    assert isinstance(meta, dict)
+    api = str(obj["apiVersion"])
+    extra: Object = {
+        **row(str(obj["kind"]), str(meta["name"]), "OutOfSync", requiresPruning=True),
+        "group": api.rpartition("/")[0],
+        "version": api.rpartition("/")[2],
+        "namespace": meta.get("namespace", ""),
+    }
+    config = settings("settings")
+    app = synced(
+        extra,
+        row("ConfigMap", "settings"),
+        sync="OutOfSync",
+        spec={"syncPolicy": {"automated": {"prune": True}}},
+    )
+    safety = judged(bundle(), app, in_git(config), there(config), there(obj))
+    assert (safety.sync, safety.reasons[0].text) == (UNSAFE, words)
+    assert safety.reasons[0].refs[0].kind == obj["kind"]
+
+
+def test_deleting_all_of_it_comes_first() -> None:
+    extra = row("ConfigMap", "old", "OutOfSync", requiresPruning=True)
+    new = row("ConfigMap", "new", "OutOfSync", health={"status": "Missing"})
+    app = synced(extra, new, sync="OutOfSync", spec={"syncPolicy": {"automated": {"prune": True}}})
+    wanted = in_git(settings("new"))
+    safety = judged(bundle(), app, wanted, there(settings("old")))
+    # What replaces it is there afterwards: that is a rename, not the end of the app.
+    assert safety.sync is SAFE
+    assert "it deletes ConfigMap shop/old" in [reason.text for reason in safety.reasons]
