@@ -17,6 +17,8 @@ from whysync.contracts.yaml import Broken
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _ALIAS: Final = re.compile(r"\*(?P<name>[^\s,\]}]{1,100})")
+# `{{ .Values.x }}` of a template that was not rendered is a map as the key of a map.
+_TEMPLATE: Final = re.compile(r"\{\{\s*(?P<inside>[^{}]{1,300}?)\s*\}\}")
 _FAILED: Final = "failed to unmarshal manifest: "
 _LONGEST_OUTLINE: Final = 300
 
@@ -125,10 +127,15 @@ def _yaml_words(whole: str, broken: Broken) -> str:
     finally:
         if parser is not None:
             parser.dispose()
+    lines = whole.split("\n")
+    there = lines[broken.line - 1] if 0 < broken.line <= len(lines) else ""
     if "unknown anchor" in broken.problem:
-        lines = whole.split("\n")
-        alias = _ALIAS.search(lines[broken.line - 1]) if 0 < broken.line <= len(lines) else None
+        alias = _ALIAS.search(there)
         return f"yaml: unknown anchor '{alias['name'] if alias else ''}' referenced"
+    template = _TEMPLATE.search(there)
+    if "map key" in broken.problem and template is not None:
+        quoted = msgspec.json.encode(template["inside"]).decode()
+        return f"yaml: invalid map key: map[interface {{}}]interface {{}}{{{quoted}:interface {{}}(nil)}}"
     return f"yaml: line {broken.line}: {broken.problem}" if broken.line else f"yaml: {broken.problem}"
 
 

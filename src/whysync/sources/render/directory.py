@@ -154,7 +154,9 @@ def _json(one: _Candidate) -> list[Found]:
             return [each]
         as_object(None)
     except NotAnObject as problem:
-        raise refused(problem.text.rpartition("while decoding JSON: ")[2]) from None
+        raise refused(
+            problem.text.removeprefix("failed to unmarshal manifest: ").rpartition("JSON: ")[2]
+        ) from None
     return []
 
 

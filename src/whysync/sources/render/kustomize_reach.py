@@ -1,8 +1,8 @@
 """What a kustomization reads, followed from file to file: it must all lie in the repository.
 
 Kustomize itself only keeps files below each kustomization (not even that with `--load-restrictor
-LoadRestrictionsNone`), and bases may be anywhere on the machine. On a repo-server there is little to find; here
-it would be the user's own files.
+LoadRestrictionsNone`), and bases may be anywhere on the machine. On a repo-server there is little to find,
+but here it would be the user's own files.
 """
 
 from __future__ import annotations
