@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from whysync.contracts.pointer import index_of
+from whysync.diagnosis.alike import without_repeats
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import AppReport, Crashed, Group, Reason, Safety, Skipped, SyncSafety
@@ -61,7 +62,16 @@ def _signed(rule: Rule, findings: Iterable[Finding]) -> list[Finding]:
         id = f"{rule.id}:{finding.about.key}:{finding.field or ''}".rstrip(":")
         if any(other.id == id for other in signed):
             id = f"{id}#{len(signed)}"
-        signed.append(msgspec.structs.replace(finding, id=id, rule=rule.id, cause=rule.cause, side=rule.side))
+        signed.append(
+            msgspec.structs.replace(
+                finding,
+                id=id,
+                rule=rule.id,
+                cause=rule.cause,
+                side=rule.side,
+                evidence=without_repeats(finding.evidence),
+            )
+        )
     return signed
 
 

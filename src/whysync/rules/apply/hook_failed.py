@@ -145,9 +145,10 @@ def _evidence(case: Case, index: int, result: ResourceResult, word: LastWord | N
         yield cite(case.application, f"{base}/message", says="what Argo CD says of it")
     job = case.live_of(result.key)
     if job is not None:
-        for number, condition in enumerate(items(job.status.get("conditions"))):
-            if text(fields(condition).get("type")) in ("Failed", "FailureTarget"):
-                yield cite(job, f"/status/conditions/{number}", says="why Kubernetes gave it up")
+        told = [text(fields(one).get("type")) for one in items(job.status.get("conditions"))]
+        last = next((kind for kind in ("Failed", "FailureTarget") if kind in told), "")  # both say the same
+        if last:
+            yield cite(job, f"/status/conditions/{told.index(last)}", says="why Kubernetes gave it up")
     for story in case.pods_of(result.ref):
         for container in story.failing:
             state = "state" if story.pod.at(f"{container.pointer}/state/terminated") else "lastState"

@@ -35,14 +35,14 @@ def helm_dependency_missing(case: Case) -> Iterator[Finding]:
     for group in grouped(case, HelmDependency, by=lambda f: (f.chart, f.repo, f.version)):
         failure = group.failure
         source = failing_source(case, group.message)
-        name = " ".join(part for part in (failure.chart, failure.version) if part) or "a chart"
+        name = " ".join(part for part in (failure.chart, failure.version) if part)
         place = f" from {failure.repo}" if failure.repo else ""
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Helm cannot get the dependency {name}{place}"
+            verdict=f"Helm cannot get {f'the dependency {name}' if name else 'a dependency'}{place}"
             + (f": {one_line(failure.detail)}" if failure.detail else ""),
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="Helm's own words"),

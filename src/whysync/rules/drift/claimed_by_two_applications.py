@@ -31,6 +31,9 @@ from whysync.semantics.messages import SharedResource
 @rule(cause="shared-resource", since="0.1")
 def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
     warned: set[str] = set()
+    refused = {
+        report.failure.resource.name for report in case.failures(SharedResource) if report.failure.refused
+    }
     for report in case.failures(SharedResource):
         if report.failure.refused:
             continue  # the sync was refused for it: that is the apply side's story
@@ -43,6 +46,7 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=ref,
             explains=(*report.symptoms, *_differences(case, ref, drifts), *_row(case, ref)),
+            because=("operation",) if ref.name in refused else (),
             confidence=Confidence.HIGH,
             verdict=f"{ref} is claimed by {apps}",
             evidence=(report.cite(says="Argo CD names both"),),

@@ -37,6 +37,7 @@ def rollout_still_under_way(case: Case) -> Iterator[Finding]:
     yield Finding(
         about=rows[0].ref,
         explains=tuple(f"unhealthy:{row.key}" for row in rows),
+        because=("operation",) if "operation" in case.symptom_ids else (),
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
         verdict=f"{rows[0].ref}{more} is still coming up: wait",

@@ -140,6 +140,22 @@ def dependency(match: re.Match[str], context: Context) -> Failure:
     )
 
 
+def download(match: re.Match[str], context: Context) -> Failure | None:
+    """The address of one archive names all three: `https://charts.example.com/redis-17.3.2.tgz`."""
+    if not of_dependencies(context) and "helm" not in context.text:
+        return None
+    archive = said(match, "repo")
+    repo, _, file = archive.rpartition("/")
+    named = compiled(r"(?P<chart>[\w.-]{1,200}?)-(?P<version>v?\d[\w.+-]{0,60})\.tgz").fullmatch(file)
+    return HelmDependency(
+        text=context.text,
+        chart=named["chart"] if named else "",
+        repo=repo if named else archive,
+        version=named["version"] if named else "",
+        detail=match[0].strip(),
+    )
+
+
 def chart_version(match: re.Match[str], context: Context) -> Failure:
     """The same words of Helm: for a dependency of the chart, or for the chart that the Application names."""
     if of_dependencies(context):
@@ -323,7 +339,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "could not download",
         r"could not download (?P<repo>\S{1,300}?): .*",
-        lambda m, c: dependency(m, c) if of_dependencies(c) or "helm" in c.text else None,
+        download,
     ),
     Pattern(
         "could not retrieve list of tags",
