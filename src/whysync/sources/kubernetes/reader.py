@@ -15,7 +15,7 @@ from whysync.contracts.decode import decode
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Key
 from whysync.contracts.snapshot import Gap, Log, Snapshot
-from whysync.errors import NotFound, WhysyncError
+from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.sources.kubernetes.access import KubeAccess
 from whysync.sources.kubernetes.api import Api
 from whysync.sources.kubernetes.clusters import Clusters, Target
@@ -71,6 +71,13 @@ def read_kubernetes(
 async def _read(
     access: KubeAccess, wanted: Selection, progress: Progress | None, *, everything: bool
 ) -> Snapshot:
+    if wanted.refresh:
+        raise UsageError(
+            what="a refresh cannot be asked of Kubernetes itself",
+            why="it is written onto the Application, and with a kubeconfig whysync only reads",
+            next="ask Argo CD with --server, or kubectl annotate application NAME"
+            " argocd.argoproj.io/refresh=normal",
+        )
     hub = access.hub()
     async with _open(hub, access.limits, progress) as api:
         control = await read_control_plane(api, wanted, namespace=access.namespace, usual=hub.namespace)

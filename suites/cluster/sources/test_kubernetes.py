@@ -1,0 +1,193 @@
+"""The Kubernetes source on a real API server: what it finds, with how much right, in how many requests."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from suites.cluster.sources.fleet import deployment, namespace_of
+from suites.cluster.sources.ground import Ground
+from suites.cluster.sources.measured import Figures, fill, measured
+from suites.cluster.sources.needy import NEEDY, needy_world
+from suites.cluster.sources.role import documented_rules, permissions, without
+from whysync.app import cases, diagnose
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
+from whysync.diagnosis.report import Report
+from whysync.diagnosis.world import World
+from whysync.sources.kubernetes import KubeAccess, read_kubernetes
+from whysync.sources.net.problems import Forbidden, NotAuthenticated, NotTrusted
+from whysync.sources.selection import Selection
+
+APPS = 100
+
+
+@pytest.fixture(scope="session")
+def fleet(ground: Ground) -> Ground:
+    fill(ground, APPS)
+    return ground
+
+
+@pytest.fixture(scope="session")
+def needy(ground: Ground) -> Ground:
+    ground.put_all(needy_world())
+    return ground
+
+
+def read(ground: Ground, home: Path, wanted: Selection, *, token: str = "", namespace: str = "") -> Snapshot:
+    config = ground.kubeconfig(home, token=token)
+    return read_kubernetes(KubeAccess(kubeconfig=str(config), namespace=namespace), wanted)
+
+
+def report_of(snapshot: Snapshot) -> Report:
+    return diagnose(cases(World(snapshot)))
+
+
+def told(snapshot: Snapshot) -> str:
+    return "\n".join(f"{gap.what} | {gap.why} | {gap.how_to_get}" for gap in snapshot.gaps)
+
+
+# --- a fleet -------------------------------------------------------------------------------------------
+
+
+def test_a_fleet_is_read_in_few_requests_and_every_cause_is_found(fleet: Ground, tmp_path: Path) -> None:
+    config = fleet.kubeconfig(tmp_path)
+    before = fleet.requests_served()
+    figures = measured(config, "list", "--core", "-o", "json")
+    asked = fleet.requests_served() - before
+    assert asked < 80, asked
+    assert figures.seconds < 30
+    assert figures.memory_mib < 300
+    rows = cast("list[dict[str, str]]", json.loads(figures.output)["apps"])
+    shop = {row["name"]: row for row in rows if row["name"].startswith("shop-")}
+    assert len(shop) == APPS
+    for name, one in shop.items():
+        number = int(name[5:])
+        cause = str(one)
+        if number % 5 in (1, 2):
+            assert "replicas" in cause or "hand" in cause, one
+        elif number % 5 in (3, 4):
+            assert "pull" in cause, one
+
+
+def test_a_hand_s_write_is_found_with_its_writer(fleet: Ground, tmp_path: Path) -> None:
+    found = read(fleet, tmp_path, Selection(names=("shop-0001",)))
+    (app,) = report_of(found).apps
+    first = app.first
+    assert first is not None
+    assert first.field == "/spec/replicas"
+    assert first.writer is not None
+    assert first.writer.manager == "kubectl-edit"
+    (wanted,) = found.desired["argocd/shop-0001"]
+    assert wanted.spec["replicas"] == 2
+    assert "the last sync" in wanted.origin
+
+
+def test_several_writers_are_kept_apart(fleet: Ground, tmp_path: Path) -> None:
+    body = deployment(6)
+    label: Object = {"metadata": {**fields(body["metadata"]), "annotations": None, "labels": {"team": "a"}}}
+    fleet.apply({**label, "apiVersion": "apps/v1", "kind": "Deployment"}, manager="team-controller")
+    found = read(fleet, tmp_path, Selection(names=("shop-0006",)))
+    live = next(one for one in found.live if one.ref.kind == "Deployment" and one.ref.name == "shop-0006")
+    managers = {text(fields(entry).get("manager")) for entry in items(live.meta.get("managedFields"))}
+    assert {"argocd-controller", "kubectl-edit", "team-controller"} <= managers
+
+
+def test_local_yaml_says_what_git_wants(fleet: Ground, tmp_path: Path) -> None:
+    wanted = deployment(2)
+    fields(wanted["spec"])["replicas"] = 7
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "web.json").write_text(json.dumps(wanted))
+    found = read(fleet, tmp_path, Selection(names=("shop-0002",), local=str(tmp_path / "manifests")))
+    (app,) = report_of(found).apps
+    assert any(finding.field == "/spec/replicas" for finding in app.findings)
+    assert "what Git wants now" not in told(found)
+
+
+def test_now_is_the_server_s(fleet: Ground, tmp_path: Path) -> None:
+    found = read(fleet, tmp_path, Selection(names=("shop-0000",)))
+    assert found.collected_at is not None
+    assert abs(found.collected_at.timestamp() - time.time()) < 30
+
+
+# --- rights --------------------------------------------------------------------------------------------
+
+
+def admitted(ground: Ground, home: Path, wanted: Selection, token: str, *, namespace: str = "") -> Snapshot:
+    """The authorizer learns of a new role a moment after it was made."""
+    until = time.monotonic() + 20
+    while True:
+        try:
+            return read(ground, home, wanted, token=token, namespace=namespace)
+        except (Forbidden, NotAuthenticated):
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+
+
+def test_the_documented_role_is_enough(needy: Ground, tmp_path: Path) -> None:
+    token = needy.account("smallest", documented_rules())
+    found = admitted(needy, tmp_path, Selection(names=(NEEDY,)), token)
+    beyond = [gap for gap in found.gaps if "forbidden" in gap.why]
+    assert [gap.what for gap in beyond] == [
+        f"live ingresses.networking.k8s.io, secrets, widgets.widgets.example.com in namespace {NEEDY}"
+    ]
+    assert '{apiGroups: ["widgets.example.com"], resources: [widgets], verbs: [list]}' in beyond[0].how_to_get
+
+
+def test_no_line_of_the_documented_role_is_too_much(needy: Ground, tmp_path: Path) -> None:
+    rules = documented_rules()
+    wanted = Selection(names=(NEEDY,))
+    whole = _facts(admitted(needy, tmp_path, wanted, needy.account("whole", rules)))
+    useless: list[str] = []
+    for number, (group, resource) in enumerate(permissions(rules)):
+        if resource == "applications":
+            continue  # nothing at all is seen without it
+        token = needy.account(f"less-{number}", without(rules, group, resource))
+        if _facts(admitted(needy, tmp_path, wanted, token)) == whole:
+            useless.append(f"{resource}.{group}")
+    assert useless == []
+
+
+def _facts(snapshot: Snapshot) -> tuple[list[str], list[tuple[str, bool]]]:
+    """What was found, and what was missed for want of a right."""
+    found = (*snapshot.live, *snapshot.projects, *snapshot.events)
+    return sorted(str(one.ref) for one in found), [(g.what, "forbidden" in g.why) for g in snapshot.gaps]
+
+
+def test_one_namespace_is_seen_and_the_rest_is_named(fleet: Ground, tmp_path: Path) -> None:
+    own = namespace_of(0)
+    rules: list[Json] = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list"]}]
+    token = fleet.account("narrow", rules, namespaces=("argocd", own))
+    found = admitted(fleet, tmp_path, Selection(), token, namespace="argocd")
+    assert len([app for app in found.applications if app.ref.name.startswith("shop-")]) == APPS
+    assert {one.ref.namespace for one in found.live if one.ref.kind == "Pod"} == {own}
+    assert "forbidden" in told(found)
+    assert namespace_of(10) in told(found)
+
+
+def test_logins_that_fail_say_so(ground: Ground, tmp_path: Path) -> None:
+    with pytest.raises(NotAuthenticated):
+        read(ground, tmp_path, Selection(), token="nobody-has-this")
+    config = ground.kubeconfig(tmp_path)
+    body = cast("Object", json.loads(config.read_text()))
+    del fields(dig(body, "clusters", 0, "cluster"))["certificate-authority-data"]
+    config.write_text(json.dumps(body))
+    with pytest.raises(NotTrusted):
+        read_kubernetes(KubeAccess(kubeconfig=str(config)), Selection())
+    assert read_kubernetes(KubeAccess(kubeconfig=str(config), insecure=True), Selection(projects=("none",)))
+    token = ground.account("nobody", [])
+    with pytest.raises(Forbidden) as caught:
+        read(ground, tmp_path, Selection(), token=token)
+    assert "resources: [applications]" in caught.value.next
+
+
+def test_the_command_line_says_it_too(fleet: Ground, tmp_path: Path) -> None:
+    figures: Figures = measured(fleet.kubeconfig(tmp_path, token="wrong"), "list", "--core")
+    assert figures.code == 2
+    assert "does not accept these credentials" in figures.errors
+    assert "Traceback" not in figures.errors
