@@ -20,7 +20,7 @@ from whysync.proofs.looks import leaves_a_deed
 from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.playing import Refuted, Unplayable
 from whysync.proofs.remaining import still_differing
-from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failure_of, in_words, signs_for
+from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_in, in_words, signs_for
 from whysync.proofs.slicing import slice_for
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run
@@ -99,6 +99,9 @@ class Judge:
                 why="on the model a plain sync ends it too",
                 trace=trace,
             )
+        otherwise = self._fails_otherwise(base.watch.world)
+        if otherwise:
+            return not_run(f"without it, on the model the sync fails for another reason: {otherwise}")
         gaps = self._gaps(finding, fix, course)
         if gaps:
             return Proof(
@@ -140,9 +143,9 @@ class Judge:
         words = "; ".join(in_words(sign) for sign in sorted(left or new)[:2])
         if leaves_a_deed(fix.commands):
             return not_run(_FOR_A_PERSON)
-        otherwise = self._fails_otherwise(course, left | new)
+        otherwise = self._fails_otherwise(course.watch.world)
         if otherwise:
-            return not_run(f"on the model it fails for another reason: {otherwise}")
+            return not_run(f"on the model the sync fails for another reason: {otherwise}")
         gaps = self._gaps(finding, fix, course)
         if gaps:
             return not_run(f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}")
@@ -156,13 +159,12 @@ class Judge:
             )
         return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
 
-    def _fails_otherwise(self, course: With, signs: Signs) -> str:
+    def _fails_otherwise(self, world: Simulated) -> str:
         """What a resource fails with in other words than it did: most often, the facts have it cut short."""
-        for sign in sorted(signs):
-            now = failure_of(course.watch.world, sign)
-            before = [result.message for result in self._case.results if f"result:{result.key}" == sign]
-            if now and sign.startswith("result:") and not any(_alike(now, one) for one in before):
-                return f"{in_words(sign)}: {now[:200]}"
+        known = {f"result:{result.key}": result.message for result in self._case.results}
+        for sign, message in sorted(failures_in(world).items()):
+            if message and not _alike(message, known.get(sign, "")):
+                return f"{in_words(sign)}: {message[:200]}"
         return ""
 
     def _held(self, course: With) -> str:

@@ -61,18 +61,17 @@ def _of_operation(world: Simulated) -> Iterator[str]:
     state = world.operation
     if world.is_operating or text(state.get("phase")) in (*FAILED_PHASES, *_OPEN_PHASES):
         yield OPERATION
-    for raw in items(dig(state, "syncResult", "resources")):
+    yield from failures_in(world)
+
+
+def failures_in(world: Simulated) -> dict[str, str]:
+    """The signs of resources that failed to sync, each with the words."""
+    found: dict[str, str] = {}
+    for raw in items(dig(world.operation, "syncResult", "resources")):
         result = fields(raw)
         if result.get("status") == "SyncFailed" or result.get("hookPhase") in FAILED_PHASES:
-            yield f"result:{key_of(result)}"
-
-
-def failure_of(world: Simulated, sign: str) -> str:
-    """In which words a resource failed to sync; empty for signs of other kinds."""
-    for raw in items(dig(world.operation, "syncResult", "resources")):
-        if f"result:{key_of(fields(raw))}" == sign:
-            return text(dig(raw, "message"))
-    return ""
+            found[f"result:{key_of(result)}"] = text(result.get("message"))
+    return found
 
 
 def key_of(row: Object) -> Key:
