@@ -1,0 +1,124 @@
+"""One situation, three ways to it: a bundle, Argo CD's API, a kubeconfig. One answer."""
+
+from __future__ import annotations
+
+import tempfile
+from email.utils import format_datetime
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+from msgspec.structs import replace
+
+from tests.sources.argocd.scenes import of_lab, played
+from tests.sources.argocd.server import ArgoCD
+from tests.sources.argocd.test_same_answer import OTHER_FINDINGS, answer, asked, rules
+from tests.sources.kubernetes.fake_api import KINDS, FakeApi, kubeconfig
+from tests.sources.kubernetes.reading import QUICK, serving
+from tests.sources.net.faulty import Asked, Says
+from whysync.contracts import yaml
+from whysync.contracts.ref import group_of, ref_of
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Object, dig, text
+from whysync.lab.library import names
+from whysync.sources.kubernetes import KubeAccess, read_kubernetes
+from whysync.sources.selection import Selection
+
+
+class Cluster(FakeApi):
+    """The API server of a situation, with its kinds and on its clock."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        groups = (
+            snapshot.live, snapshot.applications, snapshot.projects, snapshot.settings, snapshot.events
+        )  # fmt: skip
+        found = {(one.ref.group, *one.key): one.body for group in groups for one in group}
+        ends = {True: ".previous", False: ""}
+        logs = {
+            f"{one.pod}/{one.container}{ends[one.previous]}": "".join(f"{line}\n" for line in one.lines)
+            for one in snapshot.logs
+        }
+        super().__init__(found.values(), logs=logs)
+        self.now = snapshot.collected_at
+        defined = {_definition(one) for one in self.objects if one.get("kind") == "CustomResourceDefinition"}
+        plurals = {(group, kind): plural for group, kind, plural in defined}
+        self.kinds = dict(KINDS)
+        for one in self.objects:
+            ref = ref_of(one)
+            plural = plurals.get((ref.group, ref.kind)) or _plural(ref.kind)
+            self.kinds.setdefault(f"{ref.api_version}/{ref.kind}", (plural, bool(ref.namespace)))
+
+    def __call__(self, asked: Asked) -> Says:
+        url = urlsplit(asked.target)
+        query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        said = self._answer(unquote(url.path), query, asked)
+        assert self.now is not None
+        return Says(said.status, said.body, {**said.headers, "Date": format_datetime(self.now, usegmt=True)})
+
+    def _listed(self, group: str, plural: str, namespace: str) -> list[Object]:
+        return [
+            one
+            for one in self.objects
+            if group_of(text(one.get("apiVersion"))) == group
+            and self.kinds[f"{one.get('apiVersion')}/{one.get('kind')}"][0] == plural
+            and (not namespace or dig(one, "metadata", "namespace") == namespace)
+        ]
+
+
+def _definition(body: Object) -> tuple[str, str, str]:
+    names = ("group",), ("names", "kind"), ("names", "plural")
+    group, kind, plural = (text(dig(body, "spec", *path)) for path in names)
+    return group, kind, plural
+
+
+def _plural(kind: str) -> str:
+    small = kind.lower()
+    return f"{small[:-1]}ies" if small.endswith("y") else f"{small}es" if small.endswith("s") else f"{small}s"
+
+
+def from_cluster(name: str) -> Snapshot:
+    """With the rendered manifests beside it: Kubernetes itself does not know what Git says."""
+    scene = of_lab(name)
+    with serving(Cluster(scene)) as server, tempfile.TemporaryDirectory() as home:
+        for app, manifests in scene.desired.items():
+            folder = Path(home) / "git" / app.replace("/", "_")
+            folder.mkdir(parents=True)
+            text = "---\n".join(yaml.dump(one.body) for one in manifests)
+            (folder / "all.yaml").write_text(text)
+        access = KubeAccess(
+            kubeconfig=str(kubeconfig(Path(home), server.url)),
+            limits=QUICK,
+            environment={},
+            namespace="argocd",
+        )
+        wanted = Selection(local=str(Path(home) / "git") if scene.desired else "")
+        return read_kubernetes(access, wanted, everything=True)
+
+
+# What no cluster tells.
+BEYOND = {
+    "polling-lag": "the head of a branch",
+    "argocd-rbac": "the log of an Argo CD server that runs nowhere",
+}
+# What a cluster would tell, and the source does not ask for: a hook's Pod that runs well, and too long.
+NOT_ASKED = ("hook-waits-for-later-wave", "hook-without-deadline")
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_kubeconfig_gives_the_answer_of_a_bundle(name: str) -> None:
+    found = from_cluster(name)
+    assert found.gaps == ()
+    # Plain files of Git have no namespace where they leave it out; the source fills it in, as Argo CD does.
+    there = replace(played(name).snapshot(), desired=found.desired)
+    if name not in NOT_ASKED:
+        assert (answer(found) == answer(there)) is (name not in BEYOND)
+
+
+def test_all_three_name_the_same_causes() -> None:
+    """Where the facts of all three reach, and that is nearly everywhere."""
+    alike = [name for name in names() if name not in {*OTHER_FINDINGS, *BEYOND, *NOT_ASKED}]
+    assert len(alike) > len(names()) * 0.8
+    for name in alike[::6]:
+        with ArgoCD(of_lab(name)) as argocd:
+            by_api = answer(asked(argocd))
+        assert rules(by_api) == rules(answer(from_cluster(name))) == rules(answer(played(name).snapshot()))
