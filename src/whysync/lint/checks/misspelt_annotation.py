@@ -70,7 +70,10 @@ def misspelt_annotation(tree: Tree) -> Found:
                         ),
                     )
             elif key in _LISTS:
-                for remark in _of_values(key, text(value)):
+                lost = "it is passed over"
+                if key == hooks.HOOK and hooks.is_ignored(item.body):
+                    lost = "the object is never applied"
+                for remark in _of_values(key, text(value), lost):
                     yield item, remark
 
 
@@ -97,7 +100,7 @@ def _of_key(item: Item, key: str) -> Remark:
     )
 
 
-def _of_values(key: str, written: str) -> Iterator[Remark]:
+def _of_values(key: str, written: str, lost: str) -> Iterator[Remark]:
     what, known = _LISTS[key]
     for value in (part.strip() for part in written.split(",")):
         if not value or value in known or "{" in value or _is_open(value, known):
@@ -106,7 +109,7 @@ def _of_values(key: str, written: str) -> Iterator[Remark]:
         fixed = ",".join(meant if part.strip() == value else part.strip() for part in written.split(","))
         pointer = join(("metadata", "annotations", key))
         yield Remark(
-            message=f"Argo CD knows no {what} {value}: it is passed over",
+            message=f"Argo CD knows no {what} {value}: {lost}",
             field=pointer,
             hint=f"did you mean {meant}?" if meant else "",
             mend=Mend(title=f"Write {meant}", edits=(Set(pointer=pointer, value=fixed),)) if meant else None,

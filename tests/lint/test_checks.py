@@ -1,0 +1,77 @@
+"""Each check says exactly this of its cases, nothing of its near misses, and what it offers silences it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.golden import Golden
+from whysync.lint.check import Check, Layer, all_checks
+from whysync.lint.configuration import Configuration, read_configuration
+from whysync.lint.linting import lint
+from whysync.lint.mending import mended
+from whysync.lint.remark import Outcome, Remark
+
+CASES = Path(__file__).with_name("cases")
+CHECKS = {check.id: check for check in all_checks()}
+FOLDERS = sorted(case for check in CASES.iterdir() for case in check.iterdir())
+
+
+def linted(folder: Path, check: Check) -> Outcome:
+    settings = folder / ".whysync.yaml"
+    configuration = (
+        read_configuration(settings.read_text(), str(settings), CHECKS)
+        if settings.exists()
+        else Configuration()
+    )
+    # The suppressions name other checks, so those have to be known; only one speaks.
+    chosen = all_checks() if check.layer is Layer.LINT else (check,)
+    return lint(["."], configuration, checks=chosen)[0]
+
+
+def shown(remarks: tuple[Remark, ...]) -> str:
+    return "".join(
+        f"{one.place} {one.severity}: {one.message}{f' -> {one.hint}' if one.hint else ''}\n"
+        for one in remarks
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_check_says_exactly_this(folder: Path, golden: Golden, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = CHECKS[folder.parent.name]
+    monkeypatch.chdir(folder)
+    outcome = linted(folder, check)
+    own = tuple(one for one in outcome.remarks if one.check == check.id)
+    assert not [note for note in outcome.notes if note.matters]
+    assert bool(own) != folder.name.startswith("near_miss")
+    golden(folder / "expected.txt", shown(own))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_what_a_check_offers_silences_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = CHECKS[folder.parent.name]
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    before, tree = lint(["."], checks=(check,))
+    offered = [one for one in before.remarks if one.mend is not None]
+    for file in tree.files:
+        own = [one for one in offered if one.path == file.path and one.mend and one.mend.safe]
+        text, done = mended(file, own)
+        Path(file.path).write_text(text)
+        assert text.count("#") == file.text.count("#"), "comments stay"
+        after = {one.key for one in lint([file.path], checks=(check,))[0].remarks}
+        assert not after & {one.key for one in done}
+
+
+@pytest.mark.parametrize("check", all_checks(), ids=lambda check: check.id)
+def test_every_check_has_a_page_cases_and_near_misses(check: Check) -> None:
+    assert check.title
+    for heading in ("## Why", "## Bad", "## Good"):
+        assert heading in check.docs
+    names = [case.name for case in (CASES / check.id).iterdir()]
+    assert [name for name in names if name.startswith("near_miss")]
+    assert [name for name in names if not name.startswith("near_miss")]
