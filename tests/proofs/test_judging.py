@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.proofs.worlds import bundle, deployment, in_git, running, synced
+from tests.situations import REVISION, case_of, row
 from whysync import app
-from whysync.contracts.tree import Object
+from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Add, Fix, Proof, ProofStatus, Set
@@ -206,3 +208,48 @@ def test_what_follows_from_another_cause_is_not_tried() -> None:
     assert following
     for finding in following:
         assert all(fix.proof.status is ProofStatus.NOT_RUN for fix in finding.fixes)
+
+
+# --- several causes ------------------------------------------------------------------------------
+
+
+def two_immutable_selectors() -> Case:
+    """One sync that fails for two resources, each for a reason of its own."""
+    objects: list[Object] = []
+    results: list[Json] = []
+    for name in ("one", "two"):
+        live = running(deployment(name))
+        wanted = deployment(name)
+        labels: Object = {"app": name, "tier": "new"}
+        fields(wanted["spec"])["selector"] = {"matchLabels": labels}
+        fields(fields(fields(wanted["spec"])["template"])["metadata"])["labels"] = labels
+        message = (
+            f'Deployment.apps "{name}" is invalid: spec.selector: Invalid value: '
+            f'{{"matchLabels":{{"app":"{name}","tier":"new"}}}}: field is immutable'
+        )
+        objects += [live, in_git(wanted)]
+        results.append(
+            {**row("Deployment", name), "status": "SyncFailed", "message": message, "syncPhase": "Sync"}
+        )
+    app_object = synced(
+        row("Deployment", "one", "OutOfSync"), row("Deployment", "two", "OutOfSync"), sync="OutOfSync"
+    )
+    status = fields(app_object["status"])
+    status["operationState"] = {
+        **fields(status["operationState"]),
+        "phase": "Failed",
+        "message": "one or more objects failed to apply",
+        "syncResult": {"revision": REVISION, "resources": results},
+    }
+    return case_of(bundle(), app_object, *objects)
+
+
+def test_each_of_two_causes_is_judged_for_its_part() -> None:
+    report = diagnose(two_immutable_selectors(), all_rules())
+    found = [one for one in prove(report).findings if one.rule == "immutable_field_changed"]
+    assert [str(one.about) for one in found] == ["Deployment shop/one", "Deployment shop/two"]
+    for finding in found:
+        assert finding.rejected_fixes == ()
+        assert finding.fixes[0].title == "Give the field its live value again in Git"
+        assert finding.fixes[0].proof.status is ProofStatus.PROVEN
+        assert finding.fixes[0].proof.why.startswith("what it explains is gone; the app is OutOfSync")

@@ -24,11 +24,13 @@ from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_
 from whysync.proofs.slicing import slice_for
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run
+from whysync.semantics.messages import Unknown, understand
 
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _PER_RUN: Final = 5
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
 _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
+_OF_THE_SYNC: Final = frozenset({OPERATION, "condition:SyncError"})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
 )
@@ -124,6 +126,9 @@ class Judge:
         differing = {sign for sign in left if sign.startswith("differs:")}
         if differing and not still_differing(course.watch.world, finding.explains):
             left -= differing  # the same object differs elsewhere, which is another cause
+        others = failures_in(course.watch.world).keys() - wanted
+        if others and not left & failures_in(course.watch.world).keys():
+            left -= _OF_THE_SYNC  # it fails still, but for another resource
         return left
 
     def _new(self, wanted: Signs, course: With) -> Signs:
@@ -146,6 +151,9 @@ class Judge:
         otherwise = self._fails_otherwise(course.watch.world)
         if otherwise:
             return not_run(f"on the model the sync fails for another reason: {otherwise}")
+        others = sorted(failures_in(course.watch.world).keys() - signs_for(self._case, finding.explains))
+        if others:
+            return not_run(f"another cause stands in the way: {in_words(others[0])}")
         gaps = self._gaps(finding, fix, course)
         if gaps:
             return not_run(f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}")
@@ -200,5 +208,8 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
 
 
 def _alike(one: str, other: str) -> bool:
-    """The same failure; names of files that kubectl makes up are another each time."""
-    return _FILE.sub("", one) == _FILE.sub("", other)
+    """The same failure: in the same words but for names of files, or the same as far as it is understood."""
+    if _FILE.sub("", one) == _FILE.sub("", other):
+        return True
+    kinds, others = ({type(failure) for failure in understand(text).failures} for text in (one, other))
+    return bool(kinds & others - {Unknown})
