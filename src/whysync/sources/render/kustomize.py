@@ -64,7 +64,11 @@ def render_kustomize(
 
     tool = find_kustomize(options.tools)
     with _Changed(folder, tree, wishes, env) as ours, home(options, shown) as place:
-        check_reach(folder, tree)
+        try:
+            check_reach(folder, tree)
+        except RenderProblem as problem:
+            told = shown(" ".join(("kustomize", "build", str(folder), *arguments)))
+            raise RenderProblem(f"`{told}` failed exit status 1: Error: {problem.text}") from None
         written = _built(tool, place, folder, tree, env, arguments)
     yield from _objects(written, folder, tree, keep=not ours)
 

@@ -1,0 +1,55 @@
+"""One case: its Application, its options, and what came out, as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from whysync.contracts import yaml
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.sources.git import tree_of_folder
+from whysync.sources.render import CannotRender, RenderedSource, RenderOptions, RenderProblem, render
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def read(path: Path) -> Object:
+    return fields(yaml.load(path.read_bytes())) if path.exists() else {}
+
+
+def app_of(case: Path) -> Object:
+    return read(case / "app.yaml")
+
+
+def options_of(case: Path, options: RenderOptions) -> RenderOptions:
+    told = read(case / "options.yaml")
+    versions = [text(one) for one in items(told.get("kustomizeVersions"))]
+    return replace(
+        options,
+        kube_version=text(told.get("kubeVersion")),
+        api_versions=tuple(text(one) for one in items(told.get("apiVersions"))),
+        kustomize_build_options=text(told.get("buildOptions")),
+        kustomize_versions=frozenset(versions) if versions else None,
+    )
+
+
+def rendered(case: Path, options: RenderOptions) -> RenderedSource:
+    app = app_of(case)
+    with tree_of_folder(case / "repo") as tree:
+        source = fields(dig(app, "spec", "source"))
+        return render(app, source, tree, commit=COMMIT, options=options_of(case, options))
+
+
+def outcome(case: Path, options: RenderOptions) -> tuple[str, str]:
+    """The name of the golden, and its text."""
+    try:
+        made = rendered(case, options)
+    except RenderProblem as problem:
+        return "problem.txt", f"{problem.code}\n{problem.text}\n"
+    except CannotRender as problem:
+        return "problem.txt", f"cannot: {problem.what}\nwhy: {problem.why}\nnext: {problem.next}\n"
+    parts = [f"# {made.source_type}\n"]
+    for one in made.objects:
+        by = f" ({one.origin.made_by})" if one.origin.made_by else ""
+        parts.append(f"---\n# from {one.origin}{by}\n{yaml.dump(one.body)}")
+    return "expected.yaml", "".join(parts)

@@ -1,0 +1,1 @@
+{ name(app, i):: "%s-%d" % [app, i] }

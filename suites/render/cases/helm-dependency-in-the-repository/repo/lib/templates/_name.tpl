@@ -1,0 +1,1 @@
+{{ define "lib.name" }}named-by-lib{{ end }}

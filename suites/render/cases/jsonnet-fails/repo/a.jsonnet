@@ -1,0 +1,3 @@
+{
+  kind: error "no kind",
+}

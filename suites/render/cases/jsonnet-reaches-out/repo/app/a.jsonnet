@@ -1,0 +1,1 @@
+{kind: "A", data: importstr "/etc/passwd"}
