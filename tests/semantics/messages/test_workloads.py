@@ -16,6 +16,7 @@ from whysync.semantics.messages import (
     FailedMount,
     ImagePull,
     LoadBalancerFailed,
+    MetricsUnavailable,
     Named,
     OomKilled,
     ProbeFailed,
@@ -185,6 +186,17 @@ ROWS: list[Row] = [
     (
         "Error syncing load balancer: failed to ensure load balancer: could not find any suitable subnets",
         LoadBalancerFailed,
+        {},
+    ),
+    (
+        "failed to get cpu utilization: missing request for cpu in container web of Pod web-6d4b75cb6d-x2x4q",
+        MetricsUnavailable,
+        {"resource": "cpu", "container": "web", "pod": "web-6d4b75cb6d-x2x4q"},
+    ),
+    (
+        "the HPA was unable to compute the replica count: failed to get memory utilization: "
+        "no pods returned by selector while calculating replica count",
+        MetricsUnavailable,
         {},
     ),
 ]

@@ -96,5 +96,17 @@ class VolumePending(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class MetricsUnavailable(Failure, frozen=True, kw_only=True):
+    """An autoscaler cannot tell how many replicas are wanted.
+
+    Where containers ask for none of the resource it scales by, `container` and `pod` are the first such one.
+    """
+
+    resource: str = ""
+    container: str = ""
+    pod: str = ""
+    detail: str = ""
+
+
 class LoadBalancerFailed(Failure, frozen=True, kw_only=True):
     detail: str = ""

@@ -16,6 +16,7 @@ from whysync.semantics.messages.failures import (
     Failure,
     ImagePull,
     LoadBalancerFailed,
+    MetricsUnavailable,
     Named,
     OomKilled,
     ProbeFailed,
@@ -371,6 +372,17 @@ TABLE: tuple[Pattern, ...] = (
         fill(VolumePending, whole="detail"),
     ),
     Pattern("ProvisioningFailed", r"ProvisioningFailed.*", fill(VolumePending, whole="detail")),
+    Pattern(
+        "missing request for",
+        r"missing request for (?P<resource>[a-z0-9./-]{1,253})"
+        r"(?: in container (?P<container>[a-z0-9-]{1,63}))?(?: of Pod (?P<pod>[a-z0-9.-]{1,253}))?",
+        fill(MetricsUnavailable, whole="detail"),
+    ),
+    Pattern(
+        "no pods returned by selector",
+        r"no pods returned by selector",
+        fill(MetricsUnavailable, whole="detail"),
+    ),
     Pattern(
         "load balancer",
         r"(?:Error syncing load balancer|[Ff]ailed to ensure load balancer): (?P<detail>.*)",
