@@ -352,3 +352,18 @@ def test_annotations_and_objects_have_a_largest_size(talk: Talk) -> None:
     assert large.code in {413, 422, 500}
     body = text((talk.model.send(Request(verb="get", path="/version")).body or {}).get("gitVersion"))
     assert body.startswith("v1.36")
+
+
+def test_a_pod_may_only_run_as_an_account_that_is_there(talk: Talk) -> None:
+    runs: Object = {**pod("web"), "spec": {**fields(pod()["spec"]), "serviceAccountName": "shop"}}
+    assert talk.create(runs, dry_run=True).ok  # nobody has told which accounts there are
+    account: Object = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    talk.model.load([{**account, "metadata": {"name": "default", "namespace": "shop"}}])
+    refused = talk.create(runs)
+    why = 'error looking up service account shop/shop: serviceaccount "shop" not found'
+    assert (refused.code, said(refused)) == (403, f'pods "web" is forbidden: {why}')
+    generated: Object = {**runs, "metadata": {"generateName": "web-"}}
+    assert said(talk.create(generated)) == f'pods "web-" is forbidden: {why}'
+    assert talk.create(pod("other")).ok
+    talk.model.load([{**account, "metadata": {"name": "shop", "namespace": "shop"}}])
+    assert talk.create(runs).ok

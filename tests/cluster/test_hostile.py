@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.talk import Talk, config_map, definition, deployment, widget
 from whysync.cluster.model.kinds import built_in
 from whysync.cluster.protocol import Request
-from whysync.contracts.tree import Json, Object, copy_object
+from whysync.contracts.tree import Json, Object, copy_object, fields, text
 from whysync.semantics.schemas import Type, type_of
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3)
@@ -46,6 +47,14 @@ OBJECTS = [
     secret,
     widget({"size": 1, "l": [{"a": 1}]}),
 ]
+MANAGED: list[Json] = [
+    {
+        "manager": "kubectl",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "fieldsV1": {"f:metadata": {"f:labels": {"f:a": {}}}, "f:data": {".": {}, "f:a": {}}},
+    }
+]
 VERBS = ["create", "update", "ssa", "merge-patch", "strategic-patch", "json-patch", "delete"]
 
 
@@ -81,6 +90,47 @@ def test_one_wrong_value_anywhere_gets_an_answer(
     assert 200 <= answer.code < 600
     again = talk.model.send(Request(verb="get", path=talk.path(obj)))
     assert again.code in {200, 404}
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(OBJECTS), st.lists(st.integers(0, 9), min_size=1, max_size=6), trees)
+def test_objects_that_were_loaded_with_a_wrong_value_get_an_answer(
+    obj: Object, path: list[int], value: Json
+) -> None:
+    talk = Talk()
+    talk.create(definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    parts: Object = {key: part for key, part in obj.items() if key not in ("apiVersion", "kind", "metadata")}
+    told: Object = {**fields(obj["metadata"]), "namespace": "shop", "managedFields": MANAGED}
+    loaded = fields(replaced({**parts, "metadata": told}, path, value))
+    whole: Object = {**obj, **loaded, "metadata": {**fields(loaded.get("metadata")), "namespace": "shop"}}
+    fields(whole["metadata"])["name"] = fields(obj["metadata"])["name"]
+    talk.model.load([whole])
+    label: Object = {"metadata": {"labels": {"new": "label"}}}
+    for verb, body in (
+        ("get", None),
+        ("update", obj),
+        ("merge-patch", label),
+        ("ssa", obj),
+        ("delete", None),
+    ):
+        request = Request(verb=verb, path=talk.path(obj), body=body, manager="m", force=verb == "ssa" or None)
+        assert 200 <= talk.model.send(request).code < 600
+    talk.model.settle()
+
+
+@pytest.mark.parametrize("claims", [{"nonsense": {}}, {"f:data": {'k:{"a"': {}}}, {"f:data": "."}])
+def test_owners_that_mean_nothing_are_dropped_by_an_update_and_stop_an_apply(claims: Object) -> None:
+    talk = Talk()
+    entry: Object = {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsV1": claims}
+    found: Object = {"name": "cm", "namespace": "shop", "managedFields": [entry]}
+    talk.model.load([{**config_map(a="1"), "metadata": found}])
+    applied = talk.apply(config_map(a="2"), "argocd-controller")
+    assert applied.code == 500
+    assert "failed to decode managed fields: " in text((applied.body or {}).get("message"))
+    updated = talk.patch(config_map(), {"data": {"a": "3"}})
+    assert updated.code == 200
+    assert "nonsense" not in str(updated.body)
+    assert talk.apply(config_map(a="4"), "argocd-controller", force=True).ok
 
 
 @settings(max_examples=60, deadline=None)

@@ -71,8 +71,29 @@ def test_the_same_event_is_counted_and_a_flood_is_cut() -> None:
     desk.model.clock.advance(300)
     desk.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
     (event,) = desk.list(("", "events"), "shop")
-    assert event.get("count") == 26
+    assert event.get("count") == 41  # those that were not told are counted too
     assert event.get("lastTimestamp") != event.get("firstTimestamp")
+
+
+def test_an_event_is_the_same_whatever_the_version_of_its_object() -> None:
+    desk = Desk(ground(), KUBELET)
+    pod = desk.create(POD)
+    for phase in ("Pending", "Running"):
+        desk.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
+        pod = desk.update_status(pod, {"phase": phase})
+    desk.event(pod, "Normal", "Pulled", "one", "kubelet", field_path="spec.containers{a}")
+    desk.event(pod, "Normal", "Pulled", "one", "kubelet", field_path="spec.containers{b}")
+    told = [(one.get("reason"), one.get("count")) for one in desk.list(("", "events"), "shop")]
+    assert sorted(told, key=str) == [("BackOff", 2), ("Pulled", 1), ("Pulled", 1)]
+
+
+def test_a_flood_of_one_type_leaves_room_for_the_other() -> None:
+    desk = Desk(ground(), KUBELET)
+    pod = desk.create(POD)
+    for _ in range(26):
+        desk.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
+    desk.event(pod, "Normal", "Pulled", "there it is", "kubelet")
+    assert [one.get("reason") for one in desk.list(("", "events"), "shop")] == ["BackOff", "Pulled"]
 
 
 def test_events_that_differ_in_their_message_alone_are_combined() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.cluster.model.fields import Writing, after_update, read_managed, written_managed
+from whysync.cluster.model.fields import Writing, after_update, kept_managed, written_managed
 from whysync.cluster.model.served import Served
 from whysync.contracts.tree import Json, Object, fields, items, text
 from whysync.semantics.diff.typed import FieldSet
@@ -56,7 +56,7 @@ class Claims:
 def whole_claims(old: Object, new: Object, manager: str, now: str, served: Served) -> list[Json]:
     """The same where more than the status changed: the slow way."""
     version = served.resource.api_version
-    managed = read_managed(old)
+    managed = kept_managed(old)
     if not managed.claims:
         return []
     writing = Writing(manager=manager, subresource="status", api_version=version, now=now, excluded=_NOTHING)
@@ -65,7 +65,7 @@ def whole_claims(old: Object, new: Object, manager: str, now: str, served: Serve
 
 def _reckoned(entries: list[Json], old: Object, new: Object, manager: str, served: Served) -> list[Json]:
     version = served.resource.api_version
-    managed = read_managed({"metadata": {"managedFields": entries}})
+    managed = kept_managed({"metadata": {"managedFields": entries}})
     writing = Writing(manager=manager, subresource="status", api_version=version, now=_NOW, excluded=_NOTHING)
     before: Object = {"apiVersion": version, "kind": served.resource.kind, "status": old}
     after: Object = {**before, "status": new}

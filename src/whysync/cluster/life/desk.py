@@ -14,7 +14,6 @@ from whysync.cluster.life.claims import Claims, whole_claims
 from whysync.cluster.life.index import Index, Kind
 from whysync.cluster.life.recorder import Recorder
 from whysync.cluster.model import Model
-from whysync.cluster.model.decoding import BadBody
 from whysync.cluster.model.kinds import Resource, built_in
 from whysync.cluster.model.paths import Address
 from whysync.cluster.model.store import Place
@@ -186,10 +185,7 @@ class Desk:
         return f"{_collection(resource, text(meta.get('namespace')))}/{text(meta.get('name'))}"
 
     def _sent(self, request: Request) -> Object:
-        try:
-            answer = self.model.send(request)
-        except BadBody as problem:  # what was found on a cluster and never went through the server
-            raise Denied(Answer(code=400, text=str(problem))) from None
+        answer = self.model.send(request)
         if not answer.ok:
             raise Denied(answer)
         return answer.body or {}

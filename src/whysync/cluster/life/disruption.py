@@ -20,7 +20,6 @@ from whysync.cluster.life.desk import (
 )
 from whysync.cluster.life.index import Kind, controller_of
 from whysync.cluster.life.service_pods import Seen, seen
-from whysync.cluster.life.telling import tell
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
@@ -73,7 +72,7 @@ class Disruption(Worker):
             if isinstance(selector, dict) and selects(selector, labels_of(pod))
         ]
         if not pods:
-            tell(self.desk, obj, "Normal", "NoPods", "No matching pods found", "controllermanager")
+            self.desk.event(obj, "Normal", "NoPods", "No matching pods found", "controllermanager")
         healthy = sum(_is_healthy(seen(pod)) for pod in pods)
         expected, desired = self._expected(spec, pods)
         spare = max(healthy - desired, 0) if expected > 0 else 0

@@ -15,7 +15,6 @@ from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.desk import PODS, Desk, is_leaving, labels_of, name_of, namespace_of
 from whysync.cluster.life.index import Kind
 from whysync.cluster.life.script import Metric, Script
-from whysync.cluster.life.telling import tell
 from whysync.cluster.model.autoscalers import V1, V2, in_version
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change
@@ -299,7 +298,7 @@ class _Round:
         }
 
     def _tell(self, type: str, reason: str, message: str) -> None:
-        tell(self._desk, self._obj, type, reason, message, _TELLER)
+        self._desk.event(self._obj, type, reason, message, _TELLER)
 
     def _write(self, told: Object) -> None:
         status = fields(self._obj.get("status"))

@@ -21,7 +21,6 @@ from whysync.cluster.life.needs import CONFIG_MAPS, SECRETS, lacks_of_volumes, l
 from whysync.cluster.life.pod_status import conditions_of, is_sidecar, phase_of
 from whysync.cluster.life.pod_writer import PodWriter
 from whysync.cluster.life.runtime import SYNC, Place, Runtime
-from whysync.cluster.life.telling import tell
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 
@@ -151,7 +150,7 @@ class Kubelet(Worker):
                 f"Unable to retrieve some image pull secrets ({', '.join(lost)}); "
                 "attempting to pull the image may not succeed."
             )
-            tell(self.desk, pod, "Warning", "FailedToRetrieveImagePullSecret", said, "kubelet", host=node)
+            self.desk.event(pod, "Warning", "FailedToRetrieveImagePullSecret", said, "kubelet", host=node)
 
     def _address_of(self, node: str) -> str:
         found = self.desk.get(NODES, "", node)
@@ -200,7 +199,7 @@ class Kubelet(Worker):
             known.mounted = True
             return True
         for lack in lacks:
-            tell(self.desk, at.pod, "Warning", "FailedMount", lack.message, "kubelet", host=known.node)
+            self.desk.event(at.pod, "Warning", "FailedMount", lack.message, "kubelet", host=known.node)
         wait = min(_FIRST_MOUNT_WAIT * 2.0 ** min(known.mount_tries, 10), _LONGEST_MOUNT_WAIT)
         known.mount_tries += 1
         self.later(at.pod, wait)
@@ -212,7 +211,7 @@ class Kubelet(Worker):
         for one in known.containers:
             self._runtime.stop(one, at, 137)
         known.over, known.reason = True, "DeadlineExceeded"
-        tell(self.desk, at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
+        self.desk.event(at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
         self._write(known, at, sandbox=False)
 
     # -- leaving ----------------------------------------------------------------------------------
@@ -225,7 +224,7 @@ class Kubelet(Worker):
             for one in known.containers:
                 if one.step == "running" and not known.over:
                     said = f"Stopping container {one.name}"
-                    tell(self.desk, at.pod, "Normal", "Killing", said, "kubelet",
+                    self.desk.event(at.pod, "Normal", "Killing", said, "kubelet",
                         host=known.node, field_path=one.field_path,
                     )  # fmt: skip
                     taken = min(self._behaviour.stop_seconds(at.pod), grace)

@@ -8,7 +8,6 @@ from typing import Final
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.desk import SERVICES, Desk, is_leaving, name_of, namespace_of
 from whysync.cluster.life.script import Script
-from whysync.cluster.life.telling import tell
 from whysync.contracts.tree import Object, dig, fields, items
 
 INGRESSES: Final = ("networking.k8s.io", "ingresses")
@@ -70,10 +69,10 @@ class LoadBalancers(_Giver):
         self._given += 1
         balancer: Object = {"ingress": [{"ip": f"203.0.113.{20 + self._given % 230}", "ipMode": "VIP"}]}
         self.desk.update_status(obj, {**fields(obj.get("status")), "loadBalancer": balancer})
-        tell(self.desk, obj, "Normal", "EnsuredLoadBalancer", "Ensured load balancer", "service-controller")
+        self.desk.event(obj, "Normal", "EnsuredLoadBalancer", "Ensured load balancer", "service-controller")
 
     def wanted(self, obj: Object) -> None:
-        tell(self.desk, obj, "Normal", "EnsuringLoadBalancer", "Ensuring load balancer", "service-controller")
+        self.desk.event(obj, "Normal", "EnsuringLoadBalancer", "Ensuring load balancer", "service-controller")
 
 
 class Ingresses(_Giver):
@@ -86,4 +85,4 @@ class Ingresses(_Giver):
         self.give(obj, _INGRESS_ADDRESS)
 
     def wanted(self, obj: Object) -> None:
-        tell(self.desk, obj, "Normal", "Sync", "Scheduled for sync", "nginx-ingress-controller")
+        self.desk.event(obj, "Normal", "Sync", "Scheduled for sync", "nginx-ingress-controller")

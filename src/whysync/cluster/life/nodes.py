@@ -16,7 +16,8 @@ def ensure_nodes(model: Model, count: int) -> None:
 
 
 def _node(name: str, number: int, now: str) -> Object:
-    room: Object = {"cpu": "16", "ephemeral-storage": "100Gi", "memory": "64Gi", "pods": "250"}
+    # More pods than a kubelet takes by default: 3 nodes are enough for thousands that ask for nothing.
+    room: Object = {"cpu": "16", "ephemeral-storage": "100Gi", "memory": "64Gi", "pods": "2500"}
     conditions: list[Json] = [
         _condition(kind, status, reason, message, now)
         for kind, status, reason, message in (

@@ -127,31 +127,15 @@ class Failure:
 
 def create_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Object | Failure | None:
     """The new pod, with its Event; `None` where the namespace is on its way out, which nobody tells."""
-    missing = missing_account(desk, pod)
-    if missing is None:
-        try:
-            new = desk.create(pod)
-        except Denied as denied:
-            if "because it is being terminated" in denied.message:
-                return None
-            missing = denied.message
-        else:
-            _told_of(desk, owner, new, component)
-            return new
-    desk.event(owner, "Warning", "FailedCreate", f"Error creating: {missing}", component)
-    return Failure(missing)
-
-
-def missing_account(desk: Desk, pod: Object) -> str | None:
-    """The admission of service accounts, for those that the template names."""
-    name, space = text(dig(pod, "spec", "serviceAccountName")), namespace_of(pod)
-    if not name or name == "default" or desk.get(("", "serviceaccounts"), space, name) is not None:
-        return None
-    called = name_of(pod) or text(dig(pod, "metadata", "generateName"))
-    return (
-        f'pods "{called}" is forbidden: error looking up service account {space}/{name}: '
-        f'serviceaccount "{name}" not found'
-    )
+    try:
+        new = desk.create(pod)
+    except Denied as denied:
+        if "because it is being terminated" in denied.message:
+            return None
+        desk.event(owner, "Warning", "FailedCreate", f"Error creating: {denied.message}", component)
+        return Failure(denied.message)
+    _told_of(desk, owner, new, component)
+    return new
 
 
 def create_pods(desk: Desk, owner: Object, pod: Object, count: int, component: str) -> Failure | None:

@@ -1,7 +1,8 @@
 """Events, as the components' recorder writes them: repeated ones are counted, floods are cut.
 
 Mirrors client-go `record.EventCorrelator`, Kubernetes 1.36: ten events alike but for their message within ten
-minutes become one, and of one source about one object no more than 25 are told, one more every five minutes.
+minutes become one; of one source and type about one object no more than 25 are told, and one more every five
+minutes. The version of the object that an event is about is no part of what makes two of them alike.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Final
 
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.store import Store
-from whysync.contracts.tree import Json, Object, dig, fields, integer, text
+from whysync.contracts.tree import Json, Object, dig, fields, text
 
 _EVENTS: Final = ("", "events")
 _SIMILAR: Final = 10
@@ -30,6 +31,7 @@ _OWNED: Final[Object] = {
     "f:source": {"f:component": {}},
     "f:type": {},
 }
+_IDENTITY: Final = ("kind", "namespace", "name", "uid", "apiVersion")
 _Key = tuple[str, ...]
 
 
@@ -39,6 +41,14 @@ class _Group:
 
     messages: set[str] = field(default_factory=set[str])
     last: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Told:
+    """An event that was written, and how often it came: also when a flood was cut."""
+
+    name: str
+    count: int = 0
 
 
 @dataclass(slots=True)
@@ -54,7 +64,7 @@ class Recorder:
         self._store = store
         self._clock = clock
         self._manager = manager
-        self._names: dict[_Key, str] = {}
+        self._known: dict[_Key, _Told] = {}
         self._groups: dict[_Key, _Group] = {}
         self._buckets: dict[_Key, _Bucket] = {}
         self._last: tuple[datetime | None, int] = (None, 0)
@@ -75,19 +85,23 @@ class Recorder:
         room = self._store.get((("", "namespaces"), "", namespace))
         if room is None:
             return
-        source = (component, host, *(text(value) for value in involved.values()))
+        source = (component, host, *(text(involved.get(key)) for key in _IDENTITY))
         alike = (*source, type, reason)
-        key, message = self._aggregated(alike, message)
-        if not self._told(source):
+        key, message = self._aggregated(alike, field_path, message)
+        known = self._known.setdefault(key, _Told(""))
+        known.count += 1
+        if not self._may_tell((*source, type)):
             return
-        name = self._names.get(key)
-        there = None if name is None else self._store.get((_EVENTS, namespace, name))
+        there = self._store.get((_EVENTS, namespace, known.name)) if known.name else None
         if there is not None:
-            self._again(there, message)
+            self._again(there, message, known.count)
         elif not dig(room, "metadata", "deletionTimestamp"):
-            self._names[key] = self._first(involved, namespace, (type, reason, message), component, host)
+            event = self._first(involved, (type, reason, message), component, host)
+            event["count"] = known.count
+            known.name = text(dig(event, "metadata", "name"))
+            self._store.put((_EVENTS, namespace, known.name), event)
 
-    def _aggregated(self, alike: _Key, message: str) -> tuple[_Key, str]:
+    def _aggregated(self, alike: _Key, field_path: str, message: str) -> tuple[_Key, str]:
         group = self._groups.setdefault(alike, _Group())
         now = self._clock.now
         if group.last is not None and (now - group.last).total_seconds() > _SIMILAR_SECONDS:
@@ -95,10 +109,11 @@ class Recorder:
         group.last = now
         group.messages.add(message)
         if len(group.messages) < _SIMILAR:
-            return (*alike, message), message
+            return (*alike, field_path, message), message
+        group.messages.discard(message)  # upstream lets go of any one of them
         return alike, f"(combined from similar events): {message}"
 
-    def _told(self, source: _Key) -> bool:
+    def _may_tell(self, source: _Key) -> bool:
         now = self._clock.now
         bucket = self._buckets.get(source)
         if bucket is None:
@@ -111,18 +126,16 @@ class Recorder:
         bucket.tokens -= 1
         return True
 
-    def _again(self, event: Object, message: str) -> None:
+    def _again(self, event: Object, message: str, count: int) -> None:
         place = (_EVENTS, text(dig(event, "metadata", "namespace")), text(dig(event, "metadata", "name")))
         again: Object = {
             "message": message,
-            "count": integer(event.get("count"), 1) + 1,
+            "count": count,
             "lastTimestamp": self._clock.stamp(),
         }
         self._store.put(place, {**event, **again})
 
-    def _first(
-        self, involved: Object, namespace: str, told: tuple[str, str, str], component: str, host: str
-    ) -> str:
+    def _first(self, involved: Object, told: tuple[str, str, str], component: str, host: str) -> Object:
         type, reason, message = told
         now = self._clock.stamp()
         name = f"{text(involved.get('name'))}.{self._moment():x}"
@@ -139,12 +152,12 @@ class Recorder:
         }
         meta: Object = {
             "name": name,
-            "namespace": namespace,
+            "namespace": text(involved.get("namespace")) or "default",
             "uid": self._store.uid(),
             "creationTimestamp": now,
             "managedFields": [entry],
         }
-        event: Object = {
+        return {
             "kind": "Event",
             "apiVersion": "v1",
             "metadata": meta,
@@ -160,8 +173,6 @@ class Recorder:
             "reportingComponent": component,
             "reportingInstance": host,
         }
-        self._store.put((_EVENTS, namespace, name), event)
-        return name
 
     def _moment(self) -> int:
         """Nanoseconds, with a running number in place of those that the clock does not count."""

@@ -19,7 +19,6 @@ from whysync.cluster.life.logs import LogBook
 from whysync.cluster.life.needs import lack_of_config
 from whysync.cluster.life.pod_status import restarts
 from whysync.cluster.life.pulling import pull_error
-from whysync.cluster.life.telling import tell
 from whysync.cluster.life.wording import duration, is_image, pod_title
 from whysync.contracts.tree import Object, dig, text
 
@@ -341,7 +340,7 @@ class Runtime:
         self._tell(one, at, "Warning", "BackOff", said)
 
     def _tell(self, one: Container, at: Place, type: str, reason: str, message: str) -> None:
-        tell(self._desk, at.pod, type, reason, message, "kubelet", host=at.node, field_path=one.field_path)
+        self._desk.event(at.pod, type, reason, message, "kubelet", host=at.node, field_path=one.field_path)
 
     def _after(self, seconds: float) -> datetime:
         return self._desk.now + timedelta(seconds=seconds)

@@ -27,7 +27,6 @@ from whysync.cluster.life.fitting import NodeRoom, Refusal, host_ports, refusal,
 from whysync.cluster.life.index import Kind, controller_of
 from whysync.cluster.life.room import requests_of
 from whysync.cluster.life.storage import SELECTED_NODE, binding_mode, claim_names
-from whysync.cluster.life.telling import tell
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 
@@ -193,12 +192,12 @@ class Scheduler(Worker):
         self._held[key] = kept
         self._take(key, kept, self._nodes[node])
         said = f"Successfully assigned {key[0]}/{key[1]} to {node}"
-        tell(self.desk, kept, "Normal", "Scheduled", said, "default-scheduler")
+        self.desk.event(kept, "Normal", "Scheduled", said, "default-scheduler")
 
     def _refuse(self, pod: Object, message: str, why: _Blocked = "nodes") -> None:
         key = (namespace_of(pod), name_of(pod))
         self._blocked[key] = why
-        tell(self.desk, pod, "Warning", "FailedScheduling", message, "default-scheduler")
+        self.desk.event(pod, "Warning", "FailedScheduling", message, "default-scheduler")
         status = fields(pod.get("status"))
         conditions = items(status.get("conditions"))
         before = fields(next((one for one in conditions if fields(one).get("type") == "PodScheduled"), None))

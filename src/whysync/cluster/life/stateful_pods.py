@@ -19,7 +19,7 @@ from whysync.cluster.life.desk import (
     owner_reference,
     uid_of,
 )
-from whysync.cluster.life.podset import missing_account, pod_from
+from whysync.cluster.life.podset import pod_from
 from whysync.cluster.life.revisions import HASH
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 
@@ -80,19 +80,16 @@ class StatefulPods:
     def create(self, pod: Object) -> bool:
         if not self.create_claims(pod):
             return False
-        problem = missing_account(self._desk, pod)
-        made = pod
-        if problem is None:
-            try:
-                made = self._desk.create(pod)
-            except Denied as denied:
-                if denied.code == 409 or "because it is being terminated" in denied.message:
-                    return denied.code != 409
-                problem = denied.message
-        self._told("Create", pod, problem)
-        if problem is None:
-            self.keep_claims(made, scaled_down=False)
-        return problem is None
+        try:
+            made = self._desk.create(pod)
+        except Denied as denied:
+            if denied.code == 409 or "because it is being terminated" in denied.message:
+                return denied.code != 409
+            self._told("Create", pod, denied.message)
+            return False
+        self._told("Create", pod, None)
+        self.keep_claims(made, scaled_down=False)
+        return True
 
     def delete(self, pod: Object) -> bool:
         try:

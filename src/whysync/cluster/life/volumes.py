@@ -33,7 +33,6 @@ from whysync.cluster.life.storage import (
     default_class,
     ensure_class,
 )
-from whysync.cluster.life.telling import tell
 from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
@@ -114,7 +113,7 @@ class VolumeBinder(Worker):
             self._pending.pop(key, None)
             if key in self._lost:
                 del self._lost[key]
-                tell(self.desk, obj, "Warning", "ClaimLost", _LOST, _BINDER)
+                self.desk.event(obj, "Warning", "ClaimLost", _LOST, _BINDER)
                 self.desk.update_status(obj, {"phase": "Lost"})
             return
         if is_leaving(obj) or dig(obj, "status", "phase") == "Lost":
@@ -140,23 +139,23 @@ class VolumeBinder(Worker):
         name = class_name(claim)
         found = default_class(self.desk) if name is None else None
         if name is None and found is None:
-            tell(self.desk, claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            self.desk.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
             return
         if name is None and found is not None:
             claim = self._assign(claim, name_of(found))
         elif name == "":
-            tell(self.desk, claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            self.desk.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
             return
         else:
             found = self.desk.get(CLASSES, "", name or "")
         if found is None:
             said = f'storageclass.storage.k8s.io "{name}" not found'
-            tell(self.desk, claim, "Warning", "ProvisioningFailed", said, _BINDER)
+            self.desk.event(claim, "Warning", "ProvisioningFailed", said, _BINDER)
             return
         waits = found.get("volumeBindingMode") == "WaitForFirstConsumer"
         if waits and SELECTED_NODE not in annotations_of(claim):
             said = "waiting for first consumer to be created before binding"
-            tell(self.desk, claim, "Normal", "WaitForFirstConsumer", said, _BINDER)
+            self.desk.event(claim, "Normal", "WaitForFirstConsumer", said, _BINDER)
             return
         self._provision(claim, key, found)
 
@@ -182,7 +181,7 @@ class VolumeBinder(Worker):
                 "manually by the system administrator. If volume creation is delayed, please verify that "
                 "the provisioner is running and correctly registered."
             )
-            tell(self.desk, claim, "Normal", "ExternalProvisioning", said, _BINDER)
+            self.desk.event(claim, "Normal", "ExternalProvisioning", said, _BINDER)
         if self._script.volumes == "pending" or provisioner == "kubernetes.io/no-provisioner":
             return
         if self._made_at[key] > self.desk.now:
@@ -191,7 +190,7 @@ class VolumeBinder(Worker):
         volume = self._make(claim, of)
         if volume is not None:
             said = f"Successfully provisioned volume {name_of(volume)}"
-            tell(self.desk, claim, "Normal", "ProvisioningSucceeded", said, provisioner)
+            self.desk.event(claim, "Normal", "ProvisioningSucceeded", said, provisioner)
             self._bind(claim, volume)
 
     def _make(self, claim: Object, of: Object) -> Object | None:
@@ -220,7 +219,7 @@ class VolumeBinder(Worker):
             return self.desk.create(volume)
         except Denied as no:
             said = f'failed to provision volume with StorageClass "{name_of(of)}": {no.message}'
-            tell(self.desk, claim, "Warning", "ProvisioningFailed", said, text(of.get("provisioner")))
+            self.desk.event(claim, "Warning", "ProvisioningFailed", said, text(of.get("provisioner")))
             return None
 
     def _bind(self, claim: Object, volume: Object) -> None:

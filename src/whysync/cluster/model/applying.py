@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -19,6 +20,7 @@ from whysync.cluster.model.fields import (
 from whysync.cluster.model.requests import Call
 from whysync.contracts.ref import group_of, version_of
 from whysync.contracts.tree import Object, dig, fields, text
+from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.last_applied import (
     LAST_APPLIED,
     last_applied,
@@ -42,7 +44,10 @@ def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> 
         where = f"{text(dig(config, 'metadata', 'namespace'))}/{text(dig(config, 'metadata', 'name'))}"
         told = f"{group}/{version}, Kind={text(config.get('kind'))}"
         raise internal(f"failed to create typed patch object ({where}; {told}): {problem}") from None
-    managed = read_managed(live)
+    try:
+        managed = read_managed(live)
+    except DiffError as problem:
+        raise internal(f"failed to decode managed fields: {problem}") from None
     bare = _without_managed(live)
     if not managed.claims:
         first = Writing(
@@ -52,19 +57,23 @@ def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> 
             now=writing.now,
             excluded=writing.excluded,
         )
-        managed = after_update(call.served.zero(), bare, managed, first, atom)
+        with suppress(TypeErrors):  # nobody owns what cannot be compared
+            managed = after_update(call.served.zero(), bare, managed, first, atom)
     config = _without_managed(config)
     _check_other_version(bare, config, managed, call, writing)
     by_kubectl = writing.manager == _KUBECTL and last_applied_text(live) is not None
-    new, owners = after_apply(
-        bare,
-        config,
-        managed,
-        writing,
-        atom,
-        force=bool(call.request.force),
-        pardoned=_applied_before(live, atom) if by_kubectl else FieldSet(),
-    )
+    try:
+        new, owners = after_apply(
+            bare,
+            config,
+            managed,
+            writing,
+            atom,
+            force=bool(call.request.force),
+            pardoned=_applied_before(live, atom) if by_kubectl else FieldSet(),
+        )
+    except TypeErrors as problem:  # the patch has been through this: it is the live object
+        raise internal(f"failed to create typed live object: {problem}") from None
     return (_with_last_applied(new, config) if by_kubectl else new), owners
 
 

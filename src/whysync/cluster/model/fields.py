@@ -13,6 +13,7 @@ from typing import Final
 
 from whysync.cluster.model.failures import Refused
 from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.typed import Atom, FieldSet, Manager, applied, compare, decode_managers, field_set
 from whysync.semantics.diff.typed.apply import Claim
 from whysync.semantics.diff.typed.fieldset import to_fields_v1, told
@@ -83,6 +84,14 @@ def read_managed(obj: Object) -> Managed:
         claims[_who(entry)] = Claim(known[1], text(entry.get("apiVersion")))
     times = {_who(entry): stamp for entry in entries if (stamp := text(entry.get("time")))}
     return Managed(claims, times)
+
+
+def kept_managed(obj: Object) -> Managed:
+    """Of an object in the store, whoever put it there. Mirrors `emptyManagedFieldsOnErr`."""
+    try:
+        return read_managed(obj)
+    except DiffError:
+        return Managed({}, {})
 
 
 def _who(entry: Object) -> Manager:

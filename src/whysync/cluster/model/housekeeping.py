@@ -11,7 +11,7 @@ from typing import Final
 
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.discovery import Discovery
-from whysync.cluster.model.fields import Writing, after_update, read_managed, with_managed
+from whysync.cluster.model.fields import Writing, after_update, kept_managed, with_managed
 from whysync.cluster.model.namespaces import namespace_conditions
 from whysync.cluster.model.paths import Address
 from whysync.cluster.model.removal import Removal
@@ -200,7 +200,7 @@ class Housekeeping:
             now=self._clock.stamp(),
             excluded=FieldSet(),
         )
-        managed = read_managed(old)
+        managed = kept_managed(old)
         if managed.claims:
             new = with_managed(new, after_update(old, new, managed, writing, served.atom))
         return self._store.put(place, new)

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from whysync.cluster.model.amounts import amount_of, written_as
 from whysync.cluster.model.failures import forbidden
-from whysync.cluster.model.fields import Writing, after_update, read_managed, with_managed
+from whysync.cluster.model.fields import Writing, after_update, kept_managed, with_managed
 from whysync.cluster.model.kinds import Resource
 from whysync.cluster.model.requests import Call
 from whysync.cluster.model.store import Place, Store
@@ -79,7 +79,7 @@ def charge(charges: Charges, store: Store, now: str) -> None:
     for place, quota, used in charges:
         status: Object = {**fields(quota.get("status")), "used": used}
         new: Object = {**quota, "status": status}
-        managed = read_managed(quota)
+        managed = kept_managed(quota)
         if managed.claims:
             new = with_managed(new, after_update(quota, new, managed, _writing(now), _ATOM))
         store.put(place, new)

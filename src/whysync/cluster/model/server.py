@@ -9,12 +9,14 @@ from urllib.parse import parse_qs
 from whysync.cluster.model.access import check_access, known_user, no_such_path_for, unknown_to
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import Custom
+from whysync.cluster.model.decoding import BadBody
 from whysync.cluster.model.discovery import Discovery
 from whysync.cluster.model.documents import document
 from whysync.cluster.model.failures import (
     NoSuchPath,
     Refused,
     bad_request,
+    internal,
     method_not_allowed,
     no_such_resource,
 )
@@ -127,6 +129,9 @@ class Model:
             code, body = self._answer(call)
         except RecursionError:
             refusal = bad_request("exceeded max depth")
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+        except BadBody as problem:  # of an object that was loaded as it was found
+            refusal = internal(str(problem))
             return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
         except NoSuchPath:
             return Answer(code=404, text="404 page not found\n")

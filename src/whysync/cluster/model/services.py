@@ -9,6 +9,8 @@ from whysync.cluster.model.failures import Cause, invalid
 from whysync.cluster.model.strategy import Ground, on_create, on_update, spec_of
 from whysync.contracts.tree import Json, Object, copy, dig, fields, integer, items, text
 
+_WITH_NODE_PORTS = ("NodePort", "LoadBalancer")
+
 
 @on_create("", "Service")
 def service(obj: Object, ground: Ground) -> None:
@@ -28,10 +30,7 @@ def changed_service(new: Object, old: Object, ground: Ground) -> None:
                 after[key] = copy(before[key])
         if not same and after.get("clusterIPs") == before.get("clusterIPs"):
             after.pop("clusterIPs", None)
-    if after.get("type") in {"NodePort", "LoadBalancer"} and before.get("type") in {
-        "NodePort",
-        "LoadBalancer",
-    }:
+    if after.get("type") in _WITH_NODE_PORTS and before.get("type") in _WITH_NODE_PORTS:
         _patch_ports(after, before)
     if after.get("type") == "LoadBalancer" and after.get("externalTrafficPolicy") == "Local":
         kept = before.get("healthCheckNodePort")
@@ -80,7 +79,7 @@ def _drop_by_type(after: Object, before: Object) -> None:
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
             if after.get(key) == before.get(key):
                 after.pop(key, None)
-    if after.get("type") == "ClusterIP" and before.get("type") in {"NodePort", "LoadBalancer"}:
+    if after.get("type") == "ClusterIP" and before.get("type") in _WITH_NODE_PORTS:
         olds = {_which(fields(port)): fields(port).get("nodePort") for port in items(before.get("ports"))}
         for raw in items(after.get("ports")):
             port = fields(raw)

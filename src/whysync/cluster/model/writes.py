@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from whysync.cluster.model.accounts import check_account
 from whysync.cluster.model.applying import apply_config
 from whysync.cluster.model.bodies import checked_options, object_in_body, read_body, told_strangers
 from whysync.cluster.model.checks import (
@@ -25,7 +26,14 @@ from whysync.cluster.model.failures import (
     internal,
     invalid,
 )
-from whysync.cluster.model.fields import Managed, Writing, after_update, read_managed, with_managed
+from whysync.cluster.model.fields import (
+    Managed,
+    Writing,
+    after_update,
+    kept_managed,
+    read_managed,
+    with_managed,
+)
 from whysync.cluster.model.limit_ranges import check_limits, with_limits
 from whysync.cluster.model.metadata import carried_over, may_go, only_status, other_uid, same_but_for_times
 from whysync.cluster.model.namespaces import require_namespace
@@ -167,12 +175,14 @@ class Writes:
             raise internal("resourceVersion should not be set on objects to be created")
         for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink", "uid"):
             meta.pop(key, None)
+        told = text(meta.get("name")) or text(meta.get("generateName"))
         if not meta.get("name") and meta.get("generateName"):
             meta["name"] = text(meta["generateName"])[:58] + self._store.suffix()
         obj = {**obj, "metadata": meta}
         if not owned:
-            obj = self._owned(call.served.zero(), obj, call, _given_managers(obj))
+            obj = self._owned(call.served.zero(), obj, call, kept_managed(obj))
         require_namespace(call, text(meta.get("name")), self._store)
+        check_account(obj, told, call, self._store)
         if isinstance(call.served, Custom) and call.served.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise forbidden(resource.plural, resource.group, text(meta.get("name")), why)
@@ -229,7 +239,7 @@ class Writes:
             now=self._clock.stamp(),
             excluded=_NOTHING,
         )
-        managed = after_update(definition, new, read_managed(definition), writing, call.served.atom)
+        managed = after_update(definition, new, kept_managed(definition), writing, call.served.atom)
         self._store.put(place, with_managed(new, managed))
 
     def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
@@ -292,12 +302,10 @@ class Writes:
         given = items(fields(obj.get("metadata")).get("managedFields"))
         if given == [{}] and not call.address.subresource:
             return with_managed(obj, Managed({}, {}))
-        managed = read_managed(live)
+        managed = kept_managed(live)
         if given and not call.address.subresource:
-            try:
+            with suppress(DiffError):
                 managed = read_managed(obj)
-            except DiffError:
-                managed = read_managed(live)
         if not managed.claims:
             return with_managed(obj, managed)
         return self._owned(live, obj, call, managed)
@@ -344,7 +352,7 @@ class Writes:
             raise invalid("Scale", "autoscaling", call.address.name, [Cause("spec.replicas", why)])
         new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
         # Where nobody owns the number, the scale's own view has no managers, and none is added.
-        owned = any(claim.owned.has(_REPLICAS) for claim in read_managed(live).claims.values())
+        owned = any(claim.owned.has(_REPLICAS) for claim in kept_managed(live).claims.values())
         return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
 
 
@@ -354,14 +362,6 @@ def _excluded(call: Call) -> FieldSet:
             return FieldSet.of([("f:metadata",), ("f:spec",)])
         return FieldSet.of([("f:spec",), ("f:metadata", "f:labels")])
     return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
-
-
-def _given_managers(obj: Object) -> Managed:
-    """Claims that a new object brings along are taken as they are, where they can be read."""
-    try:
-        return read_managed(obj)
-    except DiffError:
-        return Managed({}, {})
 
 
 def _decoded_patch(body: Object, current: Object, call: Call) -> tuple[Object, list[str]]:
