@@ -12,6 +12,7 @@ from pathlib import Path
 
 from whysync import app
 from whysync.cli.exits import Exit, exit_of
+from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.world import World
@@ -110,7 +111,7 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
     snapshot = done.snapshot()
     if options.bundle:
         write_bundle(snapshot, Path(options.bundle))
-    report = app.diagnose(app.cases(World(snapshot)), prove=not options.no_proof)
+    report = _diagnosed(snapshot, prove=not options.no_proof)
     match options.output:
         case "json":
             sys.stdout.write(json_v1.as_json(json_v1.report_v1(report)))
@@ -122,8 +123,18 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
             sys.stdout.write(fleet.names(report))
         case form:
             _show_run(done, report, options, screen)
-            sys.stdout.write(terminal.render(report, screen, wide=form == "wide", proofs=options.show_proof))
+            if report.apps:
+                page = terminal.render(report, screen, wide=form == "wide", proofs=options.show_proof)
+            else:
+                page = "No Application is left that could be diagnosed.\n"
+            sys.stdout.write(page)
     return exit_of(report, fail_on=Severity(options.fail_on))
+
+
+def _diagnosed(snapshot: Snapshot, *, prove: bool = True) -> Report:
+    """Applications may be deleted in a scenario; where none is left, there is nothing to say."""
+    found = app.cases(World(snapshot)) if snapshot.applications else ()
+    return app.diagnose(found, prove=prove)
 
 
 def _show_run(done: Play, report: Report, options: argparse.Namespace, screen: Screen) -> None:
@@ -214,7 +225,7 @@ def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
     for scenario in scenarios:
         try:
             done = play(scenario)
-            found = differences(scenario, app.diagnose(app.cases(World(done.snapshot()))))
+            found = differences(scenario, _diagnosed(done.snapshot()))
         except WhysyncError as problem:
             found = [problem.what]
         if found:

@@ -17,7 +17,9 @@ def differences(scenario: Scenario, report: Report) -> list[str]:
     found: list[str] = []
     for expected in scenario.expects:
         app = by_name.get(expected.app)
-        if app is None:
+        if expected.gone:
+            found += [f"{expected.app}: it is still there"] if app is not None else []
+        elif app is None:
             found.append(f"{expected.app}: there is no such Application at the end")
         else:
             found += [f"{expected.app}: {one}" for one in _of_app(expected, app)]

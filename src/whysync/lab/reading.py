@@ -23,7 +23,8 @@ KEYS: Final = (
     "ends", "expect",
 )  # fmt: skip
 EXPECTED: Final = (
-    "app", "operation", "sync", "health", "conditions", "cause", "rule", "about", "field", "writer", "root",
+    "app", "gone", "operation", "sync", "health", "conditions", "cause", "rule", "about", "field", "writer",
+    "root",
 )  # fmt: skip
 _MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
 _SYNC: Final = ("Synced", "OutOfSync", "Unknown")
@@ -140,6 +141,7 @@ def _expected(node: Node, apps: tuple[Object, ...]) -> Expected:
     conditions = node.at("conditions")
     return Expected(
         app=node.at("app").choice(known, known[0]),
+        gone=node.at("gone").flag(),
         phase=operation.at("phase").choice(_PHASES) if operation.has("phase") else None,
         message=operation.at("message").maybe(),
         sync=node.at("sync").choice(_SYNC) if node.has("sync") else None,

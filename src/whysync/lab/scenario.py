@@ -142,6 +142,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What must come out; what is `None` is not looked at."""
 
     app: str
+    gone: bool = False
+    """It has been deleted: nothing else can be expected of it."""
     phase: str | None = None
     message: str | None = None
     sync: str | None = None

@@ -11,9 +11,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
+from whysync.contracts.tree import dig, text
 from whysync.engine.argocd.trace import Moment, What
 from whysync.reports.screen import Screen, one_line, plain
 from whysync.semantics import hooks
@@ -34,6 +36,10 @@ class Place(msgspec.Struct, frozen=True, kw_only=True, order=True):
     ref: Ref
 
 
+_Key = tuple[int, Ref]
+"""The place of a phase, and an object without version and namespace."""
+
+
 class Progress:
     """How far one app is."""
 
@@ -41,15 +47,22 @@ class Progress:
         self.name = name
         self.sync = self.health = ""
         self.phase = self.message = ""
-        self._waves: dict[tuple[int, Ref], int] = {}
-        self._states: dict[tuple[int, Ref], str] = {}
-        self.learn(desired)
-
-    def learn(self, desired: Iterable[Manifest]) -> None:
+        self._states: dict[_Key, str] = {}
+        self._planned: dict[_Key, int] = {}
+        self._nameless: set[_Key] = set()  # with the beginning of their names
         for manifest in desired:
-            for phase in hooks.sync_phases(manifest.body):
-                if phase in _ORDER:
-                    self._waves[_ORDER.index(phase), _bare(manifest.ref)] = hooks.wave_of(manifest.body)
+            self._plan(manifest)
+        self._waves = dict(self._planned)
+
+    def _plan(self, manifest: Manifest) -> None:
+        ref = _bare(manifest.ref)
+        beginning = "" if ref.name else text(dig(manifest.body, "metadata", "generateName"))
+        for phase in hooks.sync_phases(manifest.body):
+            if phase in _ORDER:
+                key = _ORDER.index(phase), replace(ref, name=beginning) if beginning else ref
+                self._planned[key] = hooks.wave_of(manifest.body)
+                if beginning:
+                    self._nameless.add(key)
 
     def feed(self, moment: Moment) -> None:
         match moment.what:
@@ -58,17 +71,32 @@ class Progress:
             case What.STARTED:
                 # What an earlier sync has applied is there, whether this one touches it or not.
                 before = self._states if self.phase == "Succeeded" else {}
-                self._states = {key: "Synced" for key, state in before.items() if state != "Pruned"}
+                kept = [key for key, state in before.items() if state != "Pruned" and not self._plan_of(key)]
+                self._states = dict.fromkeys(kept, "Synced")
+                self._waves = {key: self._waves[key] for key in kept} | self._planned
                 self.phase, self.message = "Running", ""
             case What.RESULT if moment.about is not None:
                 phase = _ORDER.index(SyncPhase(moment.phase)) if moment.phase in _NAMES else 1
                 key = phase, _bare(moment.about)
-                self._waves.setdefault(key, moment.wave or 0)
+                plan = self._plan_of(key)
+                if plan is None:
+                    self._waves.setdefault(key, moment.wave or 0)
+                else:
+                    self._waves[key] = self._planned[plan]
+                    self._waves.pop(plan, None)
                 self._states[key] = "Pruned" if moment.text == "pruned" else moment.status
             case What.STEP | What.RETRY | What.ENDED:
                 self.phase, self.message = moment.phase, moment.text
             case _:
                 pass
+
+    def _plan_of(self, key: _Key) -> _Key | None:
+        """The manifest without a name that this one was made from."""
+        phase, ref = key
+        for plan in self._nameless:
+            if plan[0] == phase and plan[1].kind == ref.kind and ref.name.startswith(plan[1].name):
+                return plan
+        return None
 
     @property
     def has_synced(self) -> bool:
@@ -100,7 +128,8 @@ class Progress:
 
     def _words(self, place: Place) -> str:
         pruned = self._states.get((place.phase, place.ref)) == "Pruned"
-        return plain(f"{place.ref.kind} {place.ref.name}{' (pruned)' if pruned else ''}")
+        more = "…" if (place.phase, place.ref) in self._nameless else " (pruned)" if pruned else ""
+        return plain(f"{place.ref.kind} {place.ref.name}{more}")
 
     def _mark(self, place: Place) -> str:
         """Argo CD does not go on before a wave is done, even where it no longer says so of every object."""

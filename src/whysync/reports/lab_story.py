@@ -24,9 +24,12 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     starts_round: bool = False
 
 
+_States = dict[tuple[str, str, str], str]
+
+
 def lines_of(moments: Iterable[Moment]) -> Iterator[Line]:
     """What is worth telling: no refresh that changed nothing, no result that is as it was."""
-    states: dict[tuple[str, str, str], str] = {}
+    states: _States = {}
     for moment in moments:
         app = moment.app.rpartition("/")[2]
         match moment.what:
@@ -37,12 +40,13 @@ def lines_of(moments: Iterable[Moment]) -> Iterator[Line]:
             case What.CLEARED:
                 yield Line(at=moment.at, app=app, mark="good", text=f"{moment.text} is gone")
             case What.STARTED:
-                states = {key: value for key, value in states.items() if key[0] != moment.app}
+                states = _without(states, moment.app)
                 yield Line(at=moment.at, app=app, text=_shortened(moment.text), starts_round=True)
             case What.STEP:
                 if moment.text != "one or more tasks are running":
                     yield Line(at=moment.at, app=app, text=moment.text)
             case What.RETRY:
+                states = _without(states, moment.app)  # the next attempt begins anew
                 yield Line(at=moment.at, app=app, mark="bad", text=moment.text)
             case What.ENDED:
                 mark = "good" if moment.phase == "Succeeded" else "bad"
@@ -57,6 +61,10 @@ def lines_of(moments: Iterable[Moment]) -> Iterator[Line]:
                 yield Line(at=moment.at, app=app, text="the Application is gone")
             case _:
                 pass
+
+
+def _without(states: _States, app: str) -> _States:
+    return {key: value for key, value in states.items() if key[0] != app}
 
 
 def _result(moment: Moment, app: str, *, again: bool) -> Line:

@@ -161,7 +161,7 @@ def test_a_hook_runs_before_anything_goes() -> None:
     leaving = Leaving(PRE, f"{PRE}/cleanup", f"{RESOURCES}/background", targets=[a_config("a"), before])
     leaving.shop.apply(mine(a_config("a")))
     for _ in range(2):
-        assert leaving.look().waits_for == "PreDelete hooks to complete"
+        assert leaving.look().waits_for == "waiting for PreDelete hooks to complete"
         leaving.has("a", "goodbye")
     leaving.shop.set_status(before, DONE)
     leaving.look()
@@ -199,11 +199,11 @@ def test_hooks_behind_the_rest_and_their_cleanup() -> None:
     leaving.shop.apply(mine(a_config("a")))
     assert RESOURCES not in str(leaving.look().finalizers)
     leaving.has()
-    assert leaving.look().waits_for == "PostDelete hooks to complete"
+    assert leaving.look().waits_for == "waiting for PostDelete hooks to complete"
     leaving.shop.set_status(after, DONE)
     assert leaving.look().finalizers == (f"{POST}/cleanup",)
     leaving.has("goodbye")
-    assert leaving.look().waits_for == "PostDelete hooks to be deleted"
+    assert leaving.look().waits_for == "waiting for PostDelete hooks to be deleted"
     leaving.has()
     assert leaving.look() == Finalized(finalizers=())
 
@@ -263,7 +263,7 @@ def test_a_cleanup_after_failure_takes_those_that_ask_for_it() -> None:
     for obj, state in ((one, DONE), (two, FAILED)):
         leaving.shop.apply(mine(obj))
         leaving.shop.set_status(obj, state)
-    assert leaving.look().waits_for == "PostDelete hooks to be deleted"
+    assert leaving.look().waits_for == "waiting for PostDelete hooks to be deleted"
     leaving.has("two")
 
 

@@ -148,8 +148,8 @@ class ArgoCD:
     def rollback(self, app: str, id: int, *, user: str = "admin", prune: bool = False) -> None:
         self.server.rollback(self._registry.name_of(app), id, user=user, prune=prune)
 
-    def terminate(self, app: str, *, user: str = "admin") -> None:
-        self.server.terminate(self._registry.name_of(app), user=user)
+    def terminate(self, app: str, *, user: str = "admin", groups: Iterable[str] = ()) -> None:
+        self.server.terminate(self._registry.name_of(app), user=user, groups=tuple(groups))
 
     def delete(self, app: str) -> None:
         """`kubectl delete`: one without finalizers is gone at once, and leaves all its objects behind."""

@@ -60,9 +60,9 @@ class Undertaker:
         meta: Object = {**fields(app.get("metadata")), "finalizers": left}
         status: Object = {**fields(app.get("status"))}
         status |= conditions_json(conditions_after(app, done, now))
-        if done.waits_for and done.waits_for != record.decided:
+        if done.waits_for and done.waits_for != record.waits_for:
             self._registry.say(name, What.STEP, done.waits_for)
-        record.decided = done.waits_for
+        record.waits_for = done.waits_for
         record.operate(now + (self._office.soft or timedelta(minutes=2)))
         changed = self._registry.save(name, {**app, "metadata": meta, "status": status})
         return changed or self._office.writes != written

@@ -32,6 +32,8 @@ class Record:
     repo_error_since: datetime | None = None
     decided: str = ""
     """What auto-sync said last."""
+    waits_for: str = ""
+    """What its deletion waits for."""
     memory: Memory = field(default_factory=Memory)
     rules: tuple[object, ...] = ()
     """Under which the memory holds."""

@@ -118,7 +118,9 @@ class Registry:
         begun = before.get("startedAt") != after.get("startedAt")
         if begun:
             yield Moment(at=now, app=name, what=What.STARTED, text=_wanted(after), phase=phase)
-        yield from self._results(name, now, {} if begun else before, after)
+        ended = before.get("finishedAt")
+        again = ended is not None and ended != after.get("finishedAt")  # a retry drops what there was
+        yield from self._results(name, now, {} if begun or again else before, after)
         if phase == text(before.get("phase")) and message == text(before.get("message")) and not begun:
             return
         if phase in COMPLETED:

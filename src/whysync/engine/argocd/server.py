@@ -1,11 +1,13 @@
 """Argo CD's API server, as far as it stands between people and the controller.
 
-Mirrors `Sync`, `Rollback` and `TerminateOperation` of the application service, Argo CD 3.6, with RBAC.
+Mirrors `Get`, `UpdateSpec`, `Delete`, `Sync`, `Rollback` and `TerminateOperation` of the application service,
+and `Update` of the project service, Argo CD 3.6, with RBAC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,6 +18,7 @@ from whysync.engine.argocd.office import Office
 from whysync.engine.argocd.registry import Registry
 from whysync.engine.argocd.repository import RepoProblem
 from whysync.engine.argocd.trace import What
+from whysync.engine.deletion.finalizers import Finalizers
 from whysync.engine.status import go_time
 from whysync.semantics.policies.rbac import Asker, Request, decide, denial_text, read_policy
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
@@ -52,26 +55,46 @@ class Server:
         self._registry = registry
         self.refusals: list[Refusal] = []
 
+    def get(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        """May they see it? What is not theirs to see looks as if it were not there."""
+        with self._refusals_kept(name, user, "Get"):
+            self._admit(name, "get", _asker(user, groups))
+
+    def update(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        """May they change its spec?"""
+        with self._refusals_kept(name, user, "UpdateSpec"):
+            self._admit(name, "update", _asker(user, groups))
+
+    def update_project(self, project: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        """May they change what a project permits?"""
+        self._enforce(Request(resource="projects", action="update", object=project), _asker(user, groups))
+
     def sync(self, name: str, operation: Object, *, user: str, groups: tuple[str, ...] = ()) -> None:
-        try:
-            self._sync(name, operation, user, groups)
-        except Denied as problem:
-            self._keep(name, user, "Sync", problem)
-            raise
+        with self._refusals_kept(name, user, "Sync"):
+            self._sync(name, operation, _asker(user, groups))
 
-    def rollback(self, name: str, id: int, *, user: str, prune: bool) -> None:
-        try:
-            self._rollback(name, id, user, prune=prune)
-        except Denied as problem:
-            self._keep(name, user, "Rollback", problem)
-            raise
+    def rollback(
+        self, name: str, id: int, *, user: str, prune: bool = False, groups: tuple[str, ...] = ()
+    ) -> None:
+        with self._refusals_kept(name, user, "Rollback"):
+            self._rollback(name, id, _asker(user, groups), prune=prune)
 
-    def terminate(self, name: str, *, user: str) -> None:
-        try:
-            self._terminate(name, user)
-        except Denied as problem:
-            self._keep(name, user, "TerminateOperation", problem)
-            raise
+    def terminate(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        with self._refusals_kept(name, user, "TerminateOperation"):
+            self._terminate(name, _asker(user, groups))
+
+    def prepare_deletion(
+        self, name: str, propagation: str | None, *, user: str, groups: tuple[str, ...] = ()
+    ) -> None:
+        """May they delete it? Then its finalizer says what becomes of its objects.
+
+        `foreground` and `background` take them along, `None` leaves them.
+        """
+        with self._refusals_kept(name, user, "Delete"):
+            asker = _asker(user, groups)
+            app = self._admit(name, "get", asker)
+            self._enforce_on(app, "delete", asker)
+            self._set_cascading(name, propagation)
 
     def webhook(self, repo_url: str, refresh: Callable[[str], None]) -> None:
         pushed = _place(repo_url)
@@ -83,10 +106,9 @@ class Server:
 
     # --- the requests ----------------------------------------------------------------------------
 
-    def _sync(self, name: str, operation: Object, user: str, groups: tuple[str, ...]) -> None:
+    def _sync(self, name: str, operation: Object, asker: Asker) -> None:
+        typed = self._admit(name, "get", asker)
         app = self._registry.applications[name]
-        typed = decode(app, Application)[0] or Application()
-        self._enforce(typed, "get", user, groups)
         project = self._office.typed_projects().get(typed.project)
         windows = matching(project.spec.sync_windows, typed) if project is not None else ()
         verdict = can_sync(windows, self._office.clock.now, manual=True)
@@ -94,13 +116,16 @@ class Server:
             raise _denied("PermissionDenied", f"cannot sync: invalid sync window: {verdict.error}")
         if not verdict.allowed:
             raise _denied("PermissionDenied", "cannot sync: blocked by sync window")
-        self._enforce(typed, "sync", user, groups)
+        self._enforce_on(typed, "sync", asker)
         wanted = fields(operation.get("sync")) if "sync" in operation else operation
         if wanted.get("manifests"):
-            self._enforce(typed, "override", user, groups)
-        self._check_alive(app)
+            self._enforce_on(typed, "override", asker)
         spec = fields(app.get("spec"))
         policy = fields(spec.get("syncPolicy"))
+        if wanted.get("manifests") and _is_automated(policy) and wanted.get("dryRun") is not True:
+            told = "cannot use local sync when Automatic Sync Policy is enabled unless for dry run"
+            raise _denied("FailedPrecondition", told)
+        self._check_alive(app)
         self._check_revision(wanted, spec, policy)
         sync: Object = {**wanted}
         if has_multiple_sources(spec):
@@ -115,7 +140,7 @@ class Server:
         if policy.get("syncOptions"):
             sync.setdefault("syncOptions", policy["syncOptions"])
         retry = operation.get("retry", policy.get("retry"))
-        whole: Object = {"sync": sync, "initiatedBy": {"username": user}}
+        whole: Object = {"sync": sync, "initiatedBy": {"username": asker.subject}}
         if isinstance(retry, dict):
             whole["retry"] = retry
         for key in ("info",):
@@ -123,9 +148,10 @@ class Server:
                 whole[key] = operation[key]
         self._start(name, whole)
 
-    def _rollback(self, name: str, id: int, user: str, *, prune: bool) -> None:
+    def _rollback(self, name: str, id: int, asker: Asker, *, prune: bool) -> None:
         app = self._registry.applications[name]
-        self._enforce(decode(app, Application)[0] or Application(), "sync", user)
+        own_right = self._office.data("argocd-cm").get("server.rbac.rollback.enforce.enable") == "true"
+        self._admit(name, "rollback" if own_right else "sync", asker)
         self._check_alive(app)
         policy = fields(dig(app, "spec", "syncPolicy"))
         if _is_automated(policy):
@@ -142,11 +168,11 @@ class Server:
             sync["prune"] = True
         if policy.get("syncOptions"):
             sync["syncOptions"] = policy["syncOptions"]
-        self._start(name, {"sync": sync, "initiatedBy": {"username": user}})
+        self._start(name, {"sync": sync, "initiatedBy": {"username": asker.subject}})
 
-    def _terminate(self, name: str, user: str) -> None:
+    def _terminate(self, name: str, asker: Asker) -> None:
         app = self._registry.applications[name]
-        self._enforce(decode(app, Application)[0] or Application(), "sync", user)
+        self._admit(name, "sync", asker)
         status = fields(app.get("status"))
         state = status.get("operationState")
         if not isinstance(app.get("operation"), dict) or not isinstance(state, dict):
@@ -158,26 +184,47 @@ class Server:
         """Mirrors `SetAppOperation`: what was known of the last operation is wiped."""
         app = self._registry.applications[name]
         if isinstance(app.get("operation"), dict):
-            told = "error setting app operation: another operation is already in progress"
-            raise _denied("FailedPrecondition", told)
+            inner = _denied("FailedPrecondition", "another operation is already in progress")
+            raise _denied("FailedPrecondition", f"error setting app operation: {inner}")
         status = {key: value for key, value in fields(app.get("status")).items() if key != "operationState"}
         self._registry.save(name, {**app, "operation": operation, "status": status})
 
+    def _set_cascading(self, name: str, propagation: str | None) -> None:
+        app = self._registry.applications[name]
+        meta = fields(app.get("metadata"))
+        found = Finalizers.of(app)
+        if propagation is None:
+            found.stop_cascading()
+        elif not meta.get("deletionTimestamp"):  # Kubernetes lets nobody add one then
+            found.cascade(propagation)
+        left: list[Json] = [*found.names]
+        if left != items(meta.get("finalizers")):
+            self._registry.save(name, {**app, "metadata": {**meta, "finalizers": left}})
+
     # --- the checks ------------------------------------------------------------------------------
 
-    def _enforce(self, app: Application, action: str, user: str, groups: tuple[str, ...] = ()) -> None:
+    def _admit(self, name: str, action: str, asker: Asker) -> Application:
+        """Mirrors `getAppEnforceRBAC`: to who may not, it is as if the app were not there."""
+        app = decode(self._registry.applications[name], Application)[0] or Application()
+        if not self._may(self._on(app, action), asker):
+            raise _denied("PermissionDenied", "permission denied")
+        return app
+
+    def _enforce_on(self, app: Application, action: str, asker: Asker) -> None:
+        self._enforce(self._on(app, action), asker)
+
+    def _on(self, app: Application, action: str) -> Request:
+        whole = rbac_object(app.project, app.namespace, app.name, self._office.namespace)
+        return Request(resource="applications", action=action, object=whole)
+
+    def _may(self, request: Request, asker: Asker) -> bool:
         policy = read_policy(self._office.data("argocd-rbac-cm"))
-        request = Request(
-            resource="applications",
-            action=action,
-            object=rbac_object(app.project, app.namespace, app.name, self._office.namespace),
-        )
-        asker = Asker(subject=user, groups=groups, is_token=True)
-        if not decide(policy, asker, request, self._office.typed_projects()).allowed:
-            issued = self._office.clock.now.timestamp()
-            raise Denied(
-                denial_text((request.resource, request.action, request.object), {"sub": user, "iat": issued})
-            )
+        return decide(policy, asker, request, self._office.typed_projects()).allowed
+
+    def _enforce(self, request: Request, asker: Asker) -> None:
+        if not self._may(request, asker):
+            claims: Object = {"sub": asker.subject, "iat": self._office.clock.now.timestamp()}
+            raise Denied(denial_text((request.resource, request.action, request.object), claims))
 
     def _check_alive(self, app: Object) -> None:
         if dig(app, "metadata", "deletionTimestamp"):
@@ -200,11 +247,22 @@ class Server:
             inner = f"rpc error: code = {problem.code} desc = {problem.message}"
             raise _denied("FailedPrecondition", f"error resolving repo revision: {inner}") from problem
 
-    def _keep(self, name: str, user: str, method: str, problem: Denied) -> None:
-        bare = name.rpartition("/")[2]
-        refusal = Refusal(at=self._office.clock.now, app=bare, user=user, method=method, text=str(problem))
-        self.refusals.append(refusal)
-        self._registry.say(name, What.DENIED, str(problem))
+    @contextmanager
+    def _refusals_kept(self, name: str, user: str, method: str) -> Generator[None]:
+        try:
+            yield
+        except Denied as problem:
+            bare = name.rpartition("/")[2]
+            refusal = Refusal(
+                at=self._office.clock.now, app=bare, user=user, method=method, text=str(problem)
+            )
+            self.refusals.append(refusal)
+            self._registry.say(name, What.DENIED, str(problem))
+            raise
+
+
+def _asker(user: str, groups: tuple[str, ...]) -> Asker:
+    return Asker(subject=user, groups=groups, is_token=True)
 
 
 def _place(url: str) -> str:

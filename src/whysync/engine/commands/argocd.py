@@ -15,32 +15,37 @@ _OF_DESTINATION = {"--dest-namespace": "namespace", "--dest-server": "server", "
 
 def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
     """What the command prints, and whether it failed. `wait` returns at once: time is not its own."""
-    if command.noun == "proj":
-        return run_proj(command, argocd)
-    name = command.words[0]
-    app = name if "/" in name else f"{argocd.office.namespace}/{name}"
-    if app not in argocd.applications:
-        return f"rpc error: code = PermissionDenied desc = permission denied: {name}", True
     user = by.user or "admin"
     try:
+        if command.noun == "proj":
+            return run_proj(command, argocd, user, by.groups)
+        name = command.words[0]
+        app = name if "/" in name else f"{argocd.office.namespace}/{name}"
+        if app not in argocd.applications:
+            return "rpc error: code = PermissionDenied desc = permission denied", True
         match command.verb:
             case "sync":
                 argocd.request_sync(app, _operation(command), user=user, groups=by.groups)
                 return "", False
             case "terminate-op":
-                argocd.terminate(app, user=user)
+                argocd.terminate(app, user=user, groups=by.groups)
                 return f"Application '{name}' operation terminating", False
             case "get":
+                argocd.server.get(app, user=user, groups=by.groups)
                 hard = command.has("--hard-refresh")
                 if hard or command.has("--refresh"):
                     argocd.refresh(app, hard=hard)
                 return "", False
             case "delete":
+                how = command.flag("--propagation-policy", "foreground")
+                kept = command.flag("--cascade") == "false"
+                argocd.server.prepare_deletion(app, None if kept else how, user=user, groups=by.groups)
                 argocd.delete(app)
                 return f"application '{name}' deleted", False
             case "wait":
                 return "", False
             case _:
+                argocd.server.update(app, user=user, groups=by.groups)
                 return _set(command, app, argocd)
     except Denied as refusal:
         return str(refusal), True

@@ -32,14 +32,14 @@ _PROJ: Final = (
 _SWITCHES: Final = frozenset((
     "--server-side", "--force-conflicts", "--overwrite", "--refresh", "--hard-refresh", "--prune", "--force",
     "--replace", "--dry-run", "--apply-out-of-sync-only", "--async", "--auto-prune",
-    "--self-heal", "--ignore-not-found", "--operation", "--health", "--sync",
+    "--self-heal", "--ignore-not-found", "--operation", "--health", "--sync", "--yes",
 ))  # fmt: skip
-_SHORT: Final = {"-n": "--namespace", "-f": "--filename", "-p": "--patch"}
+_SHORT: Final = {"-n": "--namespace", "-f": "--filename", "-p": "--patch", "-y": "--yes"}
 _KNOWN_FLAGS: Final = frozenset((
     *_SWITCHES, "--namespace", "--filename", "--patch", "--type", "--replicas", "--field-manager",
     "--resource", "--revision", "--subresource", "--retry-limit", "--cascade", "--sync-policy",
     "--sync-option", "--strategy", "--from-literal", "--project", "--path", "--repo", "--dest-namespace",
-    "--dest-server", "--dest-name", "--source-position", "--timeout",
+    "--dest-server", "--dest-name", "--source-position", "--timeout", "--propagation-policy",
 ))  # fmt: skip
 
 

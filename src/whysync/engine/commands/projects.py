@@ -8,13 +8,15 @@ from whysync.engine.commands.actor import Outcome
 from whysync.engine.commands.line import Command
 
 
-def run_proj(command: Command, argocd: ArgoCD) -> Outcome:
+def run_proj(command: Command, argocd: ArgoCD, user: str, groups: tuple[str, ...]) -> Outcome:
+    """Raises `Denied` for those who may not change the project."""
     words = list(command.words)
     deed = words.pop(0) if command.verb == "windows" else ""
     name = words[0] if words else ""
     project = argocd.office.projects.get(name)
     if project is None:
         return f'rpc error: code = NotFound desc = appprojects.argoproj.io "{name}" not found', True
+    argocd.server.update_project(name, user=user, groups=groups)
     spec = fields(project.get("spec"))
     match command.verb, tuple(words[1:]):
         case "add-source", (url,):

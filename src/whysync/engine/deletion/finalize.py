@@ -144,7 +144,7 @@ class _Look:
         except (CannotDelete, HooksFailed) as problem:
             raise CannotDelete(f"{failed}{problem}") from problem
         if not done:
-            self.waits_for = f"{kind.value} hooks to complete"
+            self.waits_for = f"waiting for {kind.value} hooks to complete"
         return done
 
     def _cleaned(self, kind: DeletionHook, live: Mapping[Key, Object], failed: str) -> bool:
@@ -153,7 +153,7 @@ class _Look:
         except Refused as problem:
             raise CannotDelete(f"{failed}{problem.message}") from problem
         if not done:
-            self.waits_for = f"{kind.value} hooks to be deleted"
+            self.waits_for = f"waiting for {kind.value} hooks to be deleted"
         return done
 
     def _resources_gone(self) -> bool:

@@ -58,6 +58,12 @@ class Finalizers:
     def remove(self, hook: DeletionHook, stage: str = "") -> None:
         self._drop(f"{_HOOKS[hook]}{stage}")
 
+    def cascade(self, propagation: str) -> None:
+        """Mirrors `SetCascadedDeletion` with the finalizer of that policy; those that are there stay."""
+        name = _BACKGROUND if propagation == "background" else RESOURCES
+        if name not in self._names:
+            self._names.append(name)
+
     def stop_cascading(self) -> None:
         for name in [name for name in self._names if name in _CASCADING]:
             self._drop(name)
