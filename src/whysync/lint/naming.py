@@ -4,9 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
+
+_MOST = 200
 
 
 def near(name: str, others: Iterable[str]) -> str:
     """The one that was probably meant, or nothing."""
-    found = get_close_matches(name, sorted(set(others) - {name}), 1, 0.85)
+    return _nearest(name, tuple(sorted(_likely(name, others)))[:_MOST])
+
+
+@lru_cache(maxsize=4096)
+def _nearest(name: str, others: tuple[str, ...]) -> str:
+    found = get_close_matches(name, others, 1, 0.85)
     return found[0] if found else ""
+
+
+def _likely(name: str, others: Iterable[str]) -> set[str]:
+    """About as long, and alike at one end: comparing letter by letter is for few."""
+    start, end, length = name[:2], name[-3:], len(name)
+    return {
+        other
+        for other in others
+        if abs(len(other) - length) < 4 and (other[:2] == start or other[-3:] == end) and other != name
+    }
+
+
+class Names:
+    """Many names of one kind, asked often: kept by how they begin and end."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_end: dict[str, list[str]] = {}
+        for name in set(names):
+            for end in (f"{name[:2]}*", f"*{name[-3:]}"):
+                self._by_end.setdefault(end, []).append(name)
+
+    def near(self, name: str) -> str:
+        alike = (
+            *self._by_end.get(f"{name[:2]}*", ())[:5_000],
+            *self._by_end.get(f"*{name[-3:]}", ())[:5_000],
+        )
+        return near(name, alike)

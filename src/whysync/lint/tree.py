@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,12 +11,20 @@ from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.lint.configuration import Configuration
 from whysync.lint.item import File, Item, Part
 from whysync.lint.kustomizations import Kustomization
+from whysync.lint.naming import Names
 from whysync.lint.schemas.built_in import is_built_in, is_namespaced
 from whysync.lint.schemas.custom import Definitions
 from whysync.lint.schemas.judging import judged
 from whysync.lint.schemas.misfit import Misfit
 
 _ARGOCD = "argoproj.io"
+_SECRET_MAKERS = ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem")
+_SECRET_NAMES = (
+    ("secretName",),
+    ("target", "name"),
+    ("template", "metadata", "name"),
+    ("destination", "name"),
+)
 
 
 class AppSpec(NamedTuple):
@@ -45,6 +53,7 @@ class Tree:
         self.kustomizations: dict[str, Kustomization] = {}
         self.items: list[Item] = []
         self._by_kind: dict[str, list[Item]] = {}
+        self._near: dict[str, Names] = {}
 
     def add(self, item: Item) -> None:
         self.items.append(item)
@@ -78,19 +87,20 @@ class Tree:
     def may_be_generated(self, kind: str, name: str) -> bool:
         return (kind, name) in self._generated
 
-    def is_made(self, name: str, makers: Iterable[str]) -> bool:
-        """Does a custom resource at hand make it: of its own name, or one that it says?"""
-        for maker in self.of_kind(*makers):
-            spec = maker.spec
-            told = (
-                dig(spec, "secretName"),
-                dig(spec, "target", "name"),
-                dig(spec, "template", "metadata", "name"),
-                dig(spec, "destination", "name"),
-            )
-            if maker.ref.name == name or name in told:
-                return True
-        return False
+    def near_name(self, kind: str, name: str) -> str:
+        """One of that kind that is called almost so."""
+        if kind not in self._near:
+            self._near[kind] = Names(self.names_of(kind))
+        return self._near[kind].near(name)
+
+    @cached_property
+    def made_secrets(self) -> set[str]:
+        """Secrets that a custom resource at hand makes: of its own name, or of one that it says."""
+        found: set[str] = set()
+        for maker in self.of_kind(*_SECRET_MAKERS):
+            found.add(maker.ref.name)
+            found.update(text(dig(maker.spec, *path)) for path in _SECRET_NAMES)
+        return found - {""}
 
     def names_of(self, kind: str) -> list[str]:
         made = [name for known, name in self._generated if known == kind]
@@ -138,8 +148,11 @@ class Tree:
                 by_folder.setdefault(item.file.folder, []).append(item)
         found: list[Unit] = []
         used: set[str] = set()
+        known: dict[str, list[str]] = {}
+        for folder in sorted(by_folder.keys() | self.kustomizations.keys()):
+            known.setdefault(folder.rpartition("/")[2], []).append(folder)
         for app in self.app_specs:
-            for folder, recurse in _folders(app, by_folder.keys() | self.kustomizations.keys()):
+            for folder, recurse in _folders(app, known):
                 members, is_open = self._members(folder, by_folder, by_file, recurse=recurse)
                 used.add(folder)
                 if members:
@@ -183,14 +196,18 @@ class Tree:
         return found, is_open
 
 
-def _folders(app: AppSpec, known: Iterable[str]) -> Iterator[tuple[str, bool]]:
-    """Folders of the tree that a source's path means, with whether those below count too."""
+def _folders(app: AppSpec, known: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:
+    """Folders of the tree that a source's path means, with whether those below count too.
+
+    `known` are all of them, by the last part of their names.
+    """
     sources = [fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))]
     for source in sources:
         path = text(source.get("path")).strip("/").removeprefix("./")
         if not path or path == "." or "{{" in path or source.get("chart"):
             continue
         recurse = dig(source, "directory", "recurse") is True
-        fits = [folder for folder in known if folder == path or folder.endswith(f"/{path}")]
+        alike = known.get(path.rpartition("/")[2], ())
+        fits = [folder for folder in alike if folder == path or folder.endswith(f"/{path}")]
         if len(fits) == 1:
             yield fits[0], recurse

@@ -23,7 +23,6 @@ from whysync.contracts.tree import fields, text
 from whysync.diagnosis.finding import Severity
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.item import Part
-from whysync.lint.naming import near
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
 
@@ -40,7 +39,7 @@ def autoscaler_scales_nothing(tree: Tree) -> Found:
         if tree.named(kind, name, namespace) or tree.lives_outside(kind, name, namespace):
             continue
         others = [other for other in _SCALED if tree.named(other, name, namespace)]
-        meant = near(name, tree.names_of(kind))
+        meant = tree.near_name(kind, name)
         if others:
             hint = f"there is a {others[0]} of that name"
         else:

@@ -30,7 +30,6 @@ from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.diagnosis.finding import Severity
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.item import Item, Part
-from whysync.lint.naming import near
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
 
@@ -51,7 +50,7 @@ def ingress_backend_missing(tree: Tree) -> Found:
                 if problem:
                     yield item, Remark(message=f"Service {name} {problem}", field=f"{at}/port")
             elif not tree.lives_outside("Service", name, item.ref.namespace):
-                meant = near(name, tree.names_of("Service"))
+                meant = tree.near_name("Service", name)
                 yield (
                     item,
                     Remark(

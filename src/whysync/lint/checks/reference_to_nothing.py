@@ -31,16 +31,11 @@ from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.references import Reference, references_of
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.item import Item, Part
-from whysync.lint.naming import near
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
 
 _LOOKED_UP = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 _EVERYWHERE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
-# Kinds that make a Secret of their own name, or of a name that they give.
-_MAKERS = {
-    "Secret": ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem"),
-}
 
 
 @check(Layer.REFERENCES, Severity.WARNING)
@@ -53,7 +48,7 @@ def reference_to_nothing(tree: Tree) -> Found:
             kind, name, namespace = reference.kind, reference.name, item.ref.namespace
             if kind not in _LOOKED_UP or not _is_absent(tree, item, reference):
                 continue
-            meant, elsewhere = near(name, tree.names_of(kind)), tree.named(kind, name, "")
+            meant, elsewhere = tree.near_name(kind, name), tree.named(kind, name, "")
             if not meant and not elsewhere:
                 if (kind, name, namespace) in told:  # once is enough for what others may make
                     continue
@@ -75,7 +70,7 @@ def _is_absent(tree: Tree, item: Item, reference: Reference) -> bool:
         return False
     if tree.named(kind, name, namespace) or tree.may_be_generated(kind, name):
         return False
-    if tree.lives_outside(kind, name, namespace) or tree.is_made(name, _MAKERS.get(kind, ())):
+    if tree.lives_outside(kind, name, namespace) or (kind == "Secret" and name in tree.made_secrets):
         return False
     # A StatefulSet makes claims from its own templates, whatever the volume of that name says.
     templates = items(item.spec.get("volumeClaimTemplates")) if item.ref.kind == "StatefulSet" else []

@@ -26,7 +26,7 @@ spec: {}   # no replicas: the autoscaler owns them
 
 from __future__ import annotations
 
-from whysync.contracts.tree import dig, fields, items, text
+from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Remove
 from whysync.lint.check import Found, Layer, check
@@ -39,6 +39,8 @@ _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 @check(Layer.GITOPS, Severity.WARNING)
 def replicas_beside_autoscaler(tree: Tree) -> Found:
+    ignored = _ignored_kinds(tree)
+    scaled = () if "*" in ignored else tuple(kind for kind in _SCALED if kind not in ignored)
     for kind, target in (("HorizontalPodAutoscaler", "scaleTargetRef"), ("ScaledObject", "scaleTargetRef")):
         for scaler in tree.of_kind(kind):
             ref = fields(scaler.spec.get(target))
@@ -46,9 +48,9 @@ def replicas_beside_autoscaler(tree: Tree) -> Found:
             if not name or scaler.file.part is not Part.MANIFESTS:
                 continue
             for item in tree.named(text(ref.get("kind"), "Deployment"), name, scaler.ref.namespace):
-                if item.ref.kind not in _SCALED or item.spec.get("replicas") is None:
+                if item.ref.kind not in scaled or item.spec.get("replicas") is None:
                     continue
-                if item.spec.get("replicas") == 0 or not _same_place(scaler, item) or _is_ignored(tree, item):
+                if item.spec.get("replicas") == 0 or not _same_place(scaler, item):
                     continue
                 yield (
                     item,
@@ -68,14 +70,12 @@ def _same_place(scaler: Item, item: Item) -> bool:
     return scaler.file.folder == item.file.folder or (scaler.kustomized and item.kustomized)
 
 
-def _is_ignored(tree: Tree, item: Item) -> bool:
+def _ignored_kinds(tree: Tree) -> set[str]:
+    """Kinds whose replicas some Application of the tree does not compare."""
+    found: set[str] = set()
     for app in tree.app_specs:
         for rule in map(fields, items(app.spec.get("ignoreDifferences"))):
-            if rule.get("kind") in ("*", item.ref.kind) and "/spec/replicas" in items(
-                rule.get("jsonPointers")
-            ):
-                return True
-            told = " ".join(map(text, items(dig(rule, "jqPathExpressions"))))
-            if rule.get("kind") in ("*", item.ref.kind) and ".spec.replicas" in told:
-                return True
-    return False
+            told = " ".join(map(text, items(rule.get("jqPathExpressions"))))
+            if "/spec/replicas" in items(rule.get("jsonPointers")) or ".spec.replicas" in told:
+                found.add(text(rule.get("kind")))
+    return found

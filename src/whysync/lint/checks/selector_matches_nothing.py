@@ -33,14 +33,14 @@ from whysync.contracts.tree import Object, dig, fields
 from whysync.diagnosis.finding import Severity
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.item import Item, Part
-from whysync.lint.pods import TEMPLATES, pod_labels_of, template_at
+from whysync.lint.pods import TEMPLATES, pod_labels_of
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree, Unit
 
 
 @check(Layer.REFERENCES, Severity.WARNING)
 def selector_matches_nothing(tree: Tree) -> Found:
-    everywhere = [pod_labels_of(item) for item in tree.of_kind(*TEMPLATES) if template_at(item) is not None]
+    pods = _Pods(tree)
     for unit in tree.units:
         if unit.is_open or any(_may_make_pods(tree, item) for item in unit.items):
             continue
@@ -48,7 +48,7 @@ def selector_matches_nothing(tree: Tree) -> Found:
             selector, at = _selector(item)
             if not selector or tree.lives_outside(item.ref.kind, item.ref.name, item.ref.namespace):
                 continue
-            if any(selector.items() <= labels.items() for labels in everywhere):
+            if pods.have(selector):
                 continue
             meant, surely = _meant(unit, item, selector)
             if meant is None:
@@ -62,6 +62,21 @@ def selector_matches_nothing(tree: Tree) -> Found:
                     severity=Severity.WARNING if surely else Severity.INFO,
                 ),
             )
+
+
+class _Pods:
+    """The labels of all Pods that the files make, by each of them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._by_label: dict[tuple[str, str], list[Object]] = {}
+        for item in tree.of_kind(*TEMPLATES):
+            labels = pod_labels_of(item)
+            for key, value in labels.items():
+                self._by_label.setdefault((key, str(value)), []).append(labels)
+
+    def have(self, selector: Object) -> bool:
+        rarest = min((self._by_label.get((key, str(value)), []) for key, value in selector.items()), key=len)
+        return any(all(labels.get(key) == value for key, value in selector.items()) for labels in rarest)
 
 
 def _selector(item: Item) -> tuple[Object, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from whysync.contracts.pointer import resolve
 from whysync.contracts.tree import Json, Missing
 from whysync.lint.item import Item, Part
@@ -19,8 +21,17 @@ _SHOUTED = re.compile(r"[A-Z_]{4,}")
 
 
 def judged(objects: Iterable[Item], definitions: Definitions) -> Iterator[tuple[Item, Misfit]]:
+    known: dict[bytes, list[Misfit]] = {}
     for item in objects:
-        for misfit in _of(item, definitions):
+        if item.ref.kind == "CustomResourceDefinition" and item.file.part is Part.MANIFESTS:
+            # Large, and often the same in several places.
+            same = msgspec.json.encode(item.body)
+            if same not in known:
+                known[same] = _of(item, definitions)
+            found = known[same]
+        else:
+            found = _of(item, definitions)
+        for misfit in found:
             if not _is_left_open(item, misfit):
                 yield item, misfit
 
