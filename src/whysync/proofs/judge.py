@@ -211,5 +211,13 @@ def _alike(one: str, other: str) -> bool:
     """The same failure: in the same words but for names of files, or the same as far as it is understood."""
     if _FILE.sub("", one) == _FILE.sub("", other):
         return True
-    kinds, others = ({type(failure) for failure in understand(text).failures} for text in (one, other))
-    return bool(kinds & others - {Unknown})
+    return bool(_understood(one) & _understood(other))
+
+
+def _understood(message: str) -> set[tuple[str, str]]:
+    """What kind of failure, and of which field where it tells."""
+    return {
+        (type(failure).__name__, getattr(failure, "pointer", ""))
+        for failure in understand(message).failures
+        if not isinstance(failure, Unknown)
+    }
