@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ _JSONNET = "gojsonnet==0.22.0"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--accept", action="store_true", help="write goldens anew instead of comparing")
+    with suppress(ValueError):  # run together with tests/, which has it already
+        parser.addoption("--accept", action="store_true", help="write goldens anew instead of comparing")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from tests.sources.git.conftest import Made
 from whysync.contracts.snapshot import Head
 from whysync.contracts.tree import Object
 from whysync.engine.argocd.git_sources import GitSources
-from whysync.engine.argocd.repository import Repository, RepoProblem
+from whysync.engine.argocd.repository import RepoProblem, Repository
 from whysync.sources.git import open_repo, tree_of_folder
 from whysync.sources.render import RenderOptions
 
@@ -58,7 +58,8 @@ def test_what_a_branch_would_be_after_a_merge(shop: Made) -> None:
     head = shop.commit({"app/a.yaml": CM % "new"})
     source: Object = {"repoURL": URL, "path": "app", "targetRevision": "main"}
     repo = open_repo(str(shop.folder), url=URL)
-    with GitSources([repo], stands_for=lambda url, revision: head if revision == "main" else "") as planned:
+    merged = {(URL, "main"): head}
+    with GitSources([repo], stands_for=lambda url, revision: merged.get((url, revision), "")) as planned:
         commit = planned.resolve(source, "main")
         (found,) = planned.render(app(source), source, commit).manifests
         assert found["metadata"] == {"name": "new"}
@@ -68,8 +69,10 @@ def test_files_that_are_in_no_commit(shop: Made) -> None:
     shop.commit({"app/a.yaml": CM % "old"})
     (shop.folder / "app/a.yaml").write_text(CM % "edited")
     source: Object = {"repoURL": URL, "path": "app"}
-    with tree_of_folder(shop.folder) as tree, GitSources(stands_for=lambda *_: tree.identity[:40]) as planned:
-        planned.add_tree(URL, tree.identity[:40], tree)
+    with tree_of_folder(shop.folder) as tree:
+        name = tree.identity[:40]
+        planned = GitSources(stands_for=lambda url, _: name if url == URL else "")
+        planned.add_tree(URL, name, tree)
         (found,) = planned.render(app(source), source, planned.resolve(source, "")).manifests
         assert found["metadata"] == {"name": "edited"}
     assert not tree.root.exists()
@@ -100,7 +103,7 @@ def test_what_only_this_machine_lacks_is_a_gap(shop: Made, sources: GitSources) 
         with pytest.raises(RepoProblem) as problem:
             sources.resolve({"repoURL": elsewhere, "path": "."}, "main")
         assert "t0ken" not in problem.value.message
-    with pytest.raises(RepoProblem, match="the chart redis of https://example.org is not fetched"):
+    with pytest.raises(RepoProblem, match=r"the chart redis of https://example\.org is not fetched"):
         sources.resolve({"repoURL": "https://example.org", "chart": "redis"}, "1.x")
 
 

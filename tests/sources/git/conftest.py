@@ -15,6 +15,8 @@ class Made:
     """A checkout that a test fills; its commits have fixed authors and times."""
 
     def __init__(self, folder: Path) -> None:
+        if shutil.which("git") is None:
+            pytest.skip("there is no git here")
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.git("init", "-q", "-b", "main")
@@ -49,6 +51,4 @@ class Made:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    if shutil.which("git") is None:
-        pytest.skip("there is no git here")
     return Made(tmp_path / "checkout")
