@@ -200,8 +200,7 @@ def _with_safety(report: AppReport) -> AppReport:
 
 
 def _with_proofs(report: AppReport, *, prove: bool, alone: bool) -> AppReport:
-    from whysync.proofs.prove import not_proven
-    from whysync.proofs.prove import prove as proven
+    from whysync.proofs.verdicts import not_proven
 
     if not any(finding.fixes for finding in report.findings):
         return report
@@ -209,6 +208,8 @@ def _with_proofs(report: AppReport, *, prove: bool, alone: bool) -> AppReport:
         return not_proven(report, "proofs are switched off")
     if not alone:
         return not_proven(report, f"not tried for more than {MOST_PROVEN} apps at once: name the app")
+    from whysync.proofs.prove import prove as proven
+
     return proven(report)
 
 

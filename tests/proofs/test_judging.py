@@ -23,8 +23,8 @@ from whysync.diagnosis.world import World
 from whysync.lab.library import built_in, names
 from whysync.lab.playing import play
 from whysync.proofs.judge import Judge
-from whysync.proofs.prove import not_proven, prove
-from whysync.proofs.verdicts import Rejected
+from whysync.proofs.prove import prove
+from whysync.proofs.verdicts import Rejected, not_proven
 
 WITH_TROUBLE = tuple(
     name for name in names() if name not in ("crd-and-cr-in-one-wave", "hook-works-on-staging")

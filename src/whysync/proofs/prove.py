@@ -31,17 +31,6 @@ def prove(report: AppReport) -> AppReport:
     return replace(report, findings=tuple(prover.proven(finding) for finding in report.findings))
 
 
-def not_proven(report: AppReport, why: str) -> AppReport:
-    """The report in which each fix says why nobody tried it."""
-    return replace(
-        report,
-        findings=tuple(
-            replace(finding, fixes=tuple(replace(fix, proof=not_run(why)) for fix in finding.fixes))
-            for finding in report.findings
-        ),
-    )
-
-
 class _Prover:
     def __init__(self, report: AppReport) -> None:
         self._judge = Judge(report.case)

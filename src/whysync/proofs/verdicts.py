@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from whysync.diagnosis.fix import Proof, ProofStatus
+from whysync.diagnosis.report import AppReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,3 +20,14 @@ class Rejected:
 
 def not_run(why: str) -> Proof:
     return Proof(status=ProofStatus.NOT_RUN, why=why)
+
+
+def not_proven(report: AppReport, why: str) -> AppReport:
+    """The report in which each fix says why nobody tried it."""
+    return replace(
+        report,
+        findings=tuple(
+            replace(finding, fixes=tuple(replace(fix, proof=not_run(why)) for fix in finding.fixes))
+            for finding in report.findings
+        ),
+    )
