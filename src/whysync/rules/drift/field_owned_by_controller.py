@@ -40,7 +40,8 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
             writer=writer,
             explains=(drift.symptom,),
             confidence=_confidence(writer),
-            verdict=f"{who} owns {drift.last_key} of {drift.ref}, which Git sets too",
+            verdict=f"{who} owns {drift.last_key} of {drift.ref}, which Git"
+            f" {'leaves out' if drift.only_live else 'sets too'}",
             evidence=drift.cited(),
             fixes=(ignore,) if drift.only_live or _is_required(drift) else (drop, ignore),
         )
