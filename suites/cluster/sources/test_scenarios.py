@@ -1,0 +1,123 @@
+"""Every lab scenario on a real API server: with a kubeconfig the same is found as from its bundle.
+
+What a kubeconfig cannot give is given to both or to none: rendered manifests come from files, logs from the
+scenario (no kubelet runs here), Git's heads from nowhere. Times that a server sets itself are not compared.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from suites.cluster.sources.ground import Ground
+from suites.cluster.sources.loading import Unloadable, harmless, loaded
+from whysync.app import cases, diagnose
+from whysync.cluster.protocol import Cluster
+from whysync.contracts import yaml
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Object, copy_object, dig
+from whysync.diagnosis.world import World
+from whysync.lab.library import built_in, names
+from whysync.lab.playing import play
+from whysync.sources.kubernetes import KubeAccess, read_kubernetes
+from whysync.sources.masking import mask_snapshot
+from whysync.sources.selection import Selection
+
+
+@pytest.mark.parametrize("scenario", names())
+def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, scenario: str) -> None:
+    played = play(built_in(scenario))
+    end = without_danger(played.simulation.snapshot())
+    set_namespaces(end, played.model)
+    objects = [copy_object(one.body) for one in every(end)]
+    folder = tmp_path / "desired"
+    write_desired(end, folder)
+    end = copied(end)  # under their new names
+    bundle = replace(mask_snapshot(copied(end)), heads=(), facts=(), gaps=())
+    try:
+        with loaded(real, objects):
+            access = KubeAccess(kubeconfig=str(ground.kubeconfig(tmp_path)), namespace="argocd")
+            wanted = Selection(
+                names=tuple(app.ref.place for app in end.applications),
+                local=str(folder) if end.desired else "",
+                logs=False,
+            )
+            live = read_kubernetes(access, wanted)
+    except Unloadable as problem:
+        pytest.skip(f"a real server does not take it: {problem}")
+    live = replace(
+        live, collected_at=end.collected_at, argocd_version=end.argocd_version, logs=bundle.logs, gaps=()
+    )
+    assert found_in(live) == found_in(bundle)
+
+
+def found_in(snapshot: Snapshot) -> dict[str, list[tuple[str, ...]]]:
+    report = diagnose(cases(World(snapshot)))
+    return {
+        app.case.app.qualified_name: sorted(
+            (
+                finding.rule,
+                str(finding.about),
+                finding.field or "",
+                finding.writer.manager if finding.writer else "",
+                finding.confidence.value,
+                finding.verdict,
+            )
+            for finding in app.findings
+        )
+        for app in report.apps
+    }
+
+
+def every(snapshot: Snapshot) -> list[Manifest]:
+    return [
+        *snapshot.live,
+        *snapshot.events,
+        *snapshot.settings,
+        *snapshot.projects,
+        *snapshot.applications,
+    ]
+
+
+def without_danger(snapshot: Snapshot) -> Snapshot:
+    return replace(snapshot, live=tuple(one.with_body(harmless(one.body)) for one in snapshot.live))
+
+
+def set_namespaces(snapshot: Snapshot, model: Cluster) -> None:
+    """Objects without one get the destination's, as they do on their way to the server."""
+    namespaced = {(one.group, one.kind) for one in model.kinds() if one.namespaced}
+    for app in snapshot.applications:
+        place = dig(app.body, "spec", "destination", "namespace")
+        for one in snapshot.desired.get(app.ref.place, ()):
+            if (
+                (one.ref.group, one.ref.kind) in namespaced
+                and not one.ref.namespace
+                and isinstance(place, str)
+            ):
+                one.meta["namespace"] = place
+
+
+def copied(snapshot: Snapshot) -> Snapshot:
+    def fresh(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
+        return tuple(one.with_body(copy_object(one.body)) for one in manifests)
+
+    return replace(
+        snapshot,
+        applications=fresh(snapshot.applications),
+        projects=fresh(snapshot.projects),
+        settings=fresh(snapshot.settings),
+        desired={name: fresh(one) for name, one in snapshot.desired.items()},
+        live=fresh(snapshot.live),
+        events=fresh(snapshot.events),
+    )
+
+
+def write_desired(snapshot: Snapshot, folder: Path) -> None:
+    for app, manifests in snapshot.desired.items():
+        place = folder / app.replace("/", "_", 1)
+        place.mkdir(parents=True)
+        bodies: list[Object] = [one.body for one in manifests]
+        (place / "all.yaml").write_text("---\n".join(map(yaml.dump, bodies)))
