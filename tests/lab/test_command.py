@@ -207,3 +207,60 @@ def test_what_a_file_says_cannot_take_over_a_terminal(whysync: Whysync, tmp_path
         ran = whysync("lab", *arguments, str(tmp_path / "evil.yaml"))
         assert ran.code in (0, 1), ran.err
         assert not set("\x1b\x07\x9b\u202e") & set(ran.out + ran.err)
+
+
+DELETED = """
+title: The app is taken away
+ends: 5m
+applications:
+- metadata: {name: shop}
+  spec:
+    source: {repoURL: "https://git.example.com/platform/deploy.git", targetRevision: main, path: shop}
+    destination: {namespace: shop}
+    syncPolicy: {syncOptions: [CreateNamespace=true], automated: {}}
+git:
+  files:
+    shop/hook.yaml: |
+      apiVersion: batch/v1
+      kind: Job
+      metadata:
+        generateName: a-very-long-beginning-of-a-name-
+        annotations: {argocd.argoproj.io/hook: PreSync}
+      spec:
+        template: {spec: {restartPolicy: Never, containers: [{name: a, image: "a:1"}]}}
+happens:
+- {at: 2m, run: argocd app sync shop, as: admin}
+- {at: 4m, run: argocd app delete shop, as: admin}
+expect: {gone: true}
+"""
+
+
+def test_a_scenario_may_end_without_an_application(whysync: Whysync, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(DELETED)
+    ran = whysync("lab", "run", str(mine))
+    assert (ran.code, ran.err) == (0, "")
+    assert "4:00    the Application is gone" in ran.out
+    assert ran.out.endswith("No Application is left that could be diagnosed.\n")
+    assert json.loads(whysync("lab", "run", str(mine), "-o", "json").out)["apps"] == []
+    assert whysync("lab", "test", str(mine)).code == 0
+    mine.write_text(DELETED.replace("argocd app delete shop", "argocd app get shop"))
+    told = whysync("lab", "test", str(mine))
+    assert (told.code, "shop: it is still there" in told.out) == (1, True)
+
+
+def test_the_picture_knows_hooks_without_a_name(whysync: Whysync, tmp_path: Path) -> None:
+    """Those of an earlier sync are not part of the last one, and long names stay on their line."""
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(DELETED)
+    ran = whysync("lab", "run", str(mine), "--until", "3m", COLUMNS="40")
+    waves = ran.out.partition("the end\n")[2].partition("\n\n✓ ")[0]
+    assert waves.count("Job ") == 1
+    assert "✓ Job a-very-lon" in waves
+    assert max(map(len, waves.splitlines())) <= 40
+
+
+def test_a_page_of_a_file_tells_how_to_run_that_file(whysync: Whysync, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(DELETED)
+    assert whysync("lab", "show", str(mine)).out.splitlines()[-1] == f"  whysync lab run {mine}"

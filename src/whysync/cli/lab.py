@@ -81,7 +81,9 @@ def _show(options: argparse.Namespace, screen: Screen) -> int:
         if options.output == "yaml":
             pages.append(scenario.text)
         else:
-            pages.append(lab_pages.page(scenario.name, scenario.text, screen, form=options.output))
+            own = "" if scenario.name in options.names else scenario.origin
+            made = lab_pages.page(scenario.name, scenario.text, screen, form=options.output, file=own)
+            pages.append(made)
     sys.stdout.write(("---\n" if options.output == "yaml" else "\n").join(pages))
     return Exit.OK
 

@@ -44,7 +44,7 @@ def find(given: str) -> tuple[Scenario, ...]:
             return (_file(path),)
     except (OSError, ValueError) as problem:
         raise Unreadable(what=f"{given!r} cannot be read", why=str(problem)) from problem
-    near = difflib.get_close_matches(given, known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(given, known, n=3, cutoff=0.6)
     raise NotFound(
         what=f"there is no scenario {given!r}, nor a file of that name",
         why=f"did you mean {', '.join(near)}?" if near else "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -56,12 +57,15 @@ def _data(entry: Entry) -> Object:
     }
 
 
-def page(name: str, written: str, screen: Screen, *, form: str) -> str:
-    """The story, then what is there, then what happens; the file itself is `-o yaml`."""
+def page(name: str, written: str, screen: Screen, *, form: str, file: str = "") -> str:
+    """The story, then what is there, then what happens; the file itself is `-o yaml`.
+
+    `file` is where it lies, of a scenario that is the user's own.
+    """
     body = fields(yaml.load(written))
     if form == "json":
         return indented(body)
-    return "\n".join(_page(name, body, screen)) + "\n"
+    return "\n".join([*_page(name, body, screen), *_next(name, file)]) + "\n"
 
 
 def _page(name: str, body: Object, screen: Screen) -> Iterator[str]:
@@ -76,9 +80,13 @@ def _page(name: str, body: Object, screen: Screen) -> Iterator[str]:
     yield from _settings(body, screen)
     yield from _timeline(body, screen)
     yield from _files(body, screen)
+
+
+def _next(name: str, file: str) -> Iterator[str]:
     yield ""
-    yield f"  whysync lab run {plain(name)}"
-    yield f"  whysync lab show {plain(name)} -o yaml > mine.yaml    # a copy of your own, to change"
+    yield f"  whysync lab run {shlex.quote(plain(file or name))}"
+    if not file:
+        yield f"  whysync lab show {plain(name)} -o yaml > mine.yaml    # a copy of your own, to change"
 
 
 def _settings(body: Object, screen: Screen) -> Iterator[str]:
@@ -136,7 +144,8 @@ def _files(body: Object, screen: Screen) -> Iterator[str]:
         for commit in items(git.get("commits")) or [git]:
             one = fields(commit)
             yield ""
-            yield screen.paint(f"  git: {plain(text(one.get('message')))}", "bold")
+            message = plain(text(one.get("message")))
+            yield screen.paint(f"  git: {message}" if message else "  git", "bold")
             for path, content in {**fields(one.get("files")), **fields(one.get("renders"))}.items():
                 yield f"    {screen.paint(plain(path), 'cyan')}"
                 shown = content if isinstance(content, str) else yaml.dump(content)

@@ -157,7 +157,9 @@ def _bare(ref: Ref) -> Ref:
 def _wrapped(head: str, marked: list[tuple[str, str]], screen: Screen) -> Iterator[str]:
     line, used = head, len(head)
     fresh = True
+    most = max(screen.width - len(head) - 5, 10)
     for mark, words in marked:
+        words = words if len(words) <= most else f"{words[: most - 1]}…"
         size = len(words) + 5  # an hourglass takes two columns
         if not fresh and used + size > screen.width:
             yield line.rstrip()
