@@ -45,6 +45,12 @@ def marked_world(marks: Marks) -> list[Object]:
         ),
         _secret("docker", {".dockerconfigjson": _docker(marks)}, type="kubernetes.io/dockerconfigjson"),
         _applied_secret(marks),
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "argocd-secret", "namespace": "argocd"},
+            "data": {"admin.password": marks.base64(), "server.secretkey": marks.base64()},
+        },
         _credential("repository", {"url": "https://git.example.com/vault.git", "password": new()}),
         _credential("repo-creds", {"url": "https://git.example.com", "sshPrivateKey": _key(marks)}),
         _credential(
@@ -110,6 +116,17 @@ def _application(marks: Marks) -> Object:
         {"version": "v1", "kind": kind, "namespace": NAMESPACE, "name": name, "status": "OutOfSync"}
         for kind, name in (("Secret", "plain"), ("Secret", "applied"), ("ConfigMap", "settings"))
     ]
+    # An app of apps: so the namespace of Argo CD's own secrets is read too.
+    rows.append(
+        {
+            "group": "argoproj.io",
+            "version": "v1alpha1",
+            "kind": "Application",
+            "namespace": "argocd",
+            "name": "vault-child",
+            "status": "OutOfSync",
+        }
+    )
     rows.append(
         {
             "group": "apps",

@@ -382,6 +382,21 @@ def test_tls_where_there_is_none() -> None:
         asyncio.run(talk())
 
 
+def test_a_proxy_is_asked_in_the_server_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(**how: str) -> list[Asked]:
+        async with faulty(always(says({}))) as proxy:
+            for name in ("HTTP_PROXY", "http_proxy"):
+                monkeypatch.setenv(name, how.get("environment", "").replace("PORT", str(proxy.port)))
+            given = how.get("proxy", "").replace("PORT", str(proxy.port))
+            async with Client("http://api.inside.example:1", proxy=given, limits=QUICK) as client:
+                await client.json("/x")
+        return proxy.asked
+
+    for how in ({"proxy": "http://me:pw@127.0.0.1:PORT"}, {"environment": "http://127.0.0.1:PORT"}):
+        (asked,) = asyncio.run(talk(**how))
+        assert asked.target == "http://api.inside.example:1/x"
+
+
 def test_a_proxy_of_an_unknown_kind() -> None:
     async def talk() -> None:
         async with Client("https://127.0.0.1:1", proxy="gopher://x", limits=QUICK) as client:

@@ -22,10 +22,15 @@ class Pace:
         self._next = clock() - self._free
 
     async def turn(self) -> None:
+        seconds = self.waits()
+        if seconds > 0:
+            await asyncio.sleep(seconds)
+
+    def waits(self) -> float:
+        """Seconds until the next request's turn, which is taken by asking."""
         now = self._clock()
         self._next = max(self._next + self._each, now - self._free)
-        if self._next > now:
-            await asyncio.sleep(self._next - now)
+        return max(0.0, self._next - now)
 
 
 def pause_before(attempt: int, limits: Limits, *, asked: float | None = None) -> float:
