@@ -21,7 +21,7 @@ from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.playing import Refuted, Unplayable
 from whysync.proofs.remaining import still_differing
 from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_in, in_words, signs_for
-from whysync.proofs.slicing import slice_for
+from whysync.proofs.slicing import explained_keys, slice_for
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run
 from whysync.semantics.messages import Unknown, understand
@@ -109,7 +109,7 @@ class Judge:
             return Proof(
                 status=ProofStatus.LIKELY, rounds=ROUNDS, why=f"not known: {'; '.join(gaps)}", trace=trace
             )
-        return Proof(status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(course), trace=trace)
+        return Proof(status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, course), trace=trace)
 
     def _base(self, wanted: Signs, course: With) -> Course | None:
         """The course without the fix that still shows the trouble; `None` where a plain sync ends it.
@@ -175,11 +175,17 @@ class Judge:
                 return f"{in_words(sign)}: {message[:200]}"
         return ""
 
-    def _held(self, course: With) -> str:
-        sync, health = course.watch.world.codes
-        if (sync, health) == ("Synced", "Healthy"):
-            return ""
-        return f"what it explains is gone; the app is {sync}, {health} for other causes"
+    def _held(self, finding: Finding, course: With) -> str:
+        world = course.watch.world
+        notes: list[str] = []
+        keys = explained_keys(self._case, finding) & self._case.rows.keys()
+        tried = keys & world.part.keys
+        if tried and len(tried) < len(keys):
+            notes.append(f"tried with {len(tried)} of {len(keys)} resources")
+        sync, health = world.codes
+        if (sync, health) != ("Synced", "Healthy"):
+            notes.append(f"what it explains is gone; the app is {sync}, {health} for other causes")
+        return "; ".join(notes)
 
     # --- gaps ------------------------------------------------------------------------------------
 
