@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -177,3 +178,12 @@ def test_what_was_rendered_is_kept_without_secrets(options: RenderOptions, tmp_p
     assert not any(
         b"hunter2" in file.read_bytes() for file in (tmp_path / "cache").rglob("*") if file.is_file()
     )
+
+
+def test_endless_jsonnet_is_stopped(
+    options: RenderOptions, jsonnet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, jsonnet])
+    endless = "local f(x) = if x < 0 then 0 else f(x + 1) tailstrict; f(0)\n"
+    with pytest.raises(RenderProblem, match="Failed to evaluate jsonnet"):
+        made(tmp_path, {"app/a.jsonnet": endless}, quick(options))

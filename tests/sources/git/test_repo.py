@@ -7,7 +7,14 @@ import pytest
 
 from tests.sources.git.conftest import Made
 from whysync.errors import NotFound, Refused, Unreadable
-from whysync.sources.git import GitFailed, RevisionUnknown, open_repo, tree_of_folder, without_credentials
+from whysync.sources.git import (
+    GitFailed,
+    RevisionUnknown,
+    open_repo,
+    tree_of_folder,
+    tree_of_work_tree,
+    without_credentials,
+)
 from whysync.sources.git.command import Git
 
 
@@ -196,6 +203,16 @@ def test_equal_folders_are_one_identity(tmp_path: Path) -> None:
     finally:
         for tree in trees:
             tree.close()
+
+
+def test_a_work_tree_without_what_git_ignores(made: Made) -> None:
+    made.commit({".gitignore": "node_modules/\n", "a": "1", "gone": "x"})
+    (made.folder / "gone").unlink()
+    for path, content in {"node_modules/big": "no", "new/b": "2", "a": "edited"}.items():
+        (made.folder / path).parent.mkdir(exist_ok=True)
+        (made.folder / path).write_text(content)
+    with tree_of_work_tree(str(made.folder / "new")) as tree:
+        assert files_of(tree.root) == {".gitignore": "node_modules/\n", "a": "edited", "new/b": "2"}
 
 
 def test_a_very_deep_folder_is_refused(tmp_path: Path) -> None:

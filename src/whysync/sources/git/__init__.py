@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.sources.git.command import GitFailed, without_credentials
-from whysync.sources.git.repo import Repo, cache_folder, open_repo, work_tree
+from whysync.sources.git.repo import Repo, cache_folder, open_repo, tree_of_work_tree, work_tree
 from whysync.sources.git.revisions import RevisionUnknown
 from whysync.sources.git.tree import Tree, tree_of_folder
 
@@ -15,6 +15,7 @@ __all__ = [
     "cache_folder",
     "open_repo",
     "tree_of_folder",
+    "tree_of_work_tree",
     "without_credentials",
     "work_tree",
 ]

