@@ -32,9 +32,9 @@ def lint(options: argparse.Namespace, screen: Screen) -> int:
     checks = _chosen(options, known)
     paths: list[str] = options.paths or ["."]
     configuration = _configuration(options, paths, known)
-    outcome, tree = linted(paths, configuration, checks=checks)
+    outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
     if options.fix and _mend(outcome, tree):
-        outcome, tree = linted(paths, configuration, checks=checks)
+        outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
     if options.write_baseline:
         _write(options.write_baseline, baseline.written(outcome.remarks))
         sys.stderr.write(f"{len(outcome.remarks)} findings are in {options.write_baseline} now\n")

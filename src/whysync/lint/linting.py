@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from whysync.contracts.tree import Object
 from whysync.lint.check import Check, all_checks
 from whysync.lint.configuration import Configuration
 from whysync.lint.item import unfolded
 from whysync.lint.reading import Reader, tree_of
-from whysync.lint.remark import Outcome
+from whysync.lint.remark import Note, Outcome, in_order
+from whysync.lint.rendered import beyond, rendered
 from whysync.lint.running import run
 from whysync.lint.tree import Tree
 
@@ -20,15 +23,32 @@ def lint(
     configuration: Configuration | None = None,
     *,
     checks: Iterable[Check] | None = None,
+    render: bool = False,
 ) -> tuple[Outcome, Tree]:
     """Everything that the checks have to say about these files and folders, and what was read."""
     configuration = configuration or Configuration()
+    paths = list(paths)
     reader = Reader(configuration)
     files = reader.files(paths)
     tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
-    chosen = all_checks() if checks is None else checks
-    outcome = run(tree, chosen, reader.notes, charts=sorted(reader.charts))
-    return outcome, tree
+    chosen = all_checks() if checks is None else tuple(checks)
+    outcome = run(tree, chosen, reader.notes)
+    if not render:
+        return _unrendered(outcome, reader), tree
+    more = rendered(tree, chosen, reader.charts, paths)
+    whole = replace(
+        outcome,
+        remarks=in_order([*outcome.remarks, *beyond(more.remarks, outcome.remarks)]),
+        notes=(*outcome.notes, *more.notes),
+        objects=outcome.objects + more.objects,
+    )
+    return whole, tree
+
+
+def _unrendered(outcome: Outcome, reader: Reader) -> Outcome:
+    why = "a Helm chart: its templates are not rendered"
+    notes = tuple(Note(path=folder or ".", why=why) for folder in sorted(reader.charts))
+    return replace(outcome, notes=(*outcome.notes, *notes))
 
 
 def _definitions(paths: Iterable[str]) -> list[Object]:

@@ -23,23 +23,11 @@ log = logging.getLogger(__name__)
 NO_REASON = "suppression_without_reason"
 
 
-def run(
-    tree: Tree, checks: Iterable[Check], notes: Iterable[Note] = (), *, charts: Iterable[str] = ()
-) -> Outcome:
+def run(tree: Tree, checks: Iterable[Check], notes: Iterable[Note] = ()) -> Outcome:
     every = {check.id: check for check in checks}
-    desk = _Desk(tree, every)
-    told = [
-        *notes,
-        *(Note(path=folder or ".", why="a Helm chart: templates are not rendered") for folder in charts),
-    ]
-    for check in every.values():
-        try:
-            for item, remark in check.look(tree):
-                desk.take(check, item, remark)
-        except Exception as problem:  # one check must not silence the others
-            log.debug("check %s crashed", check.id, exc_info=True)
-            why = f"the check {check.id} crashed: {type(problem).__name__}: {problem}"
-            told.append(Note(path="", why=why, matters=True))
+    desk = Desk(tree, every)
+    desk.look()
+    told = [*notes, *desk.crashed]
     desk.take_bad_ignores()
     unknown = kinds_without_schema(tree)
     if unknown:
@@ -55,16 +43,27 @@ def run(
     )
 
 
-class _Desk:
+class Desk:
     def __init__(self, tree: Tree, checks: dict[str, Check]) -> None:
         self.tree = tree
         self.checks = checks
         self.remarks: list[Remark] = []
         self.suppressed: list[Suppressed] = []
+        self.crashed: list[Note] = []
         self._lines: dict[str, Lines] = {}
         self._ignores: dict[str, list[Ignore]] = {}
         self._of_items: dict[int, list[Ignore]] = {}
         self._seen: set[tuple[str, str, int, str, str]] = set()
+
+    def look(self) -> None:
+        for check in self.checks.values():
+            try:
+                for item, remark in check.look(self.tree):
+                    self.take(check, item, remark)
+            except Exception as problem:  # one check must not silence the others
+                log.debug("check %s crashed", check.id, exc_info=True)
+                why = f"the check {check.id} crashed: {type(problem).__name__}: {problem}"
+                self.crashed.append(Note(path="", why=why, matters=True))
 
     def take(self, check: Check, item: Item | File, remark: Remark) -> None:
         file = item if isinstance(item, File) else item.file
@@ -72,7 +71,7 @@ class _Desk:
         if severity is None:
             return
         line = remark.line
-        if isinstance(item, Item) and not line:
+        if isinstance(item, Item) and item.is_written_here and not line:
             pointer = join(item.inside) + (remark.field or "/kind")
             line = self._of(file).of(item.document, pointer)
         placed = msgspec.structs.replace(

@@ -46,7 +46,17 @@ class Unit(NamedTuple):
 
 
 class Tree:
-    def __init__(self, files: list[File], configuration: Configuration, definitions: Definitions) -> None:
+    """`beside`: where objects may be found too, when this tree holds what one source renders to."""
+
+    def __init__(
+        self,
+        files: list[File],
+        configuration: Configuration,
+        definitions: Definitions,
+        *,
+        beside: Tree | None = None,
+    ) -> None:
+        self.beside = beside
         self.files = files
         self.configuration = configuration
         self.definitions = definitions
@@ -78,14 +88,17 @@ class Tree:
 
     def named(self, kind: str, name: str, namespace: str) -> list[Item]:
         """Objects that a reference may mean: a namespace that one side leaves open fits any."""
-        return [
+        found = [
             item
             for item in self._named.get((kind, name), ())
             if not namespace or item.ref.namespace in ("", namespace)
         ]
+        return found or (self.beside.named(kind, name, namespace) if self.beside else [])
 
     def may_be_generated(self, kind: str, name: str) -> bool:
-        return (kind, name) in self._generated
+        return (kind, name) in self._generated or bool(
+            self.beside and self.beside.may_be_generated(kind, name)
+        )
 
     def near_name(self, kind: str, name: str) -> str:
         """One of that kind that is called almost so."""

@@ -23,6 +23,8 @@ class Definitions:
     def __init__(self) -> None:
         self._bodies: dict[tuple[str, str], list[Object]] = {}
         self._customs: dict[tuple[str, str, str], list[Custom]] = {}
+        self.judged: dict[bytes, list[Misfit]] = {}
+        """What is wrong with definitions themselves, by their bytes."""
 
     def add(self, bodies: Iterable[Object]) -> None:
         for body in bodies:

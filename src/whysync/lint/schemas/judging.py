@@ -21,7 +21,7 @@ _SHOUTED = re.compile(r"[A-Z_]{4,}")
 
 
 def judged(objects: Iterable[Item], definitions: Definitions) -> Iterator[tuple[Item, Misfit]]:
-    known: dict[bytes, list[Misfit]] = {}
+    known = definitions.judged
     for item in objects:
         if item.ref.kind == "CustomResourceDefinition" and item.file.part is Part.MANIFESTS:
             # Large, and often the same in several places.

@@ -1,0 +1,181 @@
+"""Charts and kustomizations, as their tools render them: what the files do not show.
+
+Each is a world of its own, checked beside the plain files. Tools that are not there, and sources that need
+more than the files at hand, are noted; they are no findings.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from whysync.contracts.tree import Object, fields, items, text
+from whysync.errors import WhysyncError
+from whysync.lint.check import Check, Layer
+from whysync.lint.item import File, Item, Part
+from whysync.lint.remark import Note, Remark
+from whysync.lint.running import Desk
+from whysync.lint.tree import Tree
+
+if TYPE_CHECKING:
+    from whysync.sources.git.tree import Tree as Copy
+
+_LAYERS = (Layer.SCHEMA, Layer.REFERENCES, Layer.GITOPS)
+_MOST = 200
+
+
+class Source(NamedTuple):
+    """A folder of the tree, and how to render it: as an Application says, or without any values."""
+
+    folder: str
+    tool: str
+    app: Object
+    source: Object
+    is_named: bool
+    """Does an Application at hand name it? Else it may be something on which others build."""
+
+
+def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
+    """Charts, and the kustomizations on which no other builds."""
+    used = {path for one in tree.kustomizations.values() for path in one.resources}
+    found = [(folder, "Helm") for folder in sorted(charts)]
+    found += [
+        (folder, "Kustomize")
+        for folder, one in sorted(tree.kustomizations.items())
+        if folder not in used and one.body.get("kind") != "Component"
+    ]
+    for folder, tool in found:
+        told = [one for one in tree.app_specs if not one.is_template and _names(one.spec, folder)]
+        if not told:
+            name = folder.rpartition("/")[2] or "app"
+            app: Object = {"metadata": {"name": name}, "spec": {"destination": {"namespace": "default"}}}
+            yield Source(folder, tool, app, {"path": folder}, is_named=False)
+        for one in told:
+            yield Source(
+                folder, tool, one.item.body, {**_source(one.spec, folder), "path": folder}, is_named=True
+            )
+
+
+def _names(spec: Object, folder: str) -> bool:
+    return bool(_source(spec, folder))
+
+
+def _source(spec: Object, folder: str) -> Object:
+    for one in (fields(spec.get("source")), *map(fields, items(spec.get("sources")))):
+        path = text(one.get("path")).strip("/").removeprefix("./")
+        if path and path != "." and (folder == path or folder.endswith(f"/{path}")):
+            return one
+    return {}
+
+
+class Rendered(NamedTuple):
+    """What the checks say of rendered objects, what could not be rendered, and how many objects there are."""
+
+    remarks: list[Remark]
+    notes: list[Note]
+    objects: int
+
+
+def rendered(tree: Tree, checks: Iterable[Check], charts: Iterable[str], paths: Iterable[str]) -> Rendered:
+    from whysync.sources.git.tree import tree_of_folder
+
+    chosen = {one.id: one for one in checks if one.layer in _LAYERS}
+    wanted = list(sources_of(tree, charts))
+    if not wanted or not chosen:
+        return Rendered([], [], 0)
+    place = _Place(paths)
+    try:
+        copied = tree_of_folder(place.root)
+    except (WhysyncError, OSError) as problem:
+        why = f"charts and kustomizations are not rendered: {problem}"
+        return Rendered([], [Note(path="", why=why)], 0)
+    with copied:
+        return _all(wanted, copied, place, tree, chosen)
+
+
+def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, checks: dict[str, Check]) -> Rendered:
+    from whysync.sources.render import CannotRender, RenderProblem, render
+
+    found, notes, count = list[Remark](), list[Note](), 0
+    missing: set[str] = set()
+    for one in wanted[:_MOST]:
+        where = one.folder or "."
+        if one.tool in missing:
+            notes.append(Note(path=where, why=f"not rendered: there is no {one.tool} here"))
+            continue
+        try:
+            made = render(one.app, {**one.source, "path": place.inside(one.folder)}, copied, commit="")
+        except CannotRender as problem:
+            missing |= {one.tool} if "there is no" in problem.what else set()
+            notes.append(Note(path=where, why=f"not rendered: {problem.what}"))
+            continue
+        except RenderProblem as problem:
+            notes.append(Note(path=where, why=f"cannot be rendered by itself: {_short(str(problem))}"))
+            continue
+        objects = [(thing.body, place.shown(thing.origin.path) or where) for thing in made.objects]
+        count += len(objects)
+        found += _checked(objects, tree, checks, is_base=one.tool == "Kustomize" and not one.is_named)
+    if len(wanted) > _MOST:
+        notes.append(Note(path="", why=f"{len(wanted) - _MOST} more sources are not rendered"))
+    return Rendered(found, notes, count)
+
+
+class _Place:
+    """The folder that is copied and rendered in: the repository around the paths, or what they share."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        given = [Path(path) for path in paths]
+        full = [path.absolute() if path.is_dir() else path.absolute().parent for path in given]
+        common = Path(os.path.commonpath(full))
+        above = (folder for folder in (common, *common.parents) if (folder / ".git").exists())
+        self.root = next(above, common)
+        self._absolute = any(path.is_absolute() for path in given)
+
+    def inside(self, folder: str) -> str:
+        return os.path.relpath(Path(folder or ".").absolute(), self.root)
+
+    def shown(self, path: str) -> str:
+        """As the other paths are shown."""
+        if not path:
+            return ""
+        full = self.root / path
+        return full.as_posix() if self._absolute else Path(os.path.relpath(full)).as_posix()
+
+
+def _short(problem: str) -> str:
+    """The tool's own last words."""
+    said = problem.rpartition('err="')[2].rpartition("Error: ")[2]
+    return " ".join(said.split())[:300]
+
+
+def _checked(
+    objects: list[tuple[Object, str]], beside: Tree, checks: dict[str, Check], *, is_base: bool
+) -> list[Remark]:
+    world = Tree([], beside.configuration, beside.definitions, beside=beside)
+    files: dict[str, File] = {}
+    for body, path in objects:
+        file = files.setdefault(path, File(path, "", [], []))
+        file.part = Part.MANIFESTS
+        item = Item(body, file, -1)
+        item.kustomized = is_base
+        world.add(item)
+    if is_base:
+        checks = {id: one for id, one in checks.items() if one.layer is not Layer.GITOPS}
+    desk = Desk(world, checks)
+    desk.look()
+    return desk.remarks
+
+
+def beyond(rendered: Iterable[Remark], plain: Iterable[Remark]) -> list[Remark]:
+    """Rendered remarks that the plain files do not show already, each once."""
+    said = {(one.check, one.ref.kind if one.ref else "", one.field, one.message) for one in plain}
+    placed = {(one.check, one.path, one.field) for one in plain}
+    new: list[Remark] = []
+    for one in rendered:
+        key = one.check, one.ref.kind if one.ref else "", one.field, one.message
+        if key not in said and (one.check, one.path, one.field) not in placed:
+            said.add(key)
+            new.append(one)
+    return new
