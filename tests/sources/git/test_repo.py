@@ -99,6 +99,12 @@ def test_a_url_is_fetched_one_commit_at_a_time_into_the_cache(made: Made, tmp_pa
     assert again.has(second)
 
 
+def test_a_repository_that_is_not_there(tmp_path: Path) -> None:
+    repo = open_repo(f"file://{tmp_path}/nope", cache=tmp_path / "cache")
+    with pytest.raises(GitFailed, match=r"failed to list refs: `git ls-remote .*` failed exit status 128: "):
+        repo.resolve("main")
+
+
 def test_nothing_is_fetched_from_the_network_unasked(tmp_path: Path) -> None:
     for url in ("https://user:t0ken@example.org/x.git", "git@example.org:x.git", "ssh://example.org/x"):
         with pytest.raises(Refused) as refused:

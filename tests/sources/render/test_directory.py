@@ -190,9 +190,10 @@ def test_links_in_a_circle(tree_of: MakeTree) -> None:
 
 
 def test_names_with_line_breaks(tree_of: MakeTree) -> None:
-    tree = tree_of({"app/a\nb.yaml": config_map("a")})
-    assert names(rendered(tree)) == ["a"]
-    assert rendered(tree).objects[0].origin.path == "app/a\nb.yaml"
+    tree = tree_of({"app/a\nb.yaml": config_map("a"), "app/x\ny/c.yaml": config_map("c")})
+    assert names(rendered(tree)) == []
+    made = rendered(tree, directory={"recurse": True})
+    assert [one.origin.path for one in made.objects] == ["app/x\ny/c.yaml"]
 
 
 def test_a_bomb_of_aliases_ends(tree_of: MakeTree) -> None:

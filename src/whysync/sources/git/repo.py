@@ -6,7 +6,6 @@ objects. A URL is fetched shallowly, one commit at a time, and only where the ne
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 from collections.abc import Generator
@@ -35,7 +34,12 @@ class Repo:
         """Names and commits, `HEAD` among them; asked once. Raises `GitFailed`."""
         if self._refs is None:
             if self._remote:
-                listing = self.git.text("ls-remote", "--end-of-options", self._remote, bounds=FETCHING)
+                try:
+                    listing = self.git.text("ls-remote", "--end-of-options", self._remote, bounds=FETCHING)
+                except GitFailed as problem:
+                    raise GitFailed(
+                        f"failed to list refs: {problem.message}", complaint=problem.complaint
+                    ) from None
             else:
                 done = self.git.run(("show-ref", "--head", "-d"))
                 listing = done.out.decode("utf-8", "replace")  # a repository without a commit has none
@@ -223,6 +227,8 @@ def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
 @contextmanager
 def _alone(git_dir: Path | None) -> Generator[None]:
     """Two runs that fetch the same repository wait for each other."""
+    import fcntl
+
     assert git_dir is not None
     with (git_dir / "whysync.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -84,7 +84,10 @@ def _files(folder: Path, *, recurse: bool) -> Iterator[Path]:
 def _data(path: Path, how: Object, folder: Path, root: Path) -> bytes | None:
     """The content of a file that may be a manifest; `None` for one that is skipped."""
     relative = str(path.relative_to(folder))
-    if how.get("disableExtensionFilter") is not True and not path.name.endswith(_ENDINGS):
+    # Upstream's pattern for names does not cross lines, so that a name of several lines is never a manifest.
+    if how.get("disableExtensionFilter") is not True and not (
+        path.name.endswith(_ENDINGS) and "\n" not in path.name
+    ):
         return None
 
     def refused(why: str) -> RenderProblem:

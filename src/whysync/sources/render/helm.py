@@ -81,7 +81,7 @@ def render_helm(
 def template_arguments(chart: _Chart) -> list[str]:
     """All but the file of the inline values, which does not exist yet; its place is marked."""
     helm, env = chart.helm, chart.env
-    name = text(helm.get("releaseName")) or env["ARGOCD_APP_NAME"].rpartition("_")[2]
+    name = text(helm.get("releaseName")) or _release_name(env["ARGOCD_APP_NAME"])
     arguments = ["template", ".", "--name-template", name]
     namespace = text(helm.get("namespace")) or chart.namespace
     if namespace:
@@ -113,6 +113,12 @@ def template_arguments(chart: _Chart) -> list[str]:
     if helm.get("skipTests") is True:
         arguments.append("--skip-tests")
     return arguments
+
+
+def _release_name(instance: str) -> str:
+    """`namespace_name` of an app outside of Argo CD's namespace is no name of a release."""
+    before, underscore, name = instance.partition("_")
+    return name if underscore else before
 
 
 def _parameters(helm: Object, env: Mapping[str, str], files: ValuesFiles) -> list[str]:
