@@ -230,3 +230,16 @@ def test_settings_are_those_that_the_api_shows() -> None:
     assert "/spec/replicas" in str(data["resource.customizations"])
     assert "hs.status" in str(data["resource.customizations"])
     assert "/status" not in str(data["resource.customizations"]), "that rule every Argo CD adds by itself"
+
+
+def test_a_folder_says_what_git_wants(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 9}\n"
+    )
+    with ArgoCD(shop()) as argocd:
+        found = read_argocd(argocd.server(), Selection(names=("shop",), local=str(tmp_path)))
+    (wanted,) = found.desired["argocd/shop"]
+    assert dig(wanted.body, "spec", "replicas") == 9
+    assert dig(wanted.body, "metadata", "annotations", "argocd.argoproj.io/tracking-id"), (
+        "marked as Argo CD would"
+    )

@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from whysync.contracts.ref import Key
 from whysync.sources.argocd.shapes import Node
 
-MOST_OBJECTS = 80
-MOST_EVENTS = 40
+# Of an app that somebody asks for by name, and of one among many.
+MOST_OBJECTS, MOST_EVENTS = 80, 40
+SOME_OBJECTS, SOME_EVENTS = 16, 8
 # They say nothing that their owners do not say.
 _NOISE = frozenset({"EndpointSlice", "Endpoints", "ControllerRevision", "Lease", "PodMetrics", "Event"})
 # They act on others, whatever their own health is.
@@ -34,9 +35,10 @@ class Chosen:
         wanted.sort(key=lambda node: (node.uid not in sick, node.uid in idle, *_name(node)))
         told = [node for node in there if node.uid in sick]
         told.sort(key=lambda node: (not node.is_sick, *_name(node)))
-        self.objects = tuple(wanted[:MOST_OBJECTS])
-        self.about = tuple(told[:MOST_EVENTS])
-        self.left_out = sum(node.uid not in idle for node in wanted[MOST_OBJECTS:])
+        most = MOST_OBJECTS if closely else SOME_OBJECTS
+        self.objects = tuple(wanted[:most])
+        self.about = tuple(told[: MOST_EVENTS if closely else SOME_EVENTS])
+        self.left_out = sum(node.uid not in idle for node in wanted[most:])
 
 
 def _around_the_sick(nodes: list[Node]) -> set[str]:

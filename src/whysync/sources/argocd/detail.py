@@ -91,7 +91,9 @@ class Reader:
                 f"{chosen.left_out} live objects below the resources",
                 named.place,
                 "the app has too many to ask for each of them",
-                "use the kubeconfig (--core), which lists them at once",
+                "use the kubeconfig (--core), which lists them at once"
+                if self._closely
+                else "ask for the app by its name: it is read closely then",
             )
         below, about = await asyncio.gather(self._objects(named, chosen), self._events_about(named, chosen))
         live = [*states.live, *below]

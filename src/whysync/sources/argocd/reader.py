@@ -85,7 +85,22 @@ async def _read(
 
         details = await asyncio.gather(*map(detailed, apps))
         now = client.now() or datetime.now(UTC)
-    return around.snapshot(details, gaps, now)
+    found = around.snapshot(details, gaps, now)
+    return _with_local(found, wanted.local, around.home) if wanted.local else found
+
+
+def _with_local(found: Snapshot, folder: str, home: str) -> Snapshot:
+    """Plain YAML of a folder as what Git wants, instead of what Argo CD rendered."""
+    from whysync.contracts.application import Application
+    from whysync.contracts.decode import decode
+    from whysync.sources.kubernetes.desired import local_manifests
+    from whysync.sources.kubernetes.discovery import Kinds
+
+    decoded = ((one, decode(one.body, Application)[0]) for one in found.applications)
+    apps = [(one, app) for one, app in decoded if app is not None]
+    # Without the kinds of a cluster no namespace is filled in: the objects stay as they are written.
+    local, gaps = local_manifests(folder, apps, found.settings, Kinds(()), home or "argocd")
+    return replace(found, desired={**found.desired, **local}, gaps=(*found.gaps, *gaps))
 
 
 # --- which Applications --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from whysync.sources.net.tls import Tls
 
 # A diagnosis is no reason to make Argo CD sweat. It says 500 for all that it has no better word for, and
 # would say it again.
-POLITE = Limits(connections=6, per_second=25, burst=50, retries_internal_errors=False)
+POLITE = Limits(connections=8, per_second=50, burst=100, retries_internal_errors=False)
 
 
 class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
