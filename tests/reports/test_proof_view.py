@@ -1,0 +1,62 @@
+"""Refuted, likely and unproven fixes in each form: their words come from a cluster, and stay words."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tests.proofs.worlds import large_app
+from tests.situations import case_of
+from whysync.diagnosis.finding import RejectedFix
+from whysync.diagnosis.fix import Proof, ProofStatus
+from whysync.diagnosis.report import Report
+from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.runner import diagnose
+from whysync.reports import json_v1, markdown, terminal
+from whysync.reports.screen import Screen
+
+SCREEN = Screen(width=80, color=False, unicode=True)
+TRACE = ("without the fix", "   +0:00  OutOfSync · Healthy \x1b[31m", "with the fix", "   +9:00  Synced")
+
+
+def report(proof: Proof, *rejected: RejectedFix) -> Report:
+    found = diagnose(case_of(*large_app(4, 1)), all_rules())
+    finding = found.findings[0]
+    fixes = tuple(replace(fix, proof=proof) for fix in finding.fixes)
+    findings = (replace(finding, fixes=fixes, rejected_fixes=rejected),)
+    return Report(apps=(replace(found, findings=findings),), groups=())
+
+
+def shown(made: Report, *, wide: bool = False, proofs: bool = False) -> list[str]:
+    return [line.strip() for line in terminal.render(made, SCREEN, wide=wide, proofs=proofs).splitlines()]
+
+
+def test_a_gap_is_named_below_the_fix() -> None:
+    made = report(Proof(status=ProofStatus.LIKELY, rounds=3, why="not known: the values", trace=TRACE))
+    lines = shown(made)
+    assert any(line.endswith("… likely") for line in lines)
+    assert "not known: the values" in lines
+    assert "likely: it helps on a model of the cluster; not known: the values" in markdown.render(made)
+
+
+def test_why_there_is_no_proof_is_said_where_all_is_wanted() -> None:
+    made = report(Proof(why="the facts have no manifests"))
+    assert not any("proven" in line for line in shown(made))
+    assert "not proven: the facts have no manifests" in shown(made, wide=True)
+    assert "not proven: the facts have no manifests" in shown(made, proofs=True)
+
+
+def test_what_is_refuted_is_not_offered_and_can_be_seen() -> None:
+    refuted = RejectedFix(title="Prune last", why="with it Deployment shop/web differs")
+    made = report(Proof(), refuted)
+    assert not any("Prune last" in line for line in shown(made))
+    assert any(line.startswith("refuted      Prune last: with it") for line in shown(made, wide=True))
+    assert "- Not “Prune last”: with it Deployment shop/web differs" in markdown.render(made)
+    data = json_v1.report_v1(made).apps[0].findings[0].rejected_fixes
+    assert [(one.title, one.why) for one in data] == [(refuted.title, refuted.why)]
+
+
+def test_a_timeline_holds_nothing_that_a_terminal_obeys() -> None:
+    made = report(Proof(status=ProofStatus.PROVEN, rounds=3, trace=TRACE))
+    lines = shown(made, proofs=True)
+    assert "without the fix" in lines
+    assert not any("\x1b" in line for line in lines)
