@@ -47,7 +47,8 @@ def outcome(case: Path, options: RenderOptions) -> tuple[str, str]:
     except RenderProblem as problem:
         return "problem.txt", f"{problem.code}\n{problem.text}\n"
     except CannotRender as problem:
-        return "problem.txt", f"cannot: {problem.what}\nwhy: {problem.why}\nnext: {problem.next}\n"
+        # Why differs between machines: where git is, and how a network is missing.
+        return "problem.txt", f"cannot: {problem.what}\nnext: {problem.next}\n"
     parts = [f"# {made.source_type}\n"]
     for one in made.objects:
         by = f" ({one.origin.made_by})" if one.origin.made_by else ""

@@ -17,6 +17,7 @@ def main() -> int:
     engine = cast("Any", _gojsonnet)
     request = cast("dict[str, Any]", json.loads(sys.stdin.buffer.read()))
     root = os.path.realpath(request["root"])
+    missing: list[str] = []
 
     def found(folder: str, name: str) -> tuple[str, bytes]:
         """An import: beside the file that imports, then in the search path from its end."""
@@ -26,9 +27,8 @@ def main() -> int:
                 continue
             with open(full, "rb") as file:
                 return full, file.read()
-        raise RuntimeError(
-            f"couldn't open import {json.dumps(name)}: no match locally or in the Jsonnet library paths"
-        )
+        missing.append(name)
+        raise RuntimeError("missing")
 
     def given(which: str, *, code: bool) -> dict[str, str]:
         return {one["name"]: one["value"] for one in request[which] if one["code"] is code}
@@ -43,10 +43,18 @@ def main() -> int:
             import_callback=found,
         )
         answer = {"json": made}
-    except RuntimeError as problem:
-        answer = {"problem": str(problem)}
+    except (RuntimeError, UnicodeDecodeError, SystemError) as problem:
+        answer = {"problem": _not_found(missing[-1]) if missing else str(problem)}
     sys.stdout.write(json.dumps(answer))
     return 0
+
+
+def _not_found(name: str) -> str:
+    """In the words of the engine, which returns those of a failed callback with stray bytes behind them."""
+    return (
+        f"RUNTIME ERROR: couldn't open import {json.dumps(name)}: "
+        "no match locally or in the Jsonnet library paths"
+    )
 
 
 if __name__ == "__main__":
