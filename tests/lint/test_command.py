@@ -1,0 +1,215 @@
+"""`whysync lint` as people and pipelines call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync
+
+GOOD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n  LEVEL: info\n"
+BAD = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+  annotations:
+    # keep me
+    argocd.argoproj.io/sync-wave: 1
+dta:
+  LEVEL: info
+"""
+FLOATS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        - name: web
+          image: registry.example.com/web:latest
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def findings(out: str) -> list[dict[str, object]]:
+    return json.loads(out)["findings"]
+
+
+def test_good_files_are_quiet(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(GOOD)
+    ran = whysync("lint")
+    assert (ran.code, ran.out) == (0, "✓ nothing found: 1 object in 1 file\n")
+
+
+def test_bad_files_say_where_what_and_how_to_mend_it(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(BAD)
+    ran = whysync("lint")
+    assert ran.code == 1
+    assert "a.yaml" in ran.out
+    assert "7  critical  metadata.annotations.argocd.argoproj.io/sync-wave must be a string" in ran.out
+    assert "put it in quotes" in ran.out
+    assert ran.out.endswith("✗ 2 critical: 1 object in 1 file\n")
+
+
+def test_severity_decides_the_exit_code(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(FLOATS)
+    assert whysync("lint").code == 1
+    assert whysync("lint", "--fail-on", "critical").code == 0
+    assert whysync("lint", "--exit-zero").code == 0
+
+
+def test_what_could_not_be_read_is_another_answer_than_nothing_found(
+    whysync: Whysync, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("whysync.lint.reading.LARGEST", 10)
+    Path("a.yaml").write_text(GOOD)
+    ran = whysync("lint")
+    assert ran.code == 3
+    assert "not checked  a.yaml: larger than" in ran.out
+
+
+def test_wrong_usage(whysync: Whysync) -> None:
+    assert whysync("lint", "nowhere").code == 2
+    assert whysync("lint", "--check", "no_such").code == 2
+    assert whysync("lint", "-o", "yaml").code == 2
+    assert whysync("lint", "--baseline", "nowhere.json").code == 2
+    Path(".whysync.yaml").write_text("lint: {severitys: {}}\n")
+    ran = whysync("lint")
+    assert ran.code == 2
+    assert "severitys" in ran.err
+
+
+def test_several_forms_at_once(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(BAD)
+    ran = whysync("lint", "-o", "sarif=out/a.sarif", "-o", "gitlab=a.json", "-o", "github")
+    assert ran.code == 1
+    assert ran.out.startswith("::error file=a.yaml,line=7,title=value_of_wrong_type::")
+    assert json.loads(Path("out/a.sarif").read_text())["version"] == "2.1.0"
+    assert json.loads(Path("a.json").read_text())[0]["location"]["path"] == "a.yaml"
+
+
+def test_fix_mends_what_keeps_its_meaning_and_leaves_comments(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(BAD)
+    ran = whysync("lint", "--fix")
+    assert "mended a.yaml:7 value_of_wrong_type: Put it in quotes" in ran.err
+    assert Path("a.yaml").read_text() == BAD.replace("sync-wave: 1", "sync-wave: '1'")
+    assert ran.code == 1  # dta is not called data by anybody but its author
+
+
+def test_only_some_checks(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(BAD)
+    only = whysync("lint", "-o", "json", "--check", "unknown_field")
+    rest = whysync("lint", "-o", "json", "--skip", "unknown_field")
+    assert [one["check"] for one in findings(only.out)] == ["unknown_field"]
+    assert [one["check"] for one in findings(rest.out)] == ["value_of_wrong_type"]
+
+
+def test_a_baseline_hides_what_was_there_and_shows_what_is_new(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(FLOATS)
+    assert whysync("lint", "--write-baseline", "base.json").code == 0
+    Path("a.yaml").write_text(f"# moved by a line\n{FLOATS}")
+    ran = whysync("lint", "--baseline", "base.json")
+    assert ran.code == 0
+    assert "1 in the baseline" in ran.out
+    Path("b.yaml").write_text(FLOATS.replace("name: web}", "name: other}", 1))
+    new = whysync("lint", "--baseline", "base.json", "-o", "json")
+    assert [one["path"] for one in findings(new.out)] == ["b.yaml"]
+    twice = FLOATS + FLOATS[FLOATS.index("        - name") :].replace("name: web", "name: two")
+    Path("a.yaml").write_text(twice)
+    assert len(findings(whysync("lint", "--baseline", "base.json", "-o", "json").out)) == 2
+
+
+def test_no_baseline_but_a_broken_one(whysync: Whysync) -> None:
+    Path("base.json").write_text('{"version": 7}')
+    Path("a.yaml").write_text(GOOD)
+    ran = whysync("lint", "--baseline", "base.json")
+    assert ran.code == 2
+    assert "version 7" in ran.err
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        FLOATS.replace("web:latest", "web:latest  # whysync: ignore image_without_fixed_tag it is a toy"),
+        FLOATS.replace(
+            "          image", "          # whysync: ignore image_without_fixed_tag a toy\n          image"
+        ),
+        f"# whysync: ignore image_without_fixed_tag a toy\n{FLOATS}",
+        f"{FLOATS}# whysync: ignore-file image_without_fixed_tag a toy\n",
+        FLOATS.replace(
+            "metadata: {name: web}",
+            "metadata: {name: web, annotations: {whysync.dev/ignore: image_without_fixed_tag a toy}}",
+        ),
+    ],
+    ids=["same line", "line above", "whole document", "file", "annotation"],
+)
+def test_a_suppression_with_a_reason_counts(written: str, whysync: Whysync) -> None:
+    Path("a.yaml").write_text(written)
+    ran = whysync("lint", "-o", "json")
+    assert ran.code == 0
+    told = json.loads(ran.out)
+    assert told["findings"] == []
+    assert [one["check"] for one in told["suppressed"]] == ["image_without_fixed_tag"]
+    assert "toy" in told["suppressed"][0]["reason"]
+
+
+def test_a_suppression_for_one_document_does_not_reach_the_next(whysync: Whysync) -> None:
+    other = FLOATS.replace("name: web}", "name: other}", 1)
+    Path("a.yaml").write_text(f"# whysync: ignore image_without_fixed_tag a toy\n{FLOATS}---\n{other}")
+    assert len(findings(whysync("lint", "-o", "json").out)) == 1
+
+
+def test_the_configuration_sets_severities_for_paths_and_leaves_folders_out(whysync: Whysync) -> None:
+    for folder in ("dev", "prod", "old"):
+        Path(folder).mkdir()
+        Path(folder, "a.yaml").write_text(FLOATS)
+    Path(".whysync.yaml").write_text(
+        "lint:\n"
+        "  exclude: [old]\n"
+        "  severities: {image_without_fixed_tag: critical}\n"
+        '  paths: [{path: "dev/**", severities: {image_without_fixed_tag: "off"}}]\n'
+    )
+    told = [(one["path"], one["severity"]) for one in findings(whysync("lint", "-o", "json").out)]
+    assert told == [("prod/a.yaml", "critical")]
+
+
+def test_crds_from_elsewhere(whysync: Whysync) -> None:
+    cases = Path(__file__).with_name("cases") / "unknown_field"
+    crd, widget = (cases / "of_a_custom_resource/a.yaml").read_text().split("---\n")
+    Path("crds").mkdir()
+    Path("crds/widget.yaml").write_text(crd)
+    Path("app").mkdir()
+    Path("app/a.yaml").write_text(widget)
+    assert "no schema for example.com/v1 Widget" in whysync("lint", "app").out
+    told = findings(whysync("lint", "app", "--crds", "crds", "-o", "json").out)
+    assert [one["check"] for one in told] == ["unknown_field"]
+
+
+def test_the_list_and_the_pages_of_checks(whysync: Whysync) -> None:
+    assert "image_without_fixed_tag" in whysync("lint", "--explain").out
+    page = whysync("lint", "--explain", "unknown_field").out
+    assert "## Why" in page
+    assert whysync("lint", "--explain", "no_such").code == 2
+
+
+def test_values_of_secrets_are_never_shown(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {password: 'hunter2!'}\n"
+        "stringData: {pin: 123456789, nested: {a: s3cr3t-value}}\n"
+    )
+    for form in ("wide", "json", "sarif", "junit", "github", "gitlab", "markdown"):
+        ran = whysync("lint", "-o", form)
+        assert ran.code == 1
+        for secret in ("hunter2", "123456789", "s3cr3t-value"):
+            assert secret not in ran.out + ran.err
