@@ -1,0 +1,150 @@
+"""What lint found, in each form that CI takes."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+from whysync.contracts.ref import Ref
+from whysync.diagnosis.finding import Severity
+from whysync.lint.check import all_checks
+from whysync.lint.remark import Mend, Note, Outcome, Remark, Suppressed
+from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
+from whysync.reports.screen import Screen
+
+WEB = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
+ODD = Remark(
+    check="unknown_field",
+    severity=Severity.CRITICAL,
+    path="apps/shop, 1/we:b.yaml",
+    line=7,
+    ref=WEB,
+    field="/spec/replica",
+    message='100% <b>no</b> field | "spec.replica"\nsecond line ::error::',
+    hint="did you mean replicas?",
+    mend=Mend(title="Call it replicas"),
+)
+MILD = Remark(
+    check="hook_without_deadline",
+    severity=Severity.INFO,
+    path="apps/hook.yaml",
+    line=3,
+    message="no deadline",
+)
+OUTCOME = Outcome(
+    remarks=(MILD, ODD),
+    notes=(Note(path="chart", why="not rendered"), Note(path="", why="odd `note`\x1b[31m", matters=True)),
+    suppressed=(Suppressed(remark=MILD, reason="it is <fine>", how="comment"),),
+    files=3,
+    objects=4,
+    in_baseline=2,
+)
+MANY = Outcome(remarks=(ODD,) * 5_000, notes=OUTCOME.notes * 500, files=1, objects=1)
+
+
+def test_sarif_has_what_viewers_need() -> None:
+    log = json.loads(sarif.render(OUTCOME, all_checks()))
+    assert log["version"] == "2.1.0"
+    assert log["$schema"] == sarif.SCHEMA
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == sorted(rule["id"] for rule in rules)
+    for rule in rules:
+        assert rule["shortDescription"]["text"]
+        assert rule["help"]["markdown"]
+        assert rule["defaultConfiguration"]["level"] in ("error", "warning", "note")
+    levels = {"error", "warning", "note", "none"}
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in levels
+        assert result["message"]["text"]
+        (place,) = result["locations"]
+        physical = place["physicalLocation"]
+        assert physical["region"]["startLine"] >= 1
+        uri = physical["artifactLocation"]["uri"]
+        assert not uri.startswith("/")
+        assert " " not in uri
+        assert result["partialFingerprints"]["whysync/v1"]
+    assert len({one["partialFingerprints"]["whysync/v1"] for one in run["results"]}) == 3
+    assert [one["suppressions"][0]["justification"] for one in run["results"] if "suppressions" in one] == [
+        "it is <fine>"
+    ]
+
+
+def test_fingerprints_do_not_know_lines() -> None:
+    moved = Outcome(remarks=(Remark(check="a", path="b", line=1, message="m"),))
+    same = Outcome(remarks=(Remark(check="a", path="b", line=9, message="m"),))
+    assert (
+        json.loads(gitlab.render(moved))[0]["fingerprint"]
+        == json.loads(gitlab.render(same))[0]["fingerprint"]
+    )
+
+
+def test_junit_is_xml_with_failures_from_a_severity_on() -> None:
+    suite = ElementTree.fromstring(junit.render(OUTCOME, fail_on=Severity.WARNING))[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    assert [case.find("failure") is not None for case in suite] == [False, True, False]
+    strict = ElementTree.fromstring(junit.render(OUTCOME, fail_on=Severity.INFO))[0]
+    assert strict.get("failures") == "2"
+    empty = ElementTree.fromstring(junit.render(Outcome()))[0]
+    assert (empty.get("tests"), len(empty)) == ("1", 1)
+
+
+def test_github_gets_one_command_a_line_that_nothing_escapes_from() -> None:
+    first, second = github.render(OUTCOME).splitlines()
+    assert first.startswith(
+        "::error file=apps/shop%2C 1/we%3Ab.yaml,line=7,title=unknown_field::100%25 <b>no</b>"
+    )
+    assert second == "::notice file=apps/hook.yaml,line=3,title=hook_without_deadline::no deadline"
+
+
+def test_gitlab_knows_the_severities() -> None:
+    told = json.loads(gitlab.render(OUTCOME))
+    assert [one["severity"] for one in told] == ["info", "critical"]
+    assert set(told[0]) == {"description", "check_name", "fingerprint", "severity", "location"}
+
+
+def test_markdown_leads_with_the_verdict_and_escapes_what_it_shows() -> None:
+    text = lint_markdown.render(OUTCOME)
+    assert text.startswith("## 🔴 whysync lint: 1 critical, 1 info\n")
+    assert text.index("unknown_field") < text.index("hook_without_deadline")
+    assert "\\<b\\>no" in text
+    assert "\x1b" not in text
+
+
+def test_markdown_always_fits_a_comment() -> None:
+    text = lint_markdown.render(MANY)
+    assert 50_000 < len(text) <= lint_markdown.LONGEST
+    assert "more, for which there is no room here" in text
+    assert "Not checked (1000)" in text
+
+
+def test_nothing_found() -> None:
+    assert lint_markdown.render(Outcome(files=2, objects=3)) == (
+        "## ✅ whysync lint: nothing found\n\n3 objects in 2 files.\n"
+    )
+    assert lint_view.render(Outcome(files=1, objects=1), Screen()) == "✓ nothing found: 1 object in 1 file\n"
+    assert github.render(Outcome()) == ""
+
+
+def test_json_is_version_1() -> None:
+    told = json.loads(lint_json.render(OUTCOME))
+    assert told["version"] == 1
+    assert told["summary"] == {
+        "critical": 1,
+        "warning": 0,
+        "info": 1,
+        "suppressed": 1,
+        "inBaseline": 2,
+        "files": 3,
+        "objects": 4,
+    }
+    assert told["findings"][1]["object"]["name"] == "web"
+    assert told["findings"][1]["fix"] == {"title": "Call it replicas", "safe": False}
+
+
+def test_the_terminal_gets_no_control_characters_and_knows_ascii() -> None:
+    text = lint_view.render(OUTCOME, Screen(unicode=False), wide=True)
+    assert "\x1b" not in text
+    assert "x 1 critical, 1 info: 4 objects in 3 files (1 ignored on purpose, 2 in the baseline)\n" in text
+    assert "ignored  apps/hook.yaml:3  hook_without_deadline: it is <fine>" in text
