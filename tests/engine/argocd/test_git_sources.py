@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.engine.argocd.world import START, application
+from tests.engine.argocd.world import URL as TEAM
 from tests.sources.git.conftest import Made
+from whysync.cluster.model import Clock
 from whysync.contracts.snapshot import Head
-from whysync.contracts.tree import Object
+from whysync.contracts.tree import Object, fields, items
 from whysync.engine.argocd.git_sources import GitSources
 from whysync.engine.argocd.repository import RepoProblem, Repository
+from whysync.engine.simulation import Simulation
 from whysync.sources.git import open_repo, tree_of_folder
 from whysync.sources.render import RenderOptions
 
@@ -89,7 +94,7 @@ def test_problems_are_those_of_the_repo_server(shop: Made, sources: GitSources) 
     source: Object = {"repoURL": URL, "path": "app"}
     assert problem_of(sources, app(source), source).startswith('Failed to unmarshal "a.yaml": ')
     assert problem_of(sources, app(source), {**source, "path": "no"}) == "no: app path does not exist"
-    with pytest.raises(RepoProblem, match=r"unable to resolve 'nope' to a commit SHA"):
+    with pytest.raises(RepoProblem, match=r"unable to resolve 'nope' to a commit SHA: revision not found"):
         sources.resolve(source, "nope")
     assert sources.unavailable == {}
 
@@ -160,3 +165,25 @@ def test_an_app_of_another_namespace_has_a_longer_name(shop: Made, tmp_path: Pat
         commit = sources.resolve(source, "main")
         assert len(sources.render(app(source), source, commit).manifests) == 1
         assert len(sources.render(app(source, namespace="team"), source, commit).manifests) == 0
+
+
+def test_a_whole_sync_from_real_commits(shop: Made) -> None:
+    first = shop.commit({"apps/shop/a.yaml": CM % "a"})
+    repo = open_repo(str(shop.folder), url=TEAM)
+    with GitSources([repo]) as sources:
+        world = Simulation(sources, applications=[application(automated={})], clock=Clock(START))
+        world.run(timedelta(minutes=5))
+        assert world.argocd.sync_and_health("shop") == ("Synced", "Healthy")
+        assert fields(world.argocd.status("shop").get("sync")).get("revision") == first
+        shop.commit({"apps/shop/a.yaml": f"{CM % 'a'} bad: [\n"})
+        sources.refresh()
+        world.run(timedelta(minutes=10))
+        (condition,) = items(world.argocd.status("shop").get("conditions"))
+        message = str(fields(condition).get("message"))
+        assert message.startswith(
+            "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = "
+        )
+        assert message.endswith(
+            'Failed to unmarshal "a.yaml": failed to unmarshal manifest: '
+            "error converting YAML to JSON: yaml: line 3: did not find expected key"
+        )

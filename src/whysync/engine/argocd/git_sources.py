@@ -123,6 +123,11 @@ class GitSources:
             found = self._repos[key] = open_repo(url, network=True)
         return found
 
+    def refresh(self) -> None:
+        """Branches are asked for once, so that virtual hours cost no real requests; this asks them anew."""
+        for one in self._repos.values():
+            one.forget()
+
     def close(self) -> None:
         for tree in self._trees.values():
             tree.close()
