@@ -121,6 +121,9 @@ class ArgoCD:
         """From now on, for paths that match this pattern."""
         self._faults.append((path, fault, times))
 
+    def heal(self) -> None:
+        self._faults.clear()
+
     def asked(self, path: str) -> int:
         return sum(bool(re.search(path, one)) for one in self.log)
 

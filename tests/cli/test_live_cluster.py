@@ -1,0 +1,106 @@
+"""The command line with nothing but a kubeconfig, and a collection that somebody interrupts."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync, small_environment
+from tests.situations import ROOT
+from tests.sources.argocd.scenes import application, of, of_lab
+from tests.sources.argocd.server import ArgoCD, Fault, at
+from tests.sources.kubernetes.fake_api import kubeconfig
+from tests.sources.kubernetes.reading import serving
+from tests.sources.test_three_sources import Cluster
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """The path of a kubeconfig."""
+    with serving(Cluster(of_lab("crash-loop"))) as server:
+        yield str(kubeconfig(tmp_path, server.url))
+
+
+@pytest.mark.parametrize(
+    ("flags", "ambient"),
+    [(("--kubeconfig", "{}"), False), ((), True), (("--core",), True), (("--context", "real"), True)],
+)
+def test_by_a_flag_or_by_the_environment(
+    whysync: Whysync, cluster: str, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], ambient: bool
+) -> None:
+    """What the line says beats a server of the environment."""
+    if ambient:
+        monkeypatch.setenv("KUBECONFIG", cluster)
+    if flags:
+        monkeypatch.setenv("ARGOCD_SERVER", "argocd.example.com")
+    given = [flag.format(cluster) for flag in flags]
+    ran = whysync("list", "-o", "name", "--argocd-namespace", "argocd", *given)
+    assert (ran.code, ran.out, ran.err) == (1, "argocd/my-api-service\n", "")
+
+
+def test_a_context_of_argocd_login_core(whysync: Whysync, cluster: str, tmp_path: Path) -> None:
+    told = {
+        "current-context": "kubernetes",
+        "contexts": [{"name": "kubernetes", "server": "kubernetes", "user": "kubernetes"}],
+        "servers": [{"server": "kubernetes", "core": True}],
+        "users": [{"name": "kubernetes"}],
+    }
+    (tmp_path / "argocd").mkdir()
+    (tmp_path / "argocd/config").write_text(json.dumps(told))
+    ran = whysync(
+        "list", "-o", "name", "--argocd-namespace", "argocd",
+        KUBECONFIG=cluster, ARGOCD_CONFIG_DIR=str(tmp_path / "argocd"),
+    )  # fmt: skip
+    assert ran.out == "argocd/my-api-service\n", ran.err
+
+
+def test_collected_from_a_cluster_it_is_the_same(whysync: Whysync, cluster: str, tmp_path: Path) -> None:
+    flags = ("--kubeconfig", cluster, "--argocd-namespace", "argocd")
+    out = str(tmp_path / "out.tar.gz")
+    assert whysync("collect", *flags, "-o", out).code in (0, 3)
+    live, home = (
+        json.loads(whysync("my-api-service", *given, "-o", "json").out)
+        for given in (flags, ("--bundle", out))
+    )
+    assert home["apps"][0]["findings"] == live["apps"][0]["findings"]
+    assert home["apps"][0]["gaps"] == live["apps"][0]["gaps"]
+
+
+def test_a_cluster_cannot_be_asked_to_refresh(whysync: Whysync, cluster: str) -> None:
+    ran = whysync("list", "--kubeconfig", cluster, "--refresh")
+    assert ran.code == 2
+    assert "--server" in ran.err
+
+
+def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: Path) -> None:
+    apps = [application(f"app-{number:02}") for number in range(30)]
+    out = str(tmp_path / "out.tar.gz")
+    with ArgoCD(of(*apps)) as argocd:
+        argocd.fault("/applications/app-25/managed", Fault.SILENT, times=2)
+        started = subprocess.Popen(
+            [sys.executable, "-m", "whysync.cli.main", "collect", *at(argocd), "-o", out],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=small_environment(),
+        )
+        until = time.monotonic() + 30
+        while not argocd.asked("/applications/app-25/managed") and time.monotonic() < until:
+            time.sleep(0.01)
+        started.send_signal(signal.SIGINT)
+        _, err = started.communicate(timeout=20)
+        assert (started.returncode, err) == (130, b"\ninterrupted\n")
+        assert not Path(out).exists()
+        argocd.log.clear()
+        argocd.heal()
+        ran = whysync("collect", *at(argocd), "-o", out)
+        assert (ran.code, argocd.asked("/managed-resources")) == (0, 10), ran
+    assert "went on: 20 Applications" in ran.out
+    assert [path.name for path in tmp_path.iterdir()] == ["out.tar.gz"]
