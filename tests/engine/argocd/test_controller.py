@@ -505,3 +505,19 @@ def test_an_app_that_is_applied_again_keeps_its_status() -> None:
     assert world.data("b", "x") == "1"
     assert world.data("a", "x") is None
     assert len(items(world.argocd.status("shop").get("history"))) == 2
+
+
+def test_an_app_that_is_skipped_is_neither_refreshed_nor_synced_nor_deleted() -> None:
+    app = application(automated={})
+    meta = fields(app["metadata"])
+    meta["annotations"] = {"argocd.argoproj.io/skip-reconcile": "true"}
+    meta["finalizers"] = ["resources-finalizer.argocd.argoproj.io"]
+    world = World.with_objects([config_map("a", x="1")], app)
+    world.argocd.request_sync("shop")
+    world.minutes(10)
+    assert "operation" in world.argocd.applications["argocd/shop"]
+    assert world.argocd.status("shop") == {}
+    unskipped: Object = {**meta, "annotations": {}}
+    world.argocd.edit("shop", lambda found: {**found, "metadata": unskipped})
+    world.minutes(5)
+    assert (world.codes, world.operation["phase"]) == (("Synced", "Healthy"), "Succeeded")

@@ -22,6 +22,7 @@ from whysync.engine.kubectl.ground import ClusterGround
 from whysync.engine.operation.ground import Ground
 from whysync.semantics.diff import DiffError
 from whysync.semantics.health.assess import Assessment, assess
+from whysync.semantics.policies.refresh import Processing, processing
 from whysync.semantics.project import (
     Cluster,
     NoCluster,
@@ -142,6 +143,11 @@ class Office:
                 name: effective_project(one, globals, self._typed) for name, one in self._typed.items()
             }
         return self._effective
+
+    def looks_after(self, app: Object) -> bool:
+        """Neither refreshes nor operations of other Applications are ever looked at."""
+        found = processing(app, self.namespace, self.settings.application_namespaces)
+        return found is Processing.PROCESSED
 
     def project_of(self, app: Application) -> AppProject | str:
         """The project, or why it cannot be had."""

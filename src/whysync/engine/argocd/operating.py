@@ -38,6 +38,8 @@ class Operator:
         """True where the Application or its cluster may have changed."""
         app, record = self._registry.applications[name], self._registry.records[name]
         record.operate_at = record.not_before = None
+        if not self._office.looks_after(app):
+            return False
         operation = app.get("operation")
         if not isinstance(operation, dict):
             return bool(dig(app, "metadata", "deletionTimestamp")) and self._undertaker.look(name)

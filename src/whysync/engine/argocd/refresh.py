@@ -32,14 +32,7 @@ from whysync.engine.status import conditions_json
 from whysync.semantics.comparison.orphans import orphan_warning, orphans
 from whysync.semantics.policies.autosync import AutoSync, AutoSyncReason, auto_sync
 from whysync.semantics.policies.operation import CompareWith
-from whysync.semantics.policies.refresh import (
-    Processing,
-    Refresh,
-    RefreshReason,
-    need_refresh,
-    processing,
-    spec_conditions,
-)
+from whysync.semantics.policies.refresh import Refresh, RefreshReason, need_refresh, spec_conditions
 from whysync.semantics.policies.windows import can_sync, matching
 from whysync.semantics.project import NoCluster
 from whysync.semantics.tracking import instance_name
@@ -61,8 +54,7 @@ class Refresher:
         app, record = self._registry.applications[name], self._registry.records[name]
         record.queued = False
         office, now = self._office, self._office.clock.now
-        namespaces = office.settings.application_namespaces
-        if processing(app, office.namespace, namespaces) is not Processing.PROCESSED:
+        if not office.looks_after(app):
             return False
         need = need_refresh(
             app,

@@ -148,7 +148,7 @@ class GitRepository:
         short = [name for name in self.commits if len(revision) >= 7 and name.startswith(revision)]
         if len(short) == 1:
             return short[0]
-        raise RepoProblem(f"unable to resolve '{revision}' to a commit SHA")
+        raise RepoProblem(f"unable to resolve '{revision}' to a commit SHA: revision not found")
 
     def render(self, source: Object, commit: str) -> Rendered:
         path = text(source.get("path")) or text(source.get("chart"))
