@@ -18,12 +18,11 @@ from whysync.cluster.life.desk import (
     REPLICA_SETS,
     Desk,
     is_leaving,
-    labels_of,
     name_of,
     namespace_of,
 )
 from whysync.cluster.life.index import controller_of
-from whysync.cluster.life.podset import is_finished
+from whysync.cluster.life.podset import is_finished, who_might_adopt
 from whysync.cluster.life.rollout import (
     DESIRED,
     deadline_of,
@@ -33,7 +32,6 @@ from whysync.cluster.life.rollout import (
     surge_and_gap,
     told,
 )
-from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 
@@ -64,14 +62,7 @@ class Deployments(Worker):
         return [(change.place[1], name)] if name else ()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        labels = labels_of(change.obj)
-        if not labels or change.type == "DELETED":
-            return ()
-        return [
-            (namespace_of(one), name_of(one))
-            for one in self.desk.list(DEPLOYMENTS, change.place[1])
-            if selects(fields(one.get("spec")).get("selector"), labels)
-        ]
+        return who_might_adopt(self.desk, DEPLOYMENTS, change)
 
     def gone(self, key: Key) -> None:
         self._backoff.forget(key)

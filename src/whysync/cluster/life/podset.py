@@ -22,6 +22,7 @@ from whysync.cluster.life.desk import (
 )
 from whysync.cluster.life.index import Kind
 from whysync.cluster.model.selectors import selects
+from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -197,6 +198,18 @@ def claimed(
             if adopted is not None:
                 found.append(adopted)
     return found
+
+
+def who_might_adopt(desk: Desk, kind: Kind, change: Change) -> list[tuple[str, str]]:
+    """Those of a kind whose selector fits an object that nobody controls."""
+    labels = labels_of(change.obj)
+    if not labels or change.type == "DELETED":
+        return []
+    return [
+        (namespace_of(one), name_of(one))
+        for one in desk.list(kind, change.place[1])
+        if selects(fields(one.get("spec")).get("selector"), labels)
+    ]
 
 
 def _adopted(desk: Desk, obj: Object, owner: Object) -> Object | None:

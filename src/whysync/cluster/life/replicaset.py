@@ -23,10 +23,10 @@ from whysync.cluster.life.podset import (
     is_ready,
     next_available,
     pod_from,
+    who_might_adopt,
     worst_first,
 )
 from whysync.cluster.life.rollout import replicas_of
-from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change, Place
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items
 
@@ -58,14 +58,7 @@ class ReplicaSets(Worker):
         return super().keys_of(change)
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        labels = labels_of(change.obj)
-        if not labels or change.type == "DELETED":
-            return ()
-        return [
-            (namespace_of(one), name_of(one))
-            for one in self.desk.list(REPLICA_SETS, change.place[1])
-            if selects(fields(one.get("spec")).get("selector"), labels)
-        ]
+        return who_might_adopt(self.desk, REPLICA_SETS, change)
 
     def gone(self, key: Key) -> None:
         self._backoff.forget(key)

@@ -17,7 +17,6 @@ from whysync.cluster.life.desk import (
     Denied,
     Desk,
     is_leaving,
-    labels_of,
     name_of,
     namespace_of,
 )
@@ -28,11 +27,11 @@ from whysync.cluster.life.podset import (
     is_ready,
     next_available,
     phase_of,
+    who_might_adopt,
 )
 from whysync.cluster.life.revisions import History, data_hash, data_of, hash_of, template_in
 from whysync.cluster.life.rollout import replicas_of
 from whysync.cluster.life.stateful_pods import StatefulPods, ordinal_of
-from whysync.cluster.model.selectors import selects
 from whysync.cluster.model.store import Change
 from whysync.contracts.tree import Object, dig, fields, integer
 
@@ -50,14 +49,11 @@ class StatefulSets(Worker):
         self._backoff = Backoff()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        labels = labels_of(change.obj)
-        if change.place[0] != PODS or not labels or change.type == "DELETED":
-            return ()
-        return [
-            (namespace_of(one), name_of(one))
-            for one in self.desk.list(STATEFUL_SETS, change.place[1])
-            if ordinal_of(one, change.obj) >= 0 and selects(fields(one.get("spec")).get("selector"), labels)
-        ]
+        if change.place[0] != PODS:
+            return
+        for namespace, name in who_might_adopt(self.desk, STATEFUL_SETS, change):
+            if ordinal_of(self.desk.get(STATEFUL_SETS, namespace, name) or {}, change.obj) >= 0:
+                yield namespace, name
 
     def gone(self, key: Key) -> None:
         self._backoff.forget(key)
