@@ -11,6 +11,7 @@ import msgspec
 
 from suites.cluster.known import cluster_markdown
 from tests.conformance.known import differences_markdown
+from tests.engine.known import engine_markdown
 from whysync.cli.parser import Parser, parser
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.reports.json_v1 import schema
@@ -23,7 +24,7 @@ def pages() -> dict[str, str]:
     made["rules/README.md"] = _index()
     made["commands.md"] = _commands()
     made["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
-    made["differences.md"] = f"{differences_markdown()}\n{cluster_markdown()}"
+    made["differences.md"] = f"{differences_markdown()}\n{cluster_markdown()}\n{engine_markdown()}"
     return made
 
 
