@@ -89,7 +89,7 @@ def _chosen(options: argparse.Namespace, known: dict[str, Check]) -> list[Check]
 
 
 def _configuration(options: argparse.Namespace, paths: list[str], known: dict[str, Check]) -> Configuration:
-    path = options.config or _found(paths)
+    path = options.lint_config or _found(paths)
     configuration = Configuration()
     if path:
         configuration = read_configuration(_read(path), path, known)

@@ -30,7 +30,7 @@ def lint(verb: argparse.ArgumentParser, *, append: type[argparse.Action]) -> Non
         help=f"{', '.join(FORMS)}; repeatable: -o text -o sarif=out.sarif",
     )
     verb.add_argument(
-        "--config", metavar="FILE", default="", help=f"settings (default: {CONFIGURATION} here or above)"
+        "--lint-config", metavar="FILE", default="", help=f"settings (default: {CONFIGURATION} here or above)"
     )
     verb.add_argument(
         "--crds", metavar="PATH", action=append, default=[], help="CRDs that are not in the tree (repeatable)"
