@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.engine.argocd.world import World, application, config_map
+from tests.engine.argocd.world import World, application, config_map, job
+from whysync.cluster.protocol import Request
 from whysync.contracts.tree import Object, fields
 from whysync.engine.argocd import What
 
@@ -44,3 +45,21 @@ def test_a_cluster_that_does_not_answer_holds_the_app() -> None:
     world.destinations[0].unreachable = ""
     world.minutes(10)
     assert world.argocd.applications == {}
+
+
+def test_a_hook_that_fails_for_ever_is_told_once() -> None:
+    bye = job("bye", "PostDelete")
+    fields(bye["spec"])["backoffLimit"] = 0
+    world = World.with_objects([config_map("a", x="1"), bye], cascading())
+    world.minutes(1)
+    world.argocd.delete("shop")
+    for _ in range(4):
+        world.minutes(5)
+        failed: Object = {"type": "Failed", "status": "True", "message": "no"}
+        path = "/apis/batch/v1/namespaces/shop/jobs/bye/status"
+        body: Object = {"status": {"conditions": [failed]}}
+        world.destinations[0].model.send(Request(verb="merge-patch", path=path, body=body))
+    world.minutes(5)
+    told = [one.text for one in world.argocd.trace if one.what is What.STEP and "PostDelete" in one.text]
+    assert told == ["waiting for PostDelete hooks to complete"]
+    assert (world.condition("DeletionError") or "") == "PostDelete hook(s) failed: shop/bye"

@@ -62,7 +62,7 @@ class Undertaker:
         status |= conditions_json(conditions_after(app, done, now))
         if done.waits_for and done.waits_for != record.waits_for:
             self._registry.say(name, What.STEP, done.waits_for)
-        record.waits_for = done.waits_for
+            record.waits_for = done.waits_for
         record.operate(now + (self._office.soft or timedelta(minutes=2)))
         changed = self._registry.save(name, {**app, "metadata": meta, "status": status})
         return changed or self._office.writes != written
