@@ -253,3 +253,42 @@ def test_each_of_two_causes_is_judged_for_its_part() -> None:
         assert finding.fixes[0].title == "Give the field its live value again in Git"
         assert finding.fixes[0].proof.status is ProofStatus.PROVEN
         assert finding.fixes[0].proof.why.startswith("what it explains is gone; the app is OutOfSync")
+
+
+# --- who makes the Application -------------------------------------------------------------------
+
+
+def owned(**meta: Json) -> AppReport:
+    """`hpa-loop`, whose Application somebody else makes."""
+    play_ = play(built_in("hpa-loop"))
+    snapshot = play_.snapshot()
+    found = snapshot.applications[0]
+    body: Object = {**found.body, "metadata": {**fields(found.body["metadata"]), **meta}}
+    world = World(replace(snapshot, applications=(found.with_body(body),)))
+    return prove(diagnose(app.cases(world)[0], all_rules()))
+
+
+MADE_BY_A_SET: Object = {
+    "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": "all"}]
+}
+BROUGHT_BY_AN_APP: Object = {
+    "annotations": {"argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/x"}
+}
+
+
+@pytest.mark.parametrize(
+    ("meta", "who"), [(MADE_BY_A_SET, "ApplicationSet all"), (BROUGHT_BY_AN_APP, "Application root")]
+)
+def test_a_change_that_its_maker_may_undo_is_only_likely(meta: Object, who: str) -> None:
+    in_git_, in_app = owned(**meta).findings[0].fixes
+    assert in_git_.proof.status is ProofStatus.PROVEN
+    assert in_app.proof.status is ProofStatus.LIKELY
+    assert in_app.proof.why.startswith(f"not known: whether it lasts: {who}")
+
+
+def test_of_an_app_that_is_being_deleted_nothing_is_tried() -> None:
+    report = owned(
+        deletionTimestamp="2026-03-02T09:00:00Z", finalizers=["resources-finalizer.argocd.argoproj.io"]
+    )
+    whys = {fix.proof.why for one in report.findings if not one.caused_by for fix in one.fixes}
+    assert any(why.startswith("the app is being deleted") for why in whys)

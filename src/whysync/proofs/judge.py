@@ -11,9 +11,10 @@ import re
 from typing import Final
 
 from whysync.contracts.ref import Key
+from whysync.contracts.tree import text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import Fix, Proof, ProofStatus
+from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
 from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
 from whysync.proofs.ground import Simulated
 from whysync.proofs.looks import leaves_a_deed
@@ -30,6 +31,7 @@ _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _PER_RUN: Final = 5
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
 _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
+_TRACKING: Final = "argocd.argoproj.io/tracking-id"
 _OF_THE_SYNC: Final = frozenset({OPERATION, "condition:SyncError"})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
@@ -51,6 +53,8 @@ class Judge:
         denied = denied_in(self._case, finding)
         if denied is not None:
             return asked_again(self._case, denied, fix)
+        if self._case.app.metadata.deletion_timestamp is not None:
+            return not_run("the app is being deleted: there is nothing that it could come to")
         only = slice_for(self._case, finding)
         self._without = self._courses.setdefault(only, Without(self._case, only))
         start = self._without.waiting.watch
@@ -191,7 +195,12 @@ class Judge:
 
     def _gaps(self, finding: Finding, fix: Fix, course: With) -> list[str]:
         world = course.watch.world
-        return [*course.gaps, *_of_facts(finding, fix, world), *_of_behaviour(finding, fix, self._case)]
+        return [
+            *course.gaps,
+            *_of_facts(finding, fix, world),
+            *_of_behaviour(finding, fix, self._case),
+            *_of_owners(fix, self._case),
+        ]
 
 
 def _of_facts(finding: Finding, fix: Fix, world: Simulated) -> list[str]:
@@ -211,6 +220,20 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
     health = any(sign.startswith("unhealthy") for sign in signs_for(case, finding.explains))
     changed = [edit.pointer for edit in fix.edits if "/containers/" in edit.pointer.lower()]
     return [f"how its pods behave with another {changed[0]}"] if health and changed else []
+
+
+def _of_owners(fix: Fix, case: Case) -> list[str]:
+    """Who makes the Application makes it again: a change of it may not last."""
+    patched = any(
+        line.startswith("argocd app set ") or " patch application " in line for line in fix.commands
+    )
+    if fix.kind is not FixKind.APPLICATION and not patched:
+        return []
+    makers = [one.name for one in case.app.metadata.owner_references if one.kind == "ApplicationSet"]
+    parent = text(case.application.annotations.get(_TRACKING)).partition(":")[0]
+    if makers:
+        return [f"whether it lasts: ApplicationSet {makers[0]} makes the app, and its template may undo it"]
+    return [f"whether it lasts: Application {parent} brings this one from Git"] if parent else []
 
 
 def _alike(one: str, other: str) -> bool:
