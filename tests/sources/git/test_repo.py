@@ -221,6 +221,16 @@ def test_a_work_tree_without_what_git_ignores(made: Made) -> None:
         assert files_of(tree.root) == {".gitignore": "node_modules/\n", "a": "edited", "new/b": "2"}
 
 
+def test_a_clone_that_holds_only_some_files(made: Made) -> None:
+    commit = made.commit({"a": "kept", "lost/b": "gone"})
+    blob = made.git("rev-parse", "HEAD:lost/b")
+    (made.folder / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with open_repo(str(made.folder)).tree(commit) as tree:
+        assert files_of(tree.root) == {"a": "kept"}
+        assert tree.missing == ("lost/b",)
+        assert "partial clone" in tree.warnings[0]
+
+
 def test_a_very_deep_folder_is_refused(tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*["d"] * 300)
     deep.mkdir(parents=True)

@@ -18,6 +18,7 @@ from whysync.sources.render.environment import build_environment, substituted
 from whysync.sources.render.globs import BadPattern, expanded, file_matches
 from whysync.sources.render.helm import escaped, inline_values
 from whysync.sources.render.kustomization import EditFailed, edited, split_image
+from whysync.sources.render.kustomize import as_kustomize_says
 from whysync.sources.render.kustomize_reach import check_reach
 from whysync.sources.render.settings import with_settings
 from whysync.sources.render.values_files import ValuesFiles, check_refs
@@ -428,3 +429,18 @@ def test_without_tools_the_next_step_is_named(tree_of: MakeTree, tmp_path: Path)
 
 def test_durations_as_go_writes_them() -> None:
     assert [duration(one) for one in (90, 2, 0.5, 60, 3661)] == ["1m30s", "2s", "500ms", "1m0s", "1h1m1s"]
+
+
+@pytest.mark.parametrize(
+    "complaint",
+    [
+        "`k` failed exit status 1: error: a 'b': `\nname: x\n`: no",
+        '`k` failed exit status 1: E1116 05:43:22.398156    5639 run.go:72] "command failed" err=<\n'
+        "\ta 'b': `\n\tname: x\n\t`: no\n >",
+        "`k` failed exit status 1: E1116 05:43:22.398156    5639 run.go:72] "
+        '"command failed" err="a \'b\': `\\nname: x\\n`: no"',
+        "`k` failed exit status 1: Error: a 'b': `\nname: x\n`: no",
+    ],
+)
+def test_a_kubectl_complains_as_kustomize_does(complaint: str) -> None:
+    assert as_kustomize_says(complaint) == "`k` failed exit status 1: Error: a 'b': `\nname: x\n`: no"

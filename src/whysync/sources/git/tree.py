@@ -32,11 +32,15 @@ _BATCH_BYTES: Final = 64 << 20
 class Tree:
     """A directory that may be changed and is thrown away; paths are relative to `root`, with `/`."""
 
-    def __init__(self, root: Path, *, identity: str, warnings: Sequence[str] = ()) -> None:
+    def __init__(
+        self, root: Path, *, identity: str, warnings: Sequence[str] = (), missing: Sequence[str] = ()
+    ) -> None:
         self.root = root
         self.identity = identity
         """Equal for equal content: Git's name of the tree, or a hash of the files."""
         self.warnings = tuple(warnings)
+        self.missing = tuple(missing)
+        """Files of the commit that a partial clone does not hold."""
         self.lock = threading.Lock()
         """Held by whoever changes files for a while."""
         self.checked: str | None = None
@@ -91,14 +95,16 @@ def tree_of_commit(git: Git, commit: str) -> Tree:
     _bound(len(entries), sum(one.size for one in entries))
     root = Path(tempfile.mkdtemp(prefix="whysync-tree-")).resolve()
     try:
-        submodules = _write(root, git, entries)
+        submodules, missing = _write(root, git, entries)
     except BaseException:
         shutil.rmtree(root, ignore_errors=True)
         raise
     warnings = [
         f"the submodule at {path} is not read: its files are in another repository" for path in submodules
     ]
-    return Tree(root, identity=identity, warnings=warnings)
+    if missing:
+        warnings.append(f"{len(missing)} files, such as {missing[0]}, are not in this partial clone")
+    return Tree(root, identity=identity, warnings=warnings, missing=missing)
 
 
 def tree_of_folder(folder: Path, *, only: frozenset[str] | None = None) -> Tree:
@@ -124,7 +130,9 @@ def _entries(listing: bytes) -> Iterator[_Entry]:
             continue
         facts, _, path = line.partition(b"\t")
         mode, _, name, size = facts.split()
-        yield _Entry(mode.decode(), name.decode(), int(size) if size != b"-" else 0, os.fsdecode(_safe(path)))
+        yield _Entry(
+            mode.decode(), name.decode(), int(size) if size.isdigit() else 0, os.fsdecode(_safe(path))
+        )
 
 
 def _safe(path: bytes) -> bytes:
@@ -149,18 +157,25 @@ def _bound(files: int, size: int) -> None:
         )
 
 
-def _write(root: Path, git: Git, entries: Sequence[_Entry]) -> list[str]:
-    """All files, then the links; the paths of submodules come back."""
+def _write(root: Path, git: Git, entries: Sequence[_Entry]) -> tuple[list[str], list[str]]:
+    """All files, then the links; the paths of submodules and of missing files come back."""
+    missing: list[str] = []
     submodules = [one.path for one in entries if one.mode == "160000"]
     links = [one for one in entries if one.mode == "120000"]
     for path in submodules:
         (root / path).mkdir(parents=True, exist_ok=True)
     plain = [one for one in entries if one.mode in ("100644", "100755", "100664")]
     for entry, content in _contents(git, plain):
-        _write_file(root / entry.path, content, executable=entry.mode == "100755")
+        if content is None:
+            missing.append(entry.path)
+        else:
+            _write_file(root / entry.path, content, executable=entry.mode == "100755")
     for entry, content in _contents(git, links):
-        _write_link(root, entry.path, content)
-    return submodules
+        if content is None:
+            missing.append(entry.path)
+        else:
+            _write_link(root, entry.path, content)
+    return submodules, missing
 
 
 def _write_file(path: Path, content: bytes, *, executable: bool) -> None:
@@ -200,7 +215,7 @@ def _too_deep(path: str) -> Unreadable:
     return _unwritable(path, ValueError(f"it lies more than {_DEEPEST} folders deep"))
 
 
-def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes]]:
+def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, bytes | None]]:
     """The blobs in their order, many to a call, a bounded number of bytes at a time."""
     start = 0
     while start < len(entries):
@@ -214,17 +229,15 @@ def _contents(git: Git, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, byt
         start = end
 
 
-def _split(batch: Sequence[_Entry], answer: bytes) -> Iterator[tuple[_Entry, bytes]]:
+def _split(batch: Sequence[_Entry], answer: bytes) -> Iterator[tuple[_Entry, bytes | None]]:
     at = 0
     for entry in batch:
         head = answer.index(b"\n", at)
         said = answer[at:head].split()
         if len(said) != 3 or said[1] != b"blob":
-            raise Unreadable(
-                what=f"the content of {entry.path!r} is not in the repository",
-                why="the clone is partial or damaged",
-                next="fetch it whole: git fetch --refetch, or clone it again without --filter",
-            )
+            yield entry, None
+            at = head + 1
+            continue
         size = int(said[2])
         yield entry, answer[head + 1 : head + 1 + size]
         at = head + 1 + size + 1

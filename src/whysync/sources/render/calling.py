@@ -64,7 +64,7 @@ class Home:
                 next=f"mend the {told[0]} that is installed",
             ) from None
         if done.code != 0:
-            complaint = self.shown(done.complaint)
+            complaint = self.shown(done.complaint).replace(str(self.path), "/tmp")
             if not options.network and any(mark in complaint for mark in _CUT_OFF):
                 raise CannotRender(
                     what=f"`{spoken}` needs the network",

@@ -175,7 +175,7 @@ def _template(
             return place.call([*tool.command, *real], told=("helm", *arguments), folder=chart.folder)
         except CommandFailed as problem:
             # Helm names the file of the inline values when it cannot read it.
-            said = problem.text.replace(str(place.path / "values.yaml"), _EXTRA_VALUES)
+            said = problem.text.replace("/tmp/values.yaml", _EXTRA_VALUES)
             said = _API_VERSIONS.sub("<api versions removed> ", said)
             raise RenderProblem(
                 f"failed to execute helm template command: failed running helm: {said}"

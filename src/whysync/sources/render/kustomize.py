@@ -30,6 +30,11 @@ from whysync.sources.render.tools import kustomize as find_kustomize
 from whysync.sources.render.versions import kube_version
 
 _ORIGIN: Final = "config.kubernetes.io/origin"
+_LOGGED: Final = re.compile(
+    r'E\d{4} [\d:.]+ +\d+ \S+\] "command failed" err='
+    r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|<(?P<lines>\n.*?)\n >)',
+    re.DOTALL,
+)
 # They run programs that the repository brings, open the network, or write files.
 _REFUSED: Final = (
     "--enable-exec",
@@ -108,9 +113,27 @@ def _built(
     try:
         return place.call([*tool.command, str(folder), *arguments], told=told, folder=tree.root, env=given)
     except CommandFailed as problem:
-        # The two programs differ only in how they begin to complain.
-        said = re.sub(r"(?P<before>exit status 1: (?:#[^\n]*\n)*)error: ", r"\g<before>Error: ", problem.text)
-        raise RenderProblem(said) from None
+        raise RenderProblem(as_kustomize_says(problem.text)) from None
+
+
+def as_kustomize_says(complaint: str) -> str:
+    """The complaint of a kubectl in the words of kustomize: they differ only in what stands around it.
+
+    Older ones log it: `E0102 … "command failed" err="…"`, or between `err=<` and `>` where it has lines.
+    """
+    logged = _LOGGED.search(complaint)
+    if logged is not None:
+        inner = logged["lines"]
+        if inner is not None:
+            inner = inner.strip("\n").replace("\n\t", "\n").removeprefix("\t")
+        else:
+            inner = re.sub(
+                r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), logged["quoted"]
+            )
+        return f"{complaint[: logged.start()]}Error: {inner}{complaint[logged.end() :]}"
+    return re.sub(
+        r"(?P<before>exit status 1: (?:#[^\n]*\n)*)error: ", r"\g<before>Error: ", complaint, count=1
+    )
 
 
 class _Changed:

@@ -55,6 +55,7 @@ def render(
     env = _environment(app, source, commit, options)
     source = with_overrides(source, folder, tree.root, env["ARGOCD_APP_NAME"])
     kind = source_type(source, folder, options.disabled_tools)
+    _check_missing(kind, folder, tree)
     cache = Cache(options.cache) if options.cache is not None and not options.network else None
     key = content_key(kind, source, folder, tree, env, options) if cache is not None else ""
     known = cache.get(key) if cache is not None else None
@@ -92,6 +93,18 @@ def _made(
             )
         case _:
             return render_directory(source, folder, tree, env, options)
+
+
+def _check_missing(kind: str, folder: Path, tree: Tree) -> None:
+    inside = "" if folder == tree.root else f"{folder.relative_to(tree.root)}/"
+    endings = (".yaml", ".yml", ".json", "sonnet") if kind == "Directory" else ("",)
+    lost = next((path for path in tree.missing if path.startswith(inside) and path.endswith(endings)), "")
+    if lost:
+        raise CannotRender(
+            what=f"the content of {lost!r} is not in this clone",
+            why="the clone is partial or damaged",
+            next="fetch it whole: git fetch --refetch, or clone it again without --filter",
+        )
 
 
 def _check_refs(app: Object, source: Object, options: RenderOptions) -> None:
