@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Final
 
 from whysync.contracts import yaml
@@ -124,9 +125,16 @@ class Answers:
         if uid in nodes:
             return
         nodes[uid] = self._node(body)
+        for child in self._children.get(uid, ()):
+            self._add(child, nodes)
+
+    @cached_property
+    def _children(self) -> dict[str, list[Object]]:
+        found: dict[str, list[Object]] = {}
         for child in self.live:
-            if uid and any(fields(one).get("uid") == uid for one in self._owners(child)):
-                self._add(child, nodes)
+            for owner in self._owners(child):
+                found.setdefault(text(fields(owner).get("uid")), []).append(child)
+        return found
 
     def _owners(self, body: Object) -> list[Json]:
         """As they are written, and for the claims of a StatefulSet as Argo CD infers it (`references.go`)."""

@@ -27,18 +27,11 @@ from whysync.contracts.tree import Object
 from whysync.sources.argocd.server import POLITE, ArgoServer
 
 TOKEN = "token-of-the-tests-0123456789"
-# Tests do not wait: the same patience, in milliseconds.
-QUICK = replace(
-    POLITE,
-    connect_seconds=2,
-    idle_seconds=0.3,
-    try_seconds=0.5,
-    call_seconds=3,
-    first_pause_seconds=0.001,
-    longest_pause_seconds=0.005,
-    per_second=10_000,
-    burst=10_000,
+# Tests do not wait between two tries. Those with a silent server do not wait for it either.
+STEADY = replace(
+    POLITE, first_pause_seconds=0.001, longest_pause_seconds=0.005, per_second=10_000, burst=10_000
 )
+QUICK = replace(STEADY, connect_seconds=2, idle_seconds=0.3, try_seconds=0.5, call_seconds=3)
 
 
 class Fault(StrEnum):
@@ -190,10 +183,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse("401", "no session information")
             return
         parts = urlsplit(self.path)
-        path = unquote(parts.path.removeprefix(self.argocd.root))
+        path = parts.path.removeprefix(self.argocd.root)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         projects = parse_qs(parts.query).get("projects", [])
-        found = self._found(path, parts.path.removeprefix(self.argocd.root), query, projects)
+        found = self._found(path, query, projects)
         if isinstance(found, bytes):
             self._send(200, found)
         elif found is None:
@@ -202,11 +195,9 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, json.dumps(found).encode())
 
-    def _found(
-        self, path: str, raw: str, query: dict[str, str], projects: list[str]
-    ) -> Object | bytes | None:
+    def _found(self, path: str, query: dict[str, str], projects: list[str]) -> Object | bytes | None:
         answers = self.argocd.answers
-        match path.split("/")[1:]:
+        match [unquote(part) for part in path.split("/")[1:]]:
             case ["api", "version"]:
                 return answers.version()
             case ["api", "v1", "settings"]:
@@ -229,7 +220,6 @@ class _Handler(BaseHTTPRequestHandler):
                     selector=query.get("selector", ""),
                 )
             case ["api", "v1", "applications", name, *rest]:
-                assert quoted_once(raw)
                 return self._of_app(f"{query.get('appNamespace', answers.home)}/{name}", rest, query)
             case _:
                 return None
@@ -309,10 +299,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.argocd.sent.append(body)
         self.wfile.write(body)
-
-
-def quoted_once(path: str) -> bool:
-    return "%25" not in path
 
 
 def at(argocd: ArgoCD) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.sources.argocd.scenes import application, of, shop
-from tests.sources.argocd.server import ArgoCD, Fault
+from tests.sources.argocd.server import QUICK, ArgoCD, Fault
 from whysync.contracts.snapshot import Snapshot
 from whysync.errors import SourceError
 from whysync.sources.argocd import read_argocd
@@ -41,14 +41,14 @@ def read(path: str, fault: Fault, *, times: int = 1_000_000) -> tuple[Snapshot, 
     with ArgoCD(shop()) as argocd:
         argocd.fault(path, fault, times=times)
         begun = time.monotonic()
-        found = read_argocd(argocd.server(), Selection(), everything=True)
+        found = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
         return found, time.monotonic() - begun
 
 
 @pytest.fixture(scope="module")
 def whole() -> Snapshot:
     with ArgoCD(shop()) as argocd:
-        return read_argocd(argocd.server(), Selection(), everything=True)
+        return read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
 
 
 @pytest.mark.parametrize("fault", Fault)
@@ -104,14 +104,14 @@ def test_a_server_that_is_gone_is_not_asked_on() -> None:
     with ArgoCD(shop()) as argocd:
         argocd.fault("/applications/shop", Fault.SILENT)
         begun = time.monotonic()
-        found = read_argocd(argocd.server(), Selection(), everything=True)
+        found = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
         assert time.monotonic() - begun < 6
     assert found.gaps
 
 
 def test_nobody_there() -> None:
     with ArgoCD(shop()) as argocd:
-        server = argocd.server()
+        server = argocd.server(limits=QUICK)
     with pytest.raises(SourceError) as problem:
         read_argocd(server, Selection())
     assert "127.0.0.1" in problem.value.what
@@ -120,7 +120,7 @@ def test_nobody_there() -> None:
 def test_the_time_that_is_given_is_all_there_is() -> None:
     with ArgoCD(shop()) as argocd:
         argocd.fault("/resource-tree", Fault.SILENT)
-        server = argocd.server()
+        server = argocd.server(limits=QUICK)
         limits = replace(server.limits, idle_seconds=30, try_seconds=30, call_seconds=30, total_seconds=0.5)
         begun = time.monotonic()
         found = read_argocd(replace(server, limits=limits), Selection(), everything=True)
@@ -133,7 +133,7 @@ def test_one_trouble_of_many_apps_is_told_once() -> None:
     apps = [application(f"app-{at:02}", health="Degraded") for at in range(12)]
     with ArgoCD(of(*apps)) as argocd:
         argocd.fault("/managed-resources", Fault.FORBIDDEN)
-        found = read_argocd(argocd.server(), Selection())
+        found = read_argocd(argocd.server(limits=QUICK), Selection())
     assert [gap.what for gap in found.gaps] == [
         "live objects and their diff of argocd/app-00, argocd/app-01, argocd/app-02 and 9 more Applications"
     ]

@@ -33,6 +33,7 @@ from whysync.sources.bundle.unfold import without_states
 from whysync.sources.selection import Selection
 
 MOST_LOGS: Final = 12
+MOST_LOG_CHARACTERS: Final = 256 << 10
 _NO_CACHE = "Argo CD has not compared it lately: asking would make it refresh the Application"
 _HOW_CACHE = "whysync --refresh, or look at it in Argo CD first"
 
@@ -227,7 +228,7 @@ class Reader:
             namespace=namespace,
             pod=pod,
             container=container,
-            lines=said.lines[-self._wanted.log_lines :],
+            lines=_end_of(said.lines[-self._wanted.log_lines :]),
             previous=previous,
             origin=f"Argo CD: log of {namespace}/{pod}",
             cluster=cluster,
@@ -253,6 +254,18 @@ class Reader:
             found.append(twins[0] if twins and one.get("kind") == "Secret" else one)
         found += compared.values()
         return tuple(Manifest(one, role=Role.DESIRED, origin=f"Argo CD: {app.place}") for one in found)
+
+
+def _end_of(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """No more than a person reads, and a bundle keeps; at least the last line, if only its end."""
+    left = MOST_LOG_CHARACTERS
+    kept: list[str] = []
+    for line in reversed(lines):
+        if left <= 0:
+            break
+        kept.append(line[-left:])
+        left -= len(line) + 1
+    return tuple(reversed(kept))
 
 
 async def _nothing() -> Object:
