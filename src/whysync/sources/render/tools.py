@@ -71,7 +71,7 @@ def kustomize(folder: Path | None = None) -> Tool:
         version = _said(path, ("version",))
         if version is not None and version >= _OLDEST_KUSTOMIZE:
             return Tool(name="kustomize", command=(path, "build"), version=version)
-    # A kubectl on the PATH is there for other reasons, and may be old: one that was installed here comes first.
+    # A kubectl on the PATH is there for other reasons, and may be old: one that was installed comes first.
     for path in reversed(_places("kubectl", folder)):
         version = _said(path, ("version", "--client"), after="Kustomize Version")
         if version is not None and version >= _OLDEST_KUSTOMIZE:
