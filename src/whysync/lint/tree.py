@@ -153,6 +153,8 @@ class Tree:
     @cached_property
     def units(self) -> list[Unit]:
         """Each Application with what its folders hold; then kustomizations and folders that none names."""
+        if self.beside is not None:
+            return [Unit("rendered", tuple(self.items), None, is_open=False)]
         by_folder: dict[str, list[Item]] = {}
         by_file: dict[str, list[Item]] = {}
         for item in self.items:
