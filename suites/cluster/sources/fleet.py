@@ -14,6 +14,21 @@ OBJECTS_OF_AN_APP = 20
 APPS_OF_A_NAMESPACE = 10
 SECRET = "c2VjcmV0LXZhbHVlLTE="
 
+_RBAC = "rbac.authorization.k8s.io"
+_MANAGED = (
+    ("", "v1", "Service", ""),
+    ("", "v1", "ServiceAccount", ""),
+    ("", "v1", "Secret", ""),
+    ("", "v1", "PersistentVolumeClaim", ""),
+    *(("", "v1", "ConfigMap", f"-{index}") for index in range(3)),
+    ("autoscaling", "v2", "HorizontalPodAutoscaler", "-db"),
+    ("policy", "v1", "PodDisruptionBudget", ""),
+    ("networking.k8s.io", "v1", "NetworkPolicy", ""),
+    ("networking.k8s.io", "v1", "Ingress", ""),
+    (_RBAC, "v1", "Role", ""),
+    (_RBAC, "v1", "RoleBinding", ""),
+)
+
 
 def namespaces(apps: int) -> list[Object]:
     count = -(-apps // APPS_OF_A_NAMESPACE)
@@ -48,8 +63,15 @@ def application(number: int) -> Object:
     name, namespace = f"shop-{number:04d}", namespace_of(number)
     drifts, fails = number % 5 in (1, 2), number % 5 in (3, 4)
     rows: list[Json] = [
-        {"version": "v1", "kind": kind, "namespace": namespace, "name": f"{name}{end}", "status": "Synced"}
-        for kind, end in (("Service", ""), ("ServiceAccount", ""), ("ConfigMap", "-0"), ("Secret", ""))
+        {
+            "group": group,
+            "version": version,
+            "kind": kind,
+            "namespace": namespace,
+            "name": f"{name}{end}",
+            "status": "Synced",
+        }
+        for group, version, kind, end in _MANAGED
     ]
     health = "Degraded" if fails else "Healthy"
     rows.append(

@@ -102,6 +102,7 @@ class Ground:
 
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(work, shares))
+        self._wire.close()  # the server hangs up on who was silent for so long
 
     def apply(self, body: Object, *, manager: str, force: bool = False) -> Object:
         """A server-side apply in somebody's name."""

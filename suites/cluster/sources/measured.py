@@ -30,6 +30,8 @@ from tools.real_cluster.running import real_cluster
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
+    # of this process alone: a busy machine stretches the other
+    cpu_seconds: float
     memory_mib: float
     output: str
     errors: str
@@ -59,10 +61,12 @@ def measured(kubeconfig: Path, *arguments: str) -> Figures:
         check=False,
     )
     seconds = time.monotonic() - began
-    errors, _, peak = done.stderr.rpartition("PEAK ")
+    errors, _, used = done.stderr.rpartition("USED ")
+    peak, cpu = used.split() if used else ("0", "0")
     return Figures(
         seconds=seconds,
-        memory_mib=int(peak or 0) / 1024,
+        memory_mib=int(peak) / 1024,
+        cpu_seconds=float(cpu),
         output=done.stdout,
         errors=errors,
         code=done.returncode,
@@ -76,7 +80,8 @@ try:
     code = main(sys.argv[1:])
 except SystemExit as leaving:
     code = leaving.code
-sys.stderr.write(f"PEAK {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}")
+used = resource.getrusage(resource.RUSAGE_SELF)
+sys.stderr.write(f"USED {used.ru_maxrss} {used.ru_utime + used.ru_stime}")
 sys.exit(code)
 """
 
@@ -106,6 +111,7 @@ def main() -> int:
             told = {
                 "command": " ".join(arguments),
                 "seconds": round(figures.seconds, 1),
+                "cpu": round(figures.cpu_seconds, 1),
                 "MiB": round(figures.memory_mib),
                 "requests": asked,
                 "exit": figures.code,
