@@ -17,6 +17,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
 from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
 from whysync.proofs.ground import Simulated
+from whysync.proofs.images import unseen_images
 from whysync.proofs.looks import leaves_a_deed
 from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.playing import Refuted, Unplayable
@@ -113,7 +114,9 @@ class Judge:
             return Proof(
                 status=ProofStatus.LIKELY, rounds=ROUNDS, why=f"not known: {'; '.join(gaps)}", trace=trace
             )
-        return Proof(status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, course), trace=trace)
+        return Proof(
+            status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, wanted, course), trace=trace
+        )
 
     def _base(self, wanted: Signs, course: With) -> Course | None:
         """The course without the fix that still shows the trouble; `None` where a plain sync ends it.
@@ -179,13 +182,16 @@ class Judge:
                 return f"{in_words(sign)}: {message[:200]}"
         return ""
 
-    def _held(self, finding: Finding, course: With) -> str:
+    def _held(self, finding: Finding, wanted: Signs, course: With) -> str:
         world = course.watch.world
         notes: list[str] = []
         keys = explained_keys(self._case, finding) & self._case.rows.keys()
         tried = keys & world.part.keys
         if tried and len(tried) < len(keys):
             notes.append(f"tried with {len(tried)} of {len(keys)} resources")
+        unseen = unseen_images(world) if any(one.startswith("unhealthy") for one in wanted) else []
+        if unseen:
+            notes.append(f"assumed: that {unseen[0]} runs, which nobody has seen")
         sync, health = world.codes
         if (sync, health) != ("Synced", "Healthy"):
             notes.append(f"what it explains is gone; the app is {sync}, {health} for other causes")

@@ -8,7 +8,7 @@ from typing import Final
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key, ref_of
-from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
+from whysync.contracts.tree import Object, copy_object, fields, items
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.references import references_of
@@ -224,14 +224,3 @@ def _is_wait(line: Line) -> bool:
 def _is_refresh(line: Line) -> bool:
     command = line.command
     return command is not None and command.tool == "argocd" and command.verb in ("get", "wait")
-
-
-def image_names(objects: Iterable[Object]) -> frozenset[str]:
-    """Of all containers of these pods and templates."""
-    found: set[str] = set()
-    for obj in objects:
-        spec = fields(obj.get("spec"))
-        for place in (spec, fields(dig(spec, "template", "spec"))):
-            for group in ("initContainers", "containers"):
-                found |= {text(dig(one, "image")) for one in items(place.get(group))}
-    return frozenset(found)

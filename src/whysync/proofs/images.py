@@ -1,0 +1,47 @@
+"""Images that nobody has seen run: on the model they do, and a proof that hangs on it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.diagnosis.case import Case
+from whysync.proofs.ground import Simulated
+
+_READY = ("readyReplicas", "numberReady", "succeeded")
+
+
+def unseen_images(world: Simulated) -> list[str]:
+    """Of the pods that run in this world, those that ran nowhere in the facts."""
+    pods = [one for one in world.simulation.model.objects() if one.get("kind") == "Pod"]
+    run = {image for pod in pods for image in _images(fields(pod.get("spec")))}
+    return sorted(run - _seen(world.case))
+
+
+def _seen(case: Case) -> set[str]:
+    found: set[str] = set()
+    for live in case.world.snapshot.live:
+        if live.ref.kind == "Pod":
+            found |= set(_running(live.body))
+        elif any(integer(live.status.get(count)) for count in _READY):
+            found |= set(_images(fields(dig(live.spec, "template", "spec"))))
+    return found
+
+
+def _running(pod: Object) -> Iterator[str]:
+    """Of containers that are ready, or ended well."""
+    by_name = {
+        text(dig(one, "name")): text(dig(one, "image"))
+        for group in ("initContainers", "containers")
+        for one in items(dig(pod, "spec", group))
+    }
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for raw in items(dig(pod, "status", group)):
+            ended = dig(raw, "state", "terminated", "exitCode")
+            if dig(raw, "ready") is True or ended == 0:
+                yield by_name.get(text(dig(raw, "name")), "")
+
+
+def _images(pod: Object) -> Iterator[str]:
+    for group in ("initContainers", "containers"):
+        yield from (text(dig(one, "image")) for one in items(pod.get(group)))
