@@ -33,7 +33,7 @@ Progress = Callable[[str, int], None]
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the facts come from: bundles, else Argo CD's API, else Kubernetes itself."""
+    """Where the facts come from: bundles, else Argo CD's API or Kubernetes itself, or both together."""
 
     bundles: tuple[str, ...] = ()
     stdin: BinaryIO | None = None
@@ -54,6 +54,8 @@ def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
         from whysync.sources.bundle import read_bundle
 
         return read_bundle(place.bundles, stdin=place.stdin, limits=place.limits, progress=progress)
+    if place.server is not None and place.kube is not None:
+        return _both(place, progress)
     if place.server is not None:
         from whysync.sources.argocd import read_argocd
 
@@ -63,6 +65,22 @@ def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
 
         return read_kubernetes(place.kube, _wanted(place), progress)
     raise nowhere()
+
+
+def _both(place: Place, progress: Progress | None, *, everything: bool = False) -> Snapshot:
+    """What Argo CD knows, and what only the cluster does."""
+    from whysync.sources.argocd import read_argocd
+    from whysync.sources.kubernetes import read_kubernetes
+    from whysync.sources.masking import Masker
+    from whysync.sources.together import together
+
+    assert place.server is not None
+    assert place.kube is not None
+    masker, wanted = Masker(), _wanted(place)
+    argocd = read_argocd(place.server, wanted, progress, everything=everything, masker=masker)
+    around = replace(wanted, refresh="", local="")
+    cluster = read_kubernetes(place.kube, around, progress, everything=everything, masker=masker)
+    return together(argocd, cluster)
 
 
 def collect(place: Place, target: Target, *, progress: Progress | None = None) -> Taken:
@@ -81,7 +99,10 @@ def collect(place: Place, target: Target, *, progress: Progress | None = None) -
 
 def _pieces(place: Place, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
     """Argo CD is asked for a few Applications at a time; a cluster gives its lists at once or not at all."""
-    if place.server is not None and not place.bundles:
+    if place.server is not None and place.kube is not None and not place.bundles:
+        if not bundle.done:
+            yield _both(place, progress, everything=True)
+    elif place.server is not None and not place.bundles:
         from whysync.sources.argocd.pieces import read_argocd_in_pieces
 
         yield from read_argocd_in_pieces(

@@ -73,6 +73,14 @@ def test_collected_from_a_cluster_it_is_the_same(whysync: Whysync, cluster: str,
     assert home["apps"][0]["gaps"] == live["apps"][0]["gaps"]
 
 
+def test_a_server_and_a_kubeconfig_are_both_asked(whysync: Whysync, cluster: str) -> None:
+    with ArgoCD(of_lab("crash-loop")) as argocd:
+        ran = whysync("my-api-service", *at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd")
+        assert argocd.asked("managed-resources")
+    assert ran.code == 1
+    assert "panic" in ran.out
+
+
 def test_a_cluster_cannot_be_asked_to_refresh(whysync: Whysync, cluster: str) -> None:
     ran = whysync("list", "--kubeconfig", cluster, "--refresh")
     assert ran.code == 2

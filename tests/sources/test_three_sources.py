@@ -16,6 +16,7 @@ from tests.sources.argocd.test_same_answer import OTHER_FINDINGS, answer, asked,
 from tests.sources.kubernetes.fake_api import KINDS, FakeApi, kubeconfig
 from tests.sources.kubernetes.reading import QUICK, serving
 from tests.sources.net.faulty import Asked, Says
+from whysync.app import Place, snapshot
 from whysync.contracts import yaml
 from whysync.contracts.ref import group_of, ref_of
 from whysync.contracts.snapshot import Snapshot
@@ -122,3 +123,27 @@ def test_all_three_name_the_same_causes() -> None:
         with ArgoCD(of_lab(name)) as argocd:
             by_api = answer(asked(argocd))
         assert rules(by_api) == rules(answer(from_cluster(name))) == rules(answer(played(name).snapshot()))
+
+
+# With both at hand: what Git wants from Argo CD, and what only the cluster knows.
+LEFT = {
+    "argocd-rbac": "the log of an Argo CD server that runs nowhere",
+    "polling-lag": "the head of a branch",
+    "wave-stalled": "more: the health of a row, which the tree tells",
+}
+
+
+@pytest.mark.parametrize("name", names())
+def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, tmp_path: Path) -> None:
+    scene = of_lab(name)
+    with ArgoCD(scene) as argocd, serving(Cluster(of_lab(name))) as server:
+        config = str(kubeconfig(tmp_path, server.url))
+        access = KubeAccess(kubeconfig=config, limits=QUICK, environment={}, namespace="argocd")
+        place = Place(server=argocd.server(), kube=access, wanted=Selection(names=all_of(scene)))
+        found = snapshot(place)
+    assert found.gaps == ()
+    assert (answer(found) == answer(played(name).snapshot())) is (name not in LEFT)
+
+
+def all_of(scene: Snapshot) -> tuple[str, ...]:
+    return tuple(one.ref.place for one in scene.applications)

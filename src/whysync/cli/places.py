@@ -112,7 +112,10 @@ class _Told:
 
 
 def _argocd(told: _Told) -> Place:
-    return Place(server=_server(told), wanted=_selection(told.options))
+    """With a kubeconfig named beside it, the cluster is asked too: for all that Argo CD does not show."""
+    server = _server(told)
+    named = bool(told.options.kubeconfig or told.options.context) and server.forward is None
+    return Place(server=server, kube=_access(told) if named else None, wanted=_selection(told.options))
 
 
 def _server(told: _Told) -> ArgoServer:
