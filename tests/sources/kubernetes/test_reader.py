@@ -15,7 +15,7 @@ from whysync.app import cases, diagnose
 from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Json, Object, dig, fields
 from whysync.diagnosis.world import World
-from whysync.errors import NotFound
+from whysync.errors import NotFound, UsageError
 from whysync.sources.net.problems import Forbidden
 from whysync.sources.selection import Selection
 
@@ -198,6 +198,25 @@ def test_applications_of_one_namespace_only() -> None:
 def test_settings_are_read_one_by_one_where_lists_are_forbidden() -> None:
     api = FakeApi(world(), forbidden=lambda plural, _: plural == "configmaps")
     assert "configmaps" in gaps(read(api))
+
+
+def test_names_that_lead_astray_are_not_asked_for() -> None:
+    odd = ("..", ".", "a/b", "?x=1", "%2e%2e", "", "x" * 300, "a b", "\n")
+    rows: list[Json] = [row("Namespace", one, "") for one in odd]
+    rows += [row("Deployment", one, other, group="apps") for one in odd for other in odd]
+    junk: list[Json] = [7, None, {"kind": []}]
+    rows += junk
+    bad = application("bad", sync="OutOfSync", rows=rows, destination={"namespace": "../kube-system"})
+    api = FakeApi([*world(), bad])
+    assert len(read(api, Selection(names=("bad",))).applications) == 1
+    assert not [path for path in api.paths if ".." in path or "%" in path.partition("?")[0]]
+
+
+def test_a_refresh_is_refused_for_it_would_write() -> None:
+    api = FakeApi(world())
+    with pytest.raises(UsageError, match="refresh"):
+        read(api, Selection(names=("web",), refresh="normal"))
+    assert api.paths == []
 
 
 def test_a_cluster_without_argocd() -> None:

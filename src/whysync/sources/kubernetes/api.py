@@ -71,6 +71,8 @@ class Api:
         self, kind: Kind, namespace: str, name: str, role: Role = Role.LIVE, *, quietly: bool = False
     ) -> Manifest | None:
         try:
+            if self._lost is not None:
+                raise self._lost
             body = await self.object(kind, namespace, name)
         except Missing:
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from urllib.parse import urlsplit
 
 import msgspec
@@ -13,9 +14,10 @@ from whysync.contracts import yaml
 from whysync.contracts.application import Destination
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.snapshot import Gap
-from whysync.contracts.tree import Object, dig, fields, text
+from whysync.contracts.tree import Object, fields, text
 from whysync.errors import WhysyncError
 from whysync.sources.kubernetes.access import KubeAccess
+from whysync.sources.kubernetes.kubeconfig import Context
 from whysync.sources.kubernetes.login import Connection
 from whysync.sources.net.auth import Auth, Fixed, basic, bearer
 from whysync.sources.net.tls import Tls
@@ -47,9 +49,19 @@ class Clusters:
         self._access = access
         self._hub = hub
         self._known = list(_known(settings))
+        self._found: dict[tuple[str, str], Target] = {}
 
     def target(self, destination: Destination) -> Target:
-        server, name = destination.server, destination.name
+        asked = destination.server, destination.name
+        if asked not in self._found:
+            self._found[asked] = self._target(*asked)
+        return self._found[asked]
+
+    @cached_property
+    def _contexts(self) -> tuple[Context, ...]:
+        return tuple(self._access.contexts())
+
+    def _target(self, server: str, name: str) -> Target:
         known = self._find(server, name)
         server = server or (known.server if known else "")
         called = name or (known.name if known else "") or server
@@ -57,7 +69,7 @@ class Clusters:
             return Target(name=IN_CLUSTER_NAME, is_hub=True)
         if known is not None and self._access.use_cluster_secrets:
             return self._by_secret(known, called)
-        for context in self._access.contexts():
+        for context in self._contexts:
             fits = same_server(context.server, server) if server else False
             if fits or (not server and called in (context.name, context.cluster_name)):
                 try:
@@ -161,9 +173,3 @@ def _plain(value: object) -> str:
         return base64.b64decode(value, validate=True).decode() if isinstance(value, str) else ""
     except (binascii.Error, ValueError):
         return ""
-
-
-def namespaces_of(config: Manifest) -> tuple[str, ...]:
-    """Where Argo CD may look for Applications besides its own namespace (`application.namespaces`)."""
-    told = text(dig(config.body, "data", "application.namespaces"))
-    return tuple(one.strip() for one in told.split(",") if one.strip())

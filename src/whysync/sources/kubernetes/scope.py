@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -48,6 +49,7 @@ _OWN = (".k8s.io",)
 _FOREIGN = ("gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io", "x-k8s.io")
 # A group with more kinds than this is a cloud's: its kinds do not make each other.
 _MOST_SIBLINGS = 15
+_NAME = re.compile(r"[A-Za-z0-9:._-]{1,253}")
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,10 +81,11 @@ def scope_of(apps: Iterable[Application]) -> Scope:
     versions: dict[tuple[str, str], set[str]] = {}
     words: list[str] = []
     for app in apps:
-        named = {app.spec.destination.namespace}
+        named = {app.spec.destination.namespace} if _is_name(app.spec.destination.namespace) else set[str]()
         for one in _named(app):
-            rows.add(one)
-            named.add(one.namespace)
+            if _is_name(one.name) and (not one.namespace or _is_name(one.namespace)):
+                rows.add(one)
+                named.add(one.namespace)
         for row in app.status.resources:
             versions.setdefault((row.group, row.kind), set()).add(row.version)
         named.discard("")
@@ -100,6 +103,11 @@ def scope_of(apps: Iterable[Application]) -> Scope:
         words="\n".join(words),
         failing=frozenset(failing),
     )
+
+
+def _is_name(written: str) -> bool:
+    """Could an object be called so? Anything else would lead a URL astray."""
+    return _NAME.fullmatch(written) is not None and written.strip(".") != ""
 
 
 def is_troubled(app: Application) -> bool:
