@@ -89,11 +89,15 @@ def collect(place: Place, target: Target, *, progress: Progress | None = None) -
 
     bundle = Collection(target, _question(place))
     full: list[Gap] = []
-    for piece in _pieces(place, bundle, progress):
-        bundle.add(piece)
-        if bundle.is_full:
-            full.append(bundle.full_gap())
-            break
+    try:
+        for piece in _pieces(place, bundle, progress):
+            bundle.add(piece)
+            if bundle.is_full:
+                full.append(bundle.full_gap())
+                break
+    except BaseException:
+        bundle.leave()
+        raise
     return bundle.finish(tuple(full))
 
 

@@ -98,6 +98,13 @@ class TestCollect:
         assert (tmp_path / "out.tar.gz").read_text() == "mine"
         assert argocd.log == []
 
+    def test_a_server_that_says_no_leaves_nothing_behind(self, whysync: Whysync, tmp_path: Path) -> None:
+        with ArgoCD(of(application("fine"))) as argocd:
+            argocd.fault("/api/v1/applications", Fault.FORBIDDEN)
+            for out in ("out", "out.tar.gz"):
+                assert whysync("collect", *at(argocd), "-o", str(tmp_path / out)).code == 2
+        assert list(tmp_path.iterdir()) == []
+
     def test_an_interrupted_one_is_gone_on_with(self, whysync: Whysync, tmp_path: Path) -> None:
         apps = [application(f"app-{number:02}") for number in range(45)]
         out = str(tmp_path / "out")

@@ -34,7 +34,8 @@ _whysync() {{
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then words='{" ".join(verbs)}'; fi
   case "${{COMP_WORDS[COMP_CWORD-1]}}" in
-    --bundle|--checkout|--local|--file) COMPREPLY=( $(compgen -f -- "$current") ); return;;
+    --bundle|--checkout|--local|--file|--kubeconfig|--config|--ca-file|--auth-token-file)
+      COMPREPLY=( $(compgen -f -- "$current") ); return;;
   esac
   COMPREPLY=( $(compgen -W "$words" -- "$current") )
 }}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import Counter
@@ -110,6 +111,14 @@ class Collection:
                 at=snapshot.collected_at,
             )
         )
+
+    def leave(self) -> None:
+        """Broken off: what is there stays, to be gone on with; where nothing is there, nothing is left."""
+        if self._journal.pieces:
+            return
+        self._journal.remove()
+        with contextlib.suppress(OSError):
+            self.target.folder.rmdir()
 
     def finish(self, more: tuple[Gap, ...] = ()) -> Taken:
         """Write what is said of the whole, pack it if it is to be packed, and forget how it came about."""
