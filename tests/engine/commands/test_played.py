@@ -237,7 +237,8 @@ def test_windows_are_counted_from_0(stage: Stage) -> None:
 
 
 def test_a_sync_with_its_flags(stage: Stage) -> None:
-    stage.does("argocd app sync shop --prune --server-side --resource apps:Deployment:shop/web --strategy apply")
+    only = "--resource apps:Deployment:shop/web"
+    stage.does(f"argocd app sync shop --prune --server-side {only} --strategy apply")
     sync = fields(dig(stage.app, "status", "operationState", "operation", "sync"))
     assert sync["prune"] is True
     assert sync["syncOptions"] == ["ServerSideApply=true"]
