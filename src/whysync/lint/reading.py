@@ -27,6 +27,9 @@ LARGEST: Final = 64 << 20
 MOST_FILES: Final = 200_000
 _OBJECT: Final = re.compile(r"""^(?:- )?\s*["']?(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
 _TEMPLATE: Final = ("{{", "{%", "<%", "((", "#@")
+_PLACEHOLDER: Final = re.compile(r"\{[A-Z][A-Z0-9_]{2,}\}")
+_LOCAL: Final = ("config.kubernetes.io/local-config", "config.kubernetes.io/function")
+"""Objects that tools read and nobody applies."""
 _DEFINITION: Final = "CustomResourceDefinition"
 
 
@@ -116,7 +119,7 @@ class Reader:
                 broken.append(one)
             else:
                 found.append(one)
-        if broken and any(mark in written for mark in _TEMPLATE):
+        if broken and (any(mark in written for mark in _TEMPLATE) or _PLACEHOLDER.search(written)):
             self.notes.append(Note(path=shown, why="a template, not YAML: not read"))
             broken = []
         return File(shown, written, found, broken)
@@ -157,6 +160,7 @@ def tree_of(
             Item(body, file, number, inside)
             for number, document in enumerate(file.documents)
             for inside, body in unfolded(document.body)
+            if not any(mark in fields(fields(body.get("metadata")).get("annotations")) for mark in _LOCAL)
         ]
         if not objects:
             continue

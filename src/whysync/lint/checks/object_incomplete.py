@@ -28,9 +28,10 @@ from whysync.diagnosis.finding import Severity
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.item import File, Part
 from whysync.lint.remark import Remark
+from whysync.lint.schemas.built_in import is_served
 from whysync.lint.tree import Tree
 
-_NO_NAMES = ("Kustomization", "Component", "Config", "List")
+_OF_ARGOCD = ("Application", "ApplicationSet", "AppProject")
 
 
 @check(Layer.SYNTAX, Severity.CRITICAL)
@@ -51,7 +52,10 @@ def _missing(value: Json, file: File) -> Iterator[str]:
         yield f"{kind} {text(meta.get('name'))} has no apiVersion"
     elif named and version and not kind and ("spec" in body or "data" in body):
         yield f"an object of {version} has no kind"
-    elif kind and version and file.part is Part.MANIFESTS and not named and "spec" in body:
-        nameless = kind.startswith(_NO_NAMES) or kind.endswith(("List", "Config", "Configuration"))
-        if not nameless:
-            yield f"this {kind} has no name"
+    elif file.part is Part.MANIFESTS and not named and "spec" in body and _is_surely_an_object(version, kind):
+        yield f"this {kind} has no name"
+
+
+def _is_surely_an_object(version: str, kind: str) -> bool:
+    """Files of settings look like objects, and have no names."""
+    return is_served(version, kind) or (version == "argoproj.io/v1alpha1" and kind in _OF_ARGOCD)

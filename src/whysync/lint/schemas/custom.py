@@ -9,12 +9,12 @@ from typing import cast
 
 import msgspec
 
-from whysync.cluster.model.customs import Custom, customs_of, established
+from whysync.cluster.model.customs import Custom
 from whysync.cluster.model.failures import Refused
-from whysync.contracts.tree import Json, Object, fields, text
+from whysync.cluster.model.kinds import Resource
+from whysync.contracts.tree import Json, Object, fields, items, text
 from whysync.lint.schemas.misfit import How, Misfit, as_pointer
-
-_NOW = "2026-01-01T00:00:00Z"
+from whysync.semantics.diff.typed import DEDUCED
 
 
 class Definitions:
@@ -47,16 +47,36 @@ class Definitions:
 
     def knows(self, group: str, kind: str) -> list[str]:
         """The versions that its definitions serve; none where there is no definition."""
-        return [
-            one.resource.version for body in self._bodies.get((group, kind), ()) for one in _customs(body)
-        ]
+        bodies = self._bodies.get((group, kind), ())
+        return [text(version.get("name")) for body in bodies for version in _served(body)]
 
 
-def _customs(body: Object) -> list[Custom]:
-    try:
-        return customs_of(established(body, _NOW, []))
-    except (AttributeError, TypeError, ValueError, KeyError, AssertionError):
-        return []  # no definition that a server would take; the schema of definitions says why
+def _served(definition: Object) -> list[Object]:
+    versions = map(fields, items(fields(definition.get("spec")).get("versions")))
+    return [version for version in versions if version.get("served") is True]
+
+
+def _customs(definition: Object) -> list[Custom]:
+    """Each version for itself: what is stored, and who owns which field, does not matter here."""
+    spec = fields(definition.get("spec"))
+    names = fields(spec.get("names"))
+    return [
+        Custom(
+            Resource(
+                group=text(spec.get("group")),
+                version=text(version.get("name")),
+                kind=text(names.get("kind")),
+                plural=text(names.get("plural")),
+                namespaced=spec.get("scope") == "Namespaced",
+                custom=True,
+            ),
+            version,
+            {},
+            DEDUCED,
+            terminating=False,
+        )
+        for version in _served(definition)
+    ]
 
 
 @cache

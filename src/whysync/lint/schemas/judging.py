@@ -16,7 +16,7 @@ from whysync.lint.schemas.misfit import How, Misfit
 from whysync.lint.schemas.typed import misfits
 from whysync.semantics.schemas import type_of
 
-_LEFT_OPEN = ("${", "$(", "{{", "<", "@@", "%%")
+_LEFT_OPEN = ("${", "$(", "{{", "<", "@@", "%%", "...")
 _SHOUTED = re.compile(r"[A-Z_]{4,}")
 
 
@@ -47,13 +47,14 @@ def _of(item: Item, definitions: Definitions) -> list[Misfit]:
     else:
         return []
     if item.kustomized:  # an overlay may add what is missing
-        return [one for one in found if one.how is not How.REFUSED or not _is_completed(one.text)]
+        return [one for one in found if one.how is not How.REFUSED or not _is_completed(one)]
     return found
 
 
-def _is_completed(said: str) -> bool:
-    """Kustomize adds fields, and labels to selectors and templates alike."""
-    return "Required value" in said or "does not match template" in said
+def _is_completed(misfit: Misfit) -> bool:
+    """Kustomize adds fields, sets names and namespaces, and puts labels on selectors and templates alike."""
+    said = misfit.text
+    return "Required value" in said or "does not match template" in said or said.startswith("metadata.")
 
 
 def _of_a_piece(item: Item) -> list[Misfit]:

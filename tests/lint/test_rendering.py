@@ -1,0 +1,88 @@
+"""Charts and kustomizations: rendered where their tools are, noted where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from whysync.errors import WhysyncError
+from whysync.lint.linting import lint
+from whysync.lint.remark import Remark
+from whysync.lint.rendered import beyond
+from whysync.sources.render.tools import Tool, helm, kustomize
+
+
+def has(tool: Callable[[], Tool]) -> bool:
+    try:
+        tool()
+    except WhysyncError:
+        return False
+    return True
+
+
+CHART = {
+    "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n",
+    "chart/values.yaml": "level: info\n",
+    "chart/templates/a.yaml": (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndta:\n  level: {{ .Values.level }}\n"
+    ),
+}
+OVERLAY = {
+    "base/kustomization.yaml": "resources: [a.yaml]\n",
+    "base/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n",
+    "prod/kustomization.yaml": (
+        "resources: [../base]\npatches:\n  - target: {kind: ConfigMap}\n"
+        '    patch: \'[{"op": "add", "path": "/dta", "value": {}}]\'\n'
+    ),
+}
+
+
+def written(files: dict[str, str], folder: Path) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+@pytest.mark.skipif(not has(helm), reason="there is no Helm here")
+def test_what_a_chart_renders_to_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(CHART, tmp_path)
+    outcome, _ = lint(["."], render=True)
+    assert [(one.check, one.path) for one in outcome.remarks] == [("unknown_field", "chart/templates/a.yaml")]
+    above = lint([str(tmp_path)], render=True)[0]
+    assert [one.path for one in above.remarks] == [f"{tmp_path}/chart/templates/a.yaml"]
+
+
+@pytest.mark.skipif(not has(kustomize), reason="there is no Kustomize here")
+def test_what_an_overlay_renders_to_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(OVERLAY, tmp_path)
+    assert lint(["."])[0].remarks == ()
+    assert [one.check for one in lint(["."], render=True)[0].remarks] == ["unknown_field"]
+
+
+@pytest.mark.skipif(not has(helm), reason="there is no Helm here")
+def test_a_chart_that_needs_values_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    template = '{{ required "a level is required" .Values.nowhere }}\n'
+    written({**CHART, "chart/templates/a.yaml": template}, tmp_path)
+    outcome, _ = lint(["."], render=True)
+    assert outcome.remarks == ()
+    assert ["a level is required" in note.why for note in outcome.notes] == [True]
+
+
+def test_without_rendering_charts_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(CHART, tmp_path)
+    outcome, _ = lint(["."])
+    assert [(note.path, note.matters) for note in outcome.notes] == [("chart", False)]
+    assert outcome.remarks == ()
+
+
+def test_what_the_files_show_already_is_told_once() -> None:
+    plain = Remark(check="a", path="x.yaml", line=3, field="/spec", message="bad")
+    same = Remark(check="a", path="x.yaml", field="/spec", message="bad, of another name")
+    new = Remark(check="b", path="x.yaml", field="/spec", message="worse")
+    assert beyond([same, new, new], [plain]) == [new]
