@@ -87,10 +87,10 @@ _JSON = st.recursive(
                 ["name", "image", "state", "waiting", "running", "terminated", "resources", "requests", "cpu"]
             ),
             inner,
-            max_size=4,
+            max_size=3,
         )
     ),
-    max_leaves=8,
+    max_leaves=5,
 )
 _SPEC = st.dictionaries(
     st.sampled_from(
@@ -102,7 +102,7 @@ _SPEC = st.dictionaries(
         ]
     ),
     _JSON,
-    max_size=6,
+    max_size=4,
 )  # fmt: skip
 _KINDS = st.sampled_from(
     [
@@ -121,12 +121,12 @@ _KINDS = st.sampled_from(
 _STATUS = st.dictionaries(
     st.sampled_from(["phase", "conditions", "containerStatuses", "allocatable", "addresses", "loadBalancer"]),
     _JSON,
-    max_size=3,
+    max_size=2,
 )
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(_KINDS, _SPEC, _STATUS), max_size=4))
+@given(st.lists(st.tuples(_KINDS, _SPEC, _STATUS), min_size=1, max_size=3))
 def test_whatever_was_found_nothing_breaks(things: list[tuple[tuple[str, str], Object, Object]]) -> None:
     model = Model()
     model.load(
