@@ -127,6 +127,12 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
 
 # --- new objects ---------------------------------------------------------------------------------------
 
+LIMITS: Object = {
+    "apiVersion": "v1",
+    "kind": "LimitRange",
+    "metadata": {"name": "reader", "namespace": "shop"},
+    "spec": {"limits": []},
+}
 ROLE: Object = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "Role",
@@ -137,10 +143,10 @@ ROLE: Object = {
 
 def test_a_new_object_is_a_new_file_beside_the_others(tmp_path: Path) -> None:
     files = checkout(tmp_path, deploy__cm=GIT)
-    fix = Fix.new(ROLE, title="t")
+    fix = Fix.new(LIMITS, title="t")
     change = file_change(fix, the_case(), files)
-    assert (change.path, change.before) == ("deploy/role-reader.yaml", None)
-    assert load(put(change, files)) == ROLE
+    assert (change.path, change.before) == ("deploy/limitrange-reader.yaml", None)
+    assert load(put(change, files)) == LIMITS
     assert not file_change(fix, the_case(), files).changes, "a second time it is there"
     with pytest.raises(Refused, match="is there already"):
         files.write(change.path, None, change.after)
@@ -149,24 +155,34 @@ def test_a_new_object_is_a_new_file_beside_the_others(tmp_path: Path) -> None:
 def test_a_new_object_that_is_there_in_other_words(tmp_path: Path) -> None:
     files = checkout(tmp_path, deploy__cm=GIT)
     (tmp_path / "deploy" / "r.yml").write_text(
-        as_yaml(Fix.new({**ROLE, "rules": [{}]}, title="t"), the_case())
+        as_yaml(Fix.new({**LIMITS, "spec": {"limits": [{}]}}, title="t"), the_case())
     )
     with pytest.raises(Refused, match="in Git already"):
-        file_change(Fix.new(ROLE, title="t"), the_case(), files)
+        file_change(Fix.new(LIMITS, title="t"), the_case(), files)
 
 
 def test_a_new_object_in_a_kustomization_must_be_listed(tmp_path: Path) -> None:
     files = checkout(tmp_path, deploy__kustomization="resources: []\n")
     with pytest.raises(Refused, match="not plain where"):
-        file_change(Fix.new(ROLE, title="t"), the_case(), files)
+        file_change(Fix.new(LIMITS, title="t"), the_case(), files)
     assert (
-        file_change(Fix.new(ROLE, title="t"), the_case(), files, only="deploy/x/r.yaml").path
+        file_change(Fix.new(LIMITS, title="t"), the_case(), files, only="deploy/x/r.yaml").path
         == "deploy/x/r.yaml"
     )
-    outside = file_change(Fix.new(ROLE, title="t"), the_case(), files, only="../r.yaml")
+    outside = file_change(Fix.new(LIMITS, title="t"), the_case(), files, only="../r.yaml")
     with pytest.raises(Refused, match="no plain file inside the checkout"):
         files.write(outside.path, outside.before, outside.after)
     assert not (tmp_path.parent / "r.yaml").exists()
+
+
+def test_permissions_do_not_come_with_the_app_that_lacks_them(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    both: Object = {"apiVersion": "v1", "kind": "List", "items": [ROLE]}
+    for made in (ROLE, both):
+        with pytest.raises(Refused, match="Role shop/reader cannot come with"):
+            file_change(Fix.new(made, title="t"), the_case(), files)
+        named = file_change(Fix.new(made, title="t"), the_case(), files, only="rbac/reader.yaml")
+        assert named.path == "rbac/reader.yaml"
 
 
 @pytest.mark.parametrize(

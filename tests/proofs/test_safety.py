@@ -299,7 +299,8 @@ def test_who_cannot_compare_cannot_tell() -> None:
     safety = judged(bundle(), application(sync="Unknown"))
     assert (safety.sync, words(safety)) == (
         SyncSafety.UNKNOWN,
-        "a sync would not even start: Argo CD cannot compare the app",
+        "it fails at once and changes nothing while Argo CD cannot compare the app;"
+        " what it would do after that cannot be seen",
     )
 
 

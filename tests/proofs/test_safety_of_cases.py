@@ -20,8 +20,8 @@ CASES = {
         "it replaces /data/password of Secret web/shop by a newly generated value",
     ),
     "drift/claimed_by_two_applications/the_other_one_applied_last": (
-        SAFE,
-        "it takes ConfigMap internal/company-ca over from Application wiki",
+        UNSAFE,
+        "it takes ConfigMap internal/company-ca over from Application wiki, and overwrites its /data/issuer",
     ),
     "drift/changed_by_admission_webhook/tag_replaced_by_digest": (
         SAFE,

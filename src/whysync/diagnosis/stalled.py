@@ -30,6 +30,8 @@ class Stall(msgspec.Struct, frozen=True, kw_only=True):
     words: str
     evidence: tuple[Evidence, ...] = ()
     certain: bool = True
+    ended: bool = False
+    """It has ended well, and need not run again."""
 
 
 def why_stalled(case: Case, wait: Wait) -> Stall | None:
@@ -63,7 +65,8 @@ def _ended(case: Case, wait: Wait, live: Manifest | None) -> Stall | None:
         kind, status = text(fields(condition).get("type")), text(fields(condition).get("status"))
         if kind in ("Complete", "Failed") and status == "True":
             evidence = (cite(live, f"/status/conditions/{index}", says="it has ended"),)
-            return Stall(words="it has ended, and Argo CD has not noticed", evidence=evidence)
+            words = "it has ended, and Argo CD has not noticed"
+            return Stall(words=words, evidence=evidence, ended=kind == "Complete")
     return None
 
 

@@ -17,9 +17,10 @@ from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
 from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.elsewhere import moved
+from whysync.fixes.following import is_in_git, made_by
 from whysync.fixes.origin import Folder, Tool, folders_of
 from whysync.fixes.secrecy import secret_lines
-from whysync.fixes.text import file_name, holds_a_mask, object_of
+from whysync.fixes.text import holds_a_mask, new_file_name, object_of
 from whysync.fixes.written import Uneditable, rewritten
 from whysync.sources.checkout import Checkout, Place, places_in
 
@@ -55,6 +56,8 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
             next="write the value into Git by hand, or where the secret is kept",
         )
     if fix.create is not None:
+        if not only and not is_in_git(fix):
+            raise _belongs_elsewhere(fix.create)
         return _new_file(fix.create, case, checkout, only)
     if fix.line:
         return _policy(fix.line, case, checkout, only)
@@ -221,6 +224,15 @@ def _differs(pointer: str, place: Place) -> Refused:
 # --- new files, and the policy -----------------------------------------------------------------------
 
 
+def _belongs_elsewhere(body: Object) -> Refused:
+    """The app's own sync cannot bring what it lacks itself."""
+    return Refused(
+        what=f"{' and '.join(str(ref) for ref in made_by(body))} cannot come with the app's own manifests",
+        why="the app's sync needs it first, or may not grant it",
+        next="-o yaml | kubectl apply -f -, as somebody who may; or --file PATH, where such objects are kept",
+    )
+
+
 def _new_file(body: Object, case: Case, checkout: Checkout, only: str) -> FileChange:
     ref = ref_of(body)
     folders = folders_of(case, checkout)
@@ -236,7 +248,7 @@ def _new_file(body: Object, case: Case, checkout: Checkout, only: str) -> FileCh
     if only:
         path = only.removeprefix("./")
     elif len(folders) == 1 and folders[0].tool is Tool.FOLDER:
-        path = f"{folders[0].path}/{file_name(ref)}".removeprefix("/")
+        path = f"{folders[0].path}/{new_file_name(body)}".removeprefix("/")
     else:
         tools = " and ".join(sorted({folder.tool.value for folder in folders}))
         raise Refused(

@@ -7,17 +7,16 @@ from shlex import quote
 
 import msgspec
 
-from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Object, copy_object, fields
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import kubectl, refresh, remark, sync
+from whysync.diagnosis.commands import kubectl, remark
 from whysync.diagnosis.fix import Edit, Fix, FixKind, Remove
 from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
-from whysync.fixes.running import is_running, waiting
-from whysync.fixes.text import RESOURCES, cluster_patch, file_name, holds_a_mask, object_of, patch_text
+from whysync.fixes.following import following, is_in_git
+from whysync.fixes.text import RESOURCES, cluster_patch, holds_a_mask, new_file_name, object_of, patch_text
 
 _SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 _NOT_IN_GIT = ("argocd.argoproj.io/tracking-id", "kubectl.kubernetes.io/last-applied-configuration")
@@ -81,9 +80,17 @@ def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
     if fix.commands:
         return fix.commands
     fix = _as_edit(fix, case)
+    if fix.create is not None and not is_in_git(fix):
+        return (*_applied(fix.create), *following(fix, case))
     if fix.kind is FixKind.MANIFEST:
-        return tuple(_in_git(fix, case))
-    return (_kubectl_patch(fix, case), refresh(case))
+        return (*_in_git(fix, case), *following(fix, case))
+    return (_kubectl_patch(fix, case), *following(fix, case))
+
+
+def _applied(manifest: Object) -> Iterator[str]:
+    name = new_file_name(manifest)
+    yield remark(f"save it as {name} (-o yaml shows it)")
+    yield f"kubectl apply -f {quote(name)}"
 
 
 def _kubectl_patch(fix: Fix, case: Case) -> str:
@@ -109,17 +116,13 @@ def _in_git(fix: Fix, case: Case) -> Iterator[str]:
     sources = [source.path for source in case.app.sources if source.path]
     path = sources[0] if len(sources) == 1 else ""
     if fix.create is not None:
-        name = file_name(ref_of(fix.create))
+        name = new_file_name(fix.create)
         yield remark(f"save it as {name}{f' in {path}' if path else ''} (-o yaml shows it)")
         yield f"git add {quote(f'{path}/{name}'.lstrip('/'))}"
     else:
         for edit in fix.edits:
             yield remark(f"in Git: {_in_words(edit)} of {fix.target}")
     yield f"git commit -am {quote(fix.title)} && git push"
-    yield refresh(case)
-    if not case.is_automated:
-        yield from (waiting(case),) if is_running(case) else ()
-        yield sync(case)
 
 
 def _in_words(edit: Edit) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object, same
+from whysync.contracts.ref import Ref, ref_of
+from whysync.contracts.tree import Json, Object, fields, items, same
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.commands import kubectl, remark
@@ -94,6 +94,12 @@ def file_name(ref: Ref) -> str:
     words = f"{ref.kind}-{ref.name}".lower()
     safe = "".join(char if char.isascii() and (char.isalnum() or char in "-.") else "-" for char in words)
     return f"{safe.strip('.-')[:100] or 'manifest'}.yaml"
+
+
+def new_file_name(manifest: Object) -> str:
+    """After the object; of a List, after its first one."""
+    listed = items(manifest.get("items")) if manifest.get("kind") == "List" else []
+    return file_name(ref_of(fields(listed[0]) if listed else manifest))
 
 
 def merge_patch(before: Json, after: Json) -> Json:

@@ -17,7 +17,7 @@ from whysync.proofs.ground import Simulated
 from whysync.semantics.tracking import owner_of
 from whysync.semantics.writers import Writer, WriterKind, writer_of
 
-_WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
+WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
 _DATA: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
 _PEOPLE: Final = frozenset(
     {
@@ -177,12 +177,12 @@ class _Reading:
                 continue
             fields_changed = list(self._changed(ref, before, after))
             overwritten += fields_changed
-            if ref.kind in _WORKLOADS:
-                old, new = _replicas(before), _replicas(after)
-                if old is not None and new is not None and old != new:
-                    scaled.append((ref, old, new))
-                if any(pointers.within(one.pointer, _TEMPLATE) for one in fields_changed):
-                    restarted.append((ref, self._pods.get(key, 0)))
+            old, new = _replicas(before), _replicas(after)
+            if old is not None and new is not None and old != new:
+                scaled.append((ref, old, new))
+            changes_pods = any(pointers.within(one.pointer, _TEMPLATE) for one in fields_changed)
+            if ref.kind in WORKLOADS and changes_pods:
+                restarted.append((ref, self._pods.get(key, 0)))
         return Effects(
             overwritten=tuple(overwritten),
             created=tuple(created),
@@ -213,7 +213,7 @@ class _Reading:
     def _hooks(self) -> Iterator[tuple[Ref, str]]:
         for raw in items(dig(self._world.operation, "syncResult", "resources")):
             row = fields(raw)
-            if row.get("hookType"):
+            if row.get("hookType") and row.get("status") != "SyncFailed":  # what is refused does not run
                 ref = Ref(
                     group=text(row.get("group")),
                     version=text(row.get("version")),
@@ -280,8 +280,9 @@ def _running_pods(objects: dict[Key, Object]) -> dict[Key, int]:
             counts[at] = counts.get(at, 0) + 1
             at, steps = owner.get(at), steps + 1
     for key, obj in objects.items():
-        if key.kind in _WORKLOADS and key not in counts:
-            ready = integer(dig(obj, "status", "readyReplicas"))
-            if ready:
-                counts[key] = ready
+        if key in counts or (key.kind not in WORKLOADS and _replicas(obj) is None):
+            continue
+        ready = integer(dig(obj, "status", "readyReplicas"))
+        unseen = key.kind not in WORKLOADS or not fields(obj.get("status"))
+        counts[key] = ready or ((_replicas(obj) or 0) if unseen else 0)  # nothing says that they do not run
     return counts

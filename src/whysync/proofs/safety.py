@@ -39,7 +39,10 @@ def _without_a_world(case: Case) -> Safety | None:
     if not status:
         return unknown("Argo CD has not compared the app yet")
     if status == "Unknown":
-        return unknown("a sync would not even start: Argo CD cannot compare the app")
+        return unknown(
+            "it fails at once and changes nothing while Argo CD cannot compare the app;"
+            " what it would do after that cannot be seen"
+        )
     moved = _moved_on(case)
     if moved:
         return unknown(f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet")

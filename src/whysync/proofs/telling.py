@@ -14,14 +14,15 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.mechanism import Mechanism, behind_git
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.running import is_running
-from whysync.proofs.effects import Effects, Overwritten, holds_data
+from whysync.proofs.effects import WORKLOADS, Effects, Overwritten, holds_data
 from whysync.proofs.ground import Simulated
 from whysync.proofs.holding import Held
+from whysync.semantics.tracking.method import TrackingMethod
 from whysync.semantics.writers import phrase
 
 RECENT: Final = timedelta(hours=1)
 """Work of a person that is younger is taken for a part of an incident."""
-_LONGEST: Final = 120
+_LONGEST: Final = 240
 _MOST_ALIKE: Final = 2
 
 
@@ -106,7 +107,8 @@ def _dropped_pods(effects: Effects) -> Iterator[Told]:
         )
         return
     for ref, number, how in hurt:
-        words = f"it drops {_count(number, 'running pod')} of {ref} ({how})"
+        what = "running pod" if ref.kind in WORKLOADS else "replica"
+        words = f"it drops {_count(number, what)} of {ref} ({how})"
         yield Told(text=words, refs=(ref,), weight=93, unsafe=True)
 
 
@@ -287,9 +289,7 @@ def _unhealthy(world: Simulated) -> Iterator[Told]:
 
 
 def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool) -> Iterator[Told]:
-    for ref, other in effects.taken:
-        words = f"it takes {ref} over from Application {other}"
-        yield Told(text=words, refs=(ref,), weight=61)
+    yield from _taken(world, effects)
     for ref, phase in effects.hooks if not is_running(world.case) else ():
         yield Told(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
     told = looping_restarts(effects, result)
@@ -299,7 +299,12 @@ def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool
             if pods > 1:
                 words = f"it restarts the {pods} pods of {ref}, one after the other"
             yield Told(text=words, refs=(ref,), weight=39)
-    others = [one for one in effects.overwritten if one.is_work and not one.by_hand and not _is_scale(one)]
+    back = {one.ref.key for one in result.writers}  # told already: who writes it back has written it
+    others = [
+        one
+        for one in effects.overwritten
+        if one.is_work and not one.by_hand and not _is_scale(one) and one.ref.key not in back
+    ]
     for one in others[:3]:
         who = phrase(one.writer) if one.writer is not None else "somebody"
         words = f"it overwrites {one.pointer} of {one.ref}, which {who} wrote"
@@ -309,7 +314,8 @@ def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool
         yield Told(text=f"it creates {_listed(made)}", refs=made, weight=20)
     changed = tuple(dict.fromkeys(one.ref for one in effects.overwritten if not one.is_work))
     restarted = {ref for ref, _ in effects.restarted}
-    plain = [ref for ref in changed if ref not in restarted]
+    told_of = {*restarted, *(ref for ref, _ in effects.taken), *(ref for ref, _, _ in effects.scaled)}
+    plain = [ref for ref in changed if ref not in told_of]
     if plain:
         yield Told(text=f"it brings {_listed(plain)} to what Git says", refs=tuple(plain), weight=20)
     left = [row for row in world.case.app.status.resources if row.requires_pruning]
@@ -321,6 +327,25 @@ def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool
         yield Told(text=words, refs=tuple(row.ref for row in left), weight=34)
     if sure and effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
         yield Told(text="it changes nothing in the cluster", weight=41)
+
+
+def _taken(world: Simulated, effects: Effects) -> Iterator[Told]:
+    """Another Application lives on what it applied: with other values there, it is the one that breaks.
+
+    A label may be anybody's; the annotation is written by Argo CD alone.
+    """
+    by_label = world.case.argocd.tracking_method is TrackingMethod.LABEL
+    names = world.case.world.apps_by_name
+    for ref, other in effects.taken:
+        changed = [one.pointer for one in effects.overwritten if one.ref == ref and not one.is_work]
+        if by_label and other.rpartition("_")[2] not in names:
+            yield Told(text=f"it takes {ref} over, which is marked as {other}'s", refs=(ref,), weight=61)
+        elif changed:
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            words = f"it takes {ref} over from Application {other}, and overwrites its {changed[0]}{more}"
+            yield Told(text=words, refs=(ref,), weight=84, unsafe=True)
+        else:
+            yield Told(text=f"it takes {ref} over from Application {other}", refs=(ref,), weight=61)
 
 
 def _is_scale(one: Overwritten) -> bool:

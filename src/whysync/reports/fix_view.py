@@ -12,6 +12,7 @@ from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
 from whysync.errors import Refused
 from whysync.fixes.diffs import smallest_context, unified
 from whysync.fixes.files import FileChange
+from whysync.fixes.following import worth_telling
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.text import patch_text
 from whysync.reports.json_v1 import FixV1, fix_v1, indented
@@ -81,6 +82,13 @@ def _text(chosen: Chosen) -> str:
     return "".join(f"{line}\n" for line in _head(chosen)) + body
 
 
+def _then(chosen: Chosen) -> Iterator[str]:
+    """What the change alone does not do."""
+    if chosen.change is None or chosen.change.changes:
+        for step in worth_telling(chosen.fix, chosen.case):
+            yield f"# afterwards: {plain(step.removeprefix('# '))}"
+
+
 def _head(chosen: Chosen) -> Iterator[str]:
     fixes = chosen.finding.fixes
     about = f"{one_line(chosen.case.app.qualified_name)}: " if not chosen.many else ""
@@ -95,6 +103,7 @@ def _head(chosen: Chosen) -> Iterator[str]:
     for number, other in enumerate(fixes, start=1):
         if number != chosen.number:
             yield f"# --pick {number} is another: {one_line(other.title)}"
+    yield from _then(chosen)
     if chosen.note:
         yield f"# {one_line(chosen.note)}"
     change = chosen.change

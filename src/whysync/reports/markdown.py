@@ -6,16 +6,17 @@ import json
 from collections.abc import Iterator
 
 from whysync.diagnosis.advice import advice_for
-from whysync.diagnosis.commands import app_argument, refresh, sync
+from whysync.diagnosis.commands import app_argument, refresh
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
-from whysync.diagnosis.report import AppReport, Report, SyncSafety
+from whysync.diagnosis.fix import Fix, ProofStatus
+from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.symptom import Side
+from whysync.fixes.following import following, is_in_git
 from whysync.fixes.text import patch_text
 from whysync.reports.fleet import since
 from whysync.reports.proof_view import in_a_sentence
 from whysync.reports.screen import ago, one_line, plain
-from whysync.reports.terminal import answer_of, state_of
+from whysync.reports.terminal import answer_of, safety_of, state_of
 from whysync.semantics.writers import phrase
 
 
@@ -125,18 +126,12 @@ def _evidence(finding: Finding, report: AppReport) -> Iterator[str]:
 def _dont(report: AppReport) -> Iterator[str]:
     yield "## What not to do"
     yield ""
-    words = {
-        SyncSafety.SAFE: "is safe",
-        SyncSafety.UNSAFE: "is **not** safe",
-        SyncSafety.UNKNOWN: "is unknown",
-    }
-    reasons = "; ".join(escaped(reason.text) for reason in report.safety.reasons)
-    lead = "Whether a sync now is safe" if report.safety.sync is SyncSafety.UNKNOWN else "A sync now"
-    yield f"- {lead} {words[report.safety.sync]}" + (f": {reasons}" if reasons else "")
+    verdict, rest = escaped(safety_of(report)).partition(" ")[::2]
+    yield f"- Sync now? **{verdict}** {rest}".rstrip()
     told: dict[str, None] = {}
     for finding in report.findings:
         advice = advice_for(finding.cause, finding.side)
-        if advice.dont:
+        if advice.dont and not _is_news(finding):
             told.setdefault(advice.dont)
     yield from (f"- {line}" for line in told)
     for finding in report.findings:
@@ -179,12 +174,12 @@ def _notes(fix: Fix) -> Iterator[str]:
 
 def _after(fix: Fix, report: AppReport) -> Iterator[str]:
     """A patch is half of it: it has to come into Git, and Argo CD has to look again."""
-    if fix.kind is FixKind.MANIFEST:
-        synced = "" if report.case.is_automated else f", then `{_code(sync(report.case))}`"
-        yield f"Commit it, push, and let Argo CD look: `{_code(refresh(report.case))}`{synced}."
+    steps = following(fix, report.case)
+    lead = "Commit it and push, then:" if is_in_git(fix) else "Then:"
+    if steps:
+        yield lead
         yield ""
-    elif not fix.commands:
-        yield f"Then let Argo CD look again: `{_code(refresh(report.case))}`."
+        yield from _fenced("\n".join(steps))
         yield ""
 
 

@@ -9,9 +9,10 @@ from whysync.contracts.tree import Json
 from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
-from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
+from whysync.fixes.following import is_in_git, worth_telling
 from whysync.fixes.text import patch_text
 from whysync.reports.fleet import common_lines
 from whysync.reports.proof_view import mark_of, notes_of, rejected_in, timeline_of, unproven_note
@@ -31,8 +32,11 @@ _LONGEST_PATCH = 40
 _MOST_UNEXPLAINED = 8
 _MOST_GAPS = 5
 _LONGEST_CHAIN = 6
+_MOST_SEEN = 4
 # Nothing is broken by it, and nothing is gained.
-_BUT = ("it will fail", "it would fail", "it would hang", "it does not")
+_BUT = ("it will fail", "it would fail", "it would hang", "it does not", "the app stays")
+# It cannot even be tried: neither safe nor unsafe is a word for that.
+_NOT_NOW = ("a sync runs already", "Argo CD would refuse it")
 
 
 def render(report: Report, screen: Screen, *, wide: bool = False, proofs: bool = False) -> str:
@@ -146,8 +150,8 @@ def _finding(
         when = ago(report.case.age(finding.writer.time))
         yield from _labelled(screen, "written by", f"{phrase(finding.writer)}{', ' if when else ''}{when}")
     if not finding.root:
-        for evidence in finding.evidence if wide else _telling(finding):
-            yield from _labelled(screen, "seen", _seen(evidence, finding, wide=wide))
+        for words in _all(finding) if wide else _telling(finding, screen):
+            yield from _labelled(screen, "seen", words)
     if finding.confidence is not Confidence.HIGH:
         yield from _labelled(screen, "confidence", finding.confidence.value)
 
@@ -155,10 +159,14 @@ def _finding(
 def _chain(finding: Finding, screen: Screen, *, wide: bool) -> Iterator[str]:
     """From the last link, which is the answer, back to what Argo CD shows."""
     root = one_line(finding.root or "")
-    mark = f"   {screen.mark('left')} root"
-    for number, line in enumerate(screen.wrap(root, indent=4)):
-        end = screen.paint(mark, "red") if number == 0 and len(line) + len(mark) <= screen.width else ""
-        yield screen.paint(line, "bold") + end
+    mark = f"{screen.mark('left')} root"
+    *lines, last = screen.wrap(root, indent=4)
+    yield from (screen.paint(line, "bold") for line in lines)
+    if len(last) + 3 + len(mark) <= screen.width:
+        yield f"{screen.paint(last, 'bold')}   {screen.paint(mark, 'red')}"
+    else:
+        yield screen.paint(last, "bold")
+        yield f"    {screen.paint(mark, 'red')}"
     for depth, evidence in enumerate(
         reversed(finding.evidence if wide else finding.evidence[-_LONGEST_CHAIN:])
     ):
@@ -181,21 +189,65 @@ def _brief(value: Json, longest: int = 40) -> str:
     return one_line(text, longest)
 
 
-def _telling(finding: Finding) -> tuple[Evidence, ...]:
-    """What the line of values above does not show already."""
+def _all(finding: Finding) -> Iterator[str]:
+    return (_seen(evidence, finding, wide=True) for evidence in finding.evidence)
+
+
+def _telling(finding: Finding, screen: Screen) -> list[str]:
+    """What the line of values above does not show already; both sides of a further field are one line."""
     told = {"desired", "live"} if finding.field else set[str]()
-    return tuple(e for e in finding.evidence if e.source not in told or e.pointer != finding.field)[:4]
+    rest = [e for e in finding.evidence if e.source not in told or e.pointer != finding.field]
+    live = {(e.ref.kind, e.ref.name, e.pointer): e for e in rest if e.source == "live"}
+    wanted = {(e.ref.kind, e.ref.name, e.pointer) for e in rest if e.source == "desired"}
+    lines: list[str] = []
+    for evidence in rest:
+        field = (evidence.ref.kind, evidence.ref.name, evidence.pointer)
+        if field not in live or field not in wanted:
+            lines.append(_seen(evidence, finding, wide=False))
+        elif evidence.source == "desired":
+            values = f"Git {_brief(evidence.value)} {screen.mark('arrow')} live {_brief(live[field].value)}"
+            lines.append(f"{plain(evidence.pointer)}: {values}")
+    more = len(lines) - _MOST_SEEN
+    return lines if more <= 0 else [*lines[:_MOST_SEEN], f"and {more} more (-o wide)"]
 
 
 def _seen(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
-    """What it says, where it stands, and its value where that is short, or everything is asked for."""
-    where = "Application" if evidence.source == "application" else f"{evidence.source} {evidence.ref}"
+    """What it says, its value where that is short, or everything is asked for, and where it stands."""
     value = _brief(evidence.value, 2_000 if wide else 300)
+    if not wide and isinstance(evidence.value, dict):
+        value = _gist(evidence.value)
     told_already = finding.root is not None and one_line(finding.root) in value
-    structure = isinstance(evidence.value, dict | list)
-    if evidence.value is None or (not wide and (told_already or structure)):
-        return f"{evidence.says}: {plain(where)} {evidence.pointer}"
-    return f"{evidence.says}: {value} ({plain(where)} {evidence.pointer})"
+    if (
+        evidence.value is None
+        or not value
+        or (not wide and (told_already or isinstance(evidence.value, list)))
+    ):
+        return f"{evidence.says}: {_where(evidence)}"
+    return f"{evidence.says}: {value} ({_where(evidence)})"
+
+
+def _where(evidence: Evidence) -> str:
+    """`live Pod shop/web /status`, `log of Pod shop/web, container web, line 3`."""
+    if evidence.source == "application":
+        return f"Application {evidence.pointer}"
+    container, _, line = evidence.pointer.removeprefix("/").rpartition("/")
+    if evidence.source == "log" and container and line.isdigit():
+        name, dot, _ = container.partition(".previous")
+        run = ", the run before" if dot else ""
+        return plain(f"log of {evidence.ref}, container {name}{run}, line {line}")
+    return f"{plain(f'{evidence.source} {evidence.ref}')} {evidence.pointer}"
+
+
+def _gist(value: dict[str, Json]) -> str:
+    """Of a condition or a container's end: its kind, its reason, and what it says."""
+    head = [one_line(str(value[name])) for name in ("type", "reason") if isinstance(value.get(name), str)]
+    code = value.get("exitCode")
+    if isinstance(code, int):
+        head.append(f"exit code {code}")
+    said = value.get("message")
+    return ": ".join(
+        [", ".join(head), *([one_line(said, 200)] if isinstance(said, str) and said else [])]
+    ).strip(": ")
 
 
 def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, proofs: bool) -> Iterator[str]:
@@ -209,6 +261,8 @@ def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, p
         if fix.destroys:
             yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}", "red")
         yield from _patch(fix, report, wide=wide)
+        for place, step in enumerate(worth_telling(fix, report.case)):
+            yield f"{'' if place else '    then':<{_INDENT}}{plain(step)}"
         if proofs:
             yield from (f"{'':<{_INDENT}}{line}".rstrip() for line in timeline_of(fix))
     if wide or proofs:
@@ -229,8 +283,9 @@ def _marked(screen: Screen, label: str, title: str, mark: str) -> Iterator[str]:
 def _how_to_take(fix: Fix, report: AppReport) -> str:
     """Where it goes: into the files of a checkout, or onto the object itself."""
     command = f"whysync fix {plain(app_argument(report.case))}"
-    in_git = fix.kind is FixKind.MANIFEST
-    return f"{command} --checkout DIR | git apply" if in_git else f"{command} -o commands"
+    if is_in_git(fix):
+        return f"{command} --checkout DIR | git apply"
+    return f"{command} -o yaml | kubectl apply -f -" if fix.create is not None else f"{command} -o commands"
 
 
 def _patch(fix: Fix, report: AppReport, *, wide: bool) -> Iterator[str]:
@@ -251,10 +306,21 @@ def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
     for finding in following:
         news = finding.severity is Severity.INFO
         text = one_line(finding.verdict)
-        if news and finding.fixes:
+        if news and finding.fixes and not (_is_discouraged(report) and _syncs(finding.fixes[0])):
             text += f" {screen.mark('arrow')} {one_line(finding.fixes[0].title)} (-o wide)"
         lines = screen.wrap(text, indent=_INDENT, first="    also" if news else "    so then")
         yield from (screen.paint(line, "dim") for line in lines)
+
+
+def _is_discouraged(report: AppReport) -> bool:
+    """May a sync hurt, or does it nothing for it?"""
+    safety = report.safety
+    useless = any(reason.text.startswith("it does not") for reason in safety.reasons)
+    return safety.sync is not SyncSafety.SAFE or useless
+
+
+def _syncs(fix: Fix) -> bool:
+    return any(command.startswith("argocd app sync ") for command in fix.commands)
 
 
 def _safety(report: AppReport, screen: Screen) -> Iterator[str]:
@@ -268,6 +334,8 @@ def safety_of(report: AppReport) -> str:
     word = words[report.safety.sync]
     if not reasons:
         return word
+    if report.safety.sync is SyncSafety.SAFE and reasons[0].startswith(_NOT_NOW):
+        word = "Not now"
     if report.safety.sync is SyncSafety.SAFE and reasons[0].startswith(_BUT):
         return f"{word}, but {'; '.join(reasons)}"
     reasons[0] = f"{reasons[0][:1].upper()}{reasons[0][1:]}"

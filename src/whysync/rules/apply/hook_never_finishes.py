@@ -34,7 +34,7 @@ from whysync.diagnosis import (
     rule,
 )
 from whysync.diagnosis.awaited import Wait, minutes, wait_of
-from whysync.diagnosis.commands import on_object, sync, terminate
+from whysync.diagnosis.commands import app_argument, on_object, refresh, sync, terminate
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.pods import logs_below
 from whysync.diagnosis.resources import named_ref
@@ -69,7 +69,7 @@ def hook_never_finishes(case: Case) -> Iterator[Finding]:
         f" {stall.words if said is None else f'it last said {said.value!r}'}",
         root=stall.words if stall.certain else None,
         evidence=(*_evidence(case, stall), *((said,) if said is not None else ())),
-        fixes=tuple(_fixes(case, wait)),
+        fixes=tuple(_fixes(case, wait, stall)),
     )
     yield from _endless(case, wait)
 
@@ -114,7 +114,20 @@ def _evidence(case: Case, stall: Stall) -> Iterator[Evidence]:
     yield from stall.evidence
 
 
-def _fixes(case: Case, wait: Wait) -> Iterator[Fix]:
+def _fixes(case: Case, wait: Wait, stall: Stall) -> Iterator[Fix]:
+    if stall.ended:
+        yield Fix.run(
+            refresh(case),
+            f"argocd app wait {app_argument(case)} --operation --timeout 120",
+            title="Let Argo CD look again: the hook has done its work, and need not run twice",
+        )
+        yield Fix.run(
+            terminate(case),
+            sync(case),
+            title="If it still waits then: end the operation, and sync again",
+            risk="the hook runs once more: make sure that it may",
+        )
+        return
     pods = on_object("describe", wait.ref)
     yield Fix.run(
         pods + "   # its events say what it waits for",
