@@ -26,7 +26,8 @@ CHART = {
     "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n",
     "chart/values.yaml": "level: info\n",
     "chart/templates/a.yaml": (
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\ndta:\n  level: {{ .Values.level }}\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n"
+        "dta:\n  level: {{ .Values.level }}\n"
     ),
 }
 OVERLAY = {
