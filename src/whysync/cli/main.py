@@ -15,7 +15,9 @@ VERBS = (
     "collect",
     "explain",
     "lint",
+    "plan",
     "lab",
+    "alerts",
     "completion",
     "help",
 )

@@ -38,6 +38,9 @@ whysync APP is short for whysync diagnose APP. Docs: docs/ in the project, whysy
 """
 
 
+_Build = Callable[[argparse.ArgumentParser], None]
+
+
 class _Append(argparse.Action):
     """One more value; the first on the line replaces the default, which may be the environment's."""
 
@@ -321,10 +324,25 @@ def _lint(verb: argparse.ArgumentParser) -> None:
     lint(verb, append=_Append)
 
 
+def _plan(verb: argparse.ArgumentParser) -> None:
+    from whysync.cli.plan_parser import plan
+
+    plan(verb)
+
+
 def _lab(verb: argparse.ArgumentParser) -> None:
     from whysync.cli.lab_parser import lab
 
     lab(verb)
+
+
+def _after(name: str) -> _Build:
+    def build(verb: argparse.ArgumentParser) -> None:
+        from whysync.cli.after_parser import BUILDERS
+
+        BUILDERS[name](verb, _facts, _Append)
+
+    return build
 
 
 def _completion(verb: argparse.ArgumentParser) -> None:
@@ -332,7 +350,6 @@ def _completion(verb: argparse.ArgumentParser) -> None:
     common(verb)
 
 
-_Build = Callable[[argparse.ArgumentParser], None]
 _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("diagnose", "say why apps are not Synced and Healthy, and what fixes it", _diagnose),
     ("list", "list apps as argocd does, with the cause of each", _list),
@@ -343,7 +360,9 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("collect", "take the facts home in a bundle without secrets", _collect),
     ("explain", "the page of a rule or a cause", _explain),
     ("lint", "say what files would break, before they are merged", _lint),
+    ("plan", "say what a commit would do to the cluster, before it is merged", _plan),
     ("lab", "play failures on a cluster in memory, and diagnose them", _lab),
+    ("alerts", "print Prometheus rules for Argo CD, each with a runbook", _after("alerts")),
     ("completion", "print a completion script for a shell", _completion),
 )
 

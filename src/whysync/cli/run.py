@@ -216,10 +216,22 @@ def _lint(options: argparse.Namespace, screen: Screen) -> int:
     return lint(options, screen)
 
 
+def _plan(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.plan import plan
+
+    return plan(options, screen)
+
+
 def _lab(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.cli.lab import lab
 
     return lab(options, screen)
+
+
+def _alerts(options: argparse.Namespace, _: Screen) -> int:
+    from whysync.cli.alerts import alerts
+
+    return alerts(options)
 
 
 def _completion(options: argparse.Namespace, _: Screen) -> int:
@@ -239,6 +251,8 @@ _VERBS = {
     "collect": _collect,
     "explain": _explain,
     "lint": _lint,
+    "plan": _plan,
     "lab": _lab,
+    "alerts": _alerts,
     "completion": _completion,
 }

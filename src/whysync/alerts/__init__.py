@@ -1,0 +1,1 @@
+"""Prometheus rules for Argo CD, each with a runbook that whysync writes."""

@@ -1,0 +1,301 @@
+"""The alerts: what each looks for in the metrics, and which causes are the likely ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from whysync.alerts.limits import Limits, Scope, duration
+
+APP = "{{ $labels.%s }}/{{ $labels.name }}"
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
+    """`causes` are rules of whysync, the likeliest first; `per_app`: its labels name an Application."""
+
+    name: str
+    expr: str
+    lasts: float = 0.0
+    severity: str
+    summary: str
+    description: str
+    causes: tuple[str, ...]
+    per_app: bool = True
+
+
+def alerts_of(scope: Scope, limits: Limits) -> tuple[Alert, ...]:
+    """All of them; those on Argo CD itself only where nothing narrows the apps."""
+    narrowed = bool(scope.namespaces or scope.projects or scope.apps)
+    found = (*_operations(scope, limits), *_states(scope, limits), *_loops(scope, limits))
+    return found if narrowed else (*found, *_argocd_itself(limits))
+
+
+def _info(scope: Scope, *more: str) -> str:
+    """One series for each app.
+
+    A change of any label of `argocd_app_info` makes another series, and `for` would begin anew: so only the
+    labels that name the app are kept.
+    """
+    return f"max by ({scope.by}) (argocd_app_info{scope.matchers(*more)})"
+
+
+def _app(scope: Scope) -> str:
+    return APP % scope.namespace_label
+
+
+def _operations(scope: Scope, limits: Limits) -> Iterator[Alert]:
+    app = _app(scope)
+    yield Alert(
+        name="ArgoCDSyncStuck",
+        expr=_info(scope, 'operation="sync"') + " == 1",
+        lasts=limits.stuck,
+        severity="warning",
+        summary=f"The sync of {app} does not end",
+        description=f"A sync of {app} has been requested or running for {duration(limits.stuck)}. It"
+        " waits for a wave"
+        " or a hook that never gets done, or is tried again and again. No other sync starts meanwhile.",
+        causes=(
+            "wave_never_healthy",
+            "hook_never_finishes",
+            "waits_for_a_status_nobody_writes",
+            "operation_holds_older_commit",
+            "deletion_held_by_finalizer",
+            "nobody_looks_at_the_app",
+        ),
+    )
+    yield Alert(
+        name="ArgoCDDeletionStuck",
+        expr=_info(scope, 'operation="delete"') + " == 1",
+        lasts=limits.stuck,
+        severity="warning",
+        summary=f"{app} is being deleted and stays",
+        description=f"The deletion of {app} has been under way for {duration(limits.stuck)}: something"
+        " holds one of"
+        " its resources, or the Application itself.",
+        causes=("deletion_held_by_finalizer", "namespace_is_terminating", "destination_cluster_unreachable"),
+    )
+    failed = scope.matchers('phase=~"Error|Failed"', 'dry_run!="true"')
+    span = duration(limits.window)
+    # A counter is born with its first failure: `increase` sees nothing of that one, `unless offset` does.
+    yield Alert(
+        name="ArgoCDSyncFailed",
+        expr=f"sum by ({scope.by}) (increase(argocd_app_sync_total{failed}[{span}])) >"
+        f" {limits.failures}\nor\n"
+        f"(sum by ({scope.by}) (argocd_app_sync_total{failed})"
+        f" unless sum by ({scope.by}) (argocd_app_sync_total{failed} offset {span})) > {limits.failures}",
+        severity="warning",
+        summary=f"Syncs of {app} fail",
+        description=f"{{{{ $value | humanize }}}} syncs of {app} have failed within {span}.",
+        causes=(
+            "manifest_breaks_schema",
+            "hook_failed",
+            "kind_not_served",
+            "immutable_field_changed",
+            "forbidden_by_kubernetes_rbac",
+            "admission_denied",
+            "not_permitted_by_project",
+            "namespace_does_not_exist",
+        ),
+    )
+
+
+def _states(scope: Scope, limits: Limits) -> Iterator[Alert]:
+    app = _app(scope)
+    yield Alert(
+        name="ArgoCDAppStaysOutOfSync",
+        expr=_info(scope, 'sync_status="OutOfSync"', 'autosync_enabled="true"') + " == 1",
+        lasts=limits.out_of_sync,
+        severity="warning",
+        summary=f"{app} stays OutOfSync though it syncs by itself",
+        description=f"{app} has automated sync and has been OutOfSync for"
+        f" {duration(limits.out_of_sync)}: its syncs"
+        " fail, change nothing, are not allowed now, or somebody writes the same fields back.",
+        causes=(
+            "commit_will_not_be_tried_again",
+            "replicas_owned_by_autoscaler",
+            "field_owned_by_controller",
+            "changed_by_admission_webhook",
+            "autosync_will_not_undo_it",
+            "sync_window_closed",
+            "removed_from_git_not_pruned",
+            "default_filled_in_by_api_server",
+        ),
+    )
+    yield Alert(
+        name="ArgoCDAppWaitsForSync",
+        expr=_info(scope, 'sync_status="OutOfSync"', 'autosync_enabled="false"') + " == 1",
+        lasts=limits.waiting,
+        severity="info",
+        summary=f"Nobody has synced {app} for long",
+        description=f"{app} has no automated sync and has been OutOfSync for {duration(limits.waiting)}.",
+        causes=("commit_not_synced_yet", "changed_by_hand", "field_owned_by_controller"),
+    )
+    yield Alert(
+        name="ArgoCDAppCannotBeCompared",
+        expr=_info(scope, 'sync_status="Unknown"') + " == 1",
+        lasts=limits.unknown,
+        severity="critical",
+        summary=f"Argo CD cannot compare {app}",
+        description=f"The sync status of {app} has been Unknown for {duration(limits.unknown)}: its"
+        " manifests cannot"
+        " be made, or its cluster does not answer. Whatever is pushed now is not deployed.",
+        causes=(
+            "repo_credentials_rejected",
+            "repository_unreachable",
+            "revision_not_found",
+            "app_path_not_found",
+            "helm_template_failed",
+            "kustomize_build_failed",
+            "destination_cluster_unreachable",
+            "cluster_credentials_rejected",
+            "project_does_not_exist",
+        ),
+    )
+    yield Alert(
+        name="ArgoCDAppDegraded",
+        expr=_info(scope, 'health_status=~"Degraded|Missing"') + " == 1",
+        lasts=limits.degraded,
+        severity="critical",
+        summary=f"{app} is not healthy",
+        description=f"{app} has been Degraded or Missing for {duration(limits.degraded)}.",
+        causes=(
+            "container_crash_loops",
+            "image_cannot_be_pulled",
+            "probe_fails",
+            "referenced_object_missing",
+            "killed_for_lack_of_memory",
+            "pod_cannot_be_scheduled",
+            "deleted_from_cluster",
+            "workload_degraded",
+        ),
+    )
+    yield Alert(
+        name="ArgoCDAppStillProgressing",
+        expr=_info(scope, 'health_status="Progressing"') + " == 1",
+        lasts=limits.progressing,
+        severity="warning",
+        summary=f"{app} does not get healthy",
+        description=f"{app} has been Progressing for {duration(limits.progressing)}: what it waits for"
+        " does not come.",
+        causes=(
+            "load_balancer_not_assigned",
+            "ingress_without_address",
+            "claim_not_bound",
+            "pod_cannot_be_scheduled",
+            "probe_fails",
+            "waits_for_a_status_nobody_writes",
+        ),
+    )
+
+
+def _loops(scope: Scope, limits: Limits) -> Iterator[Alert]:
+    app, span = _app(scope), duration(limits.window)
+    yield Alert(
+        name="ArgoCDAppHealthFlaps",
+        expr=_changes(_info(scope, 'health_status="Healthy"'), scope, limits),
+        severity="warning",
+        summary=f"{app} is healthy and unhealthy by turns",
+        description=f"The health of {app} has changed {{{{ $value }}}} times within {span}.",
+        causes=("container_crash_loops", "probe_fails", "killed_for_lack_of_memory", "workload_degraded"),
+    )
+    yield Alert(
+        name="ArgoCDAppSyncFlaps",
+        expr=_changes(_info(scope, 'sync_status="Synced"'), scope, limits),
+        severity="warning",
+        summary=f"{app} is Synced and OutOfSync by turns",
+        description=f"The sync status of {app} has changed {{{{ $value }}}} times within {span}: Argo"
+        " CD and somebody"
+        " else write the same fields.",
+        causes=(
+            "replicas_owned_by_autoscaler",
+            "field_owned_by_controller",
+            "claimed_by_two_applications",
+            "rendered_differently_each_time",
+            "finished_job_deleted_by_ttl",
+        ),
+    )
+    synced = scope.matchers('phase="Succeeded"', 'dry_run!="true"')
+    yield Alert(
+        name="ArgoCDAppSyncedAgainAndAgain",
+        expr=f"sum by ({scope.by}) (increase(argocd_app_sync_total{synced}[{span}])) > {limits.syncs}",
+        severity="warning",
+        summary=f"{app} is synced again and again",
+        description=f"{{{{ $value | humanize }}}} syncs of {app} have succeeded within {span}, and it"
+        " is never done.",
+        causes=("synced_again_and_again", "replicas_owned_by_autoscaler", "rendered_differently_each_time"),
+    )
+
+
+def _changes(so: str, scope: Scope, limits: Limits) -> str:
+    """1 while it is so and 0 while it is not: that makes a line whose changes can be counted."""
+    return f"changes(({so} or 0 * {_info(scope)})[{duration(limits.window)}:1m]) > {limits.flaps}"
+
+
+def _argocd_itself(limits: Limits) -> Iterator[Alert]:
+    span = duration(limits.window)
+    failing = (
+        "argocd_git_fetch_fail_total",
+        "argocd_git_lsremote_fail_total",
+        "argocd_oci_extract_fail_total",
+        "argocd_oci_resolve_revision_fail_total",
+    )
+    yield Alert(
+        name="ArgoCDRepositoryFails",
+        expr="\nor\n".join(
+            f"sum by (repo) (increase({metric}[{span}])) > {limits.repo_failures}" for metric in failing
+        ),
+        severity="warning",
+        summary="Argo CD cannot read {{ $labels.repo }}",
+        description=f"{{{{ $value | humanize }}}} requests to {{{{ $labels.repo }}}} have failed within"
+        f" {span}.",
+        causes=(
+            "repo_credentials_rejected",
+            "repository_unreachable",
+            "certificate_or_host_key_not_trusted",
+            "revision_not_found",
+        ),
+        per_app=False,
+    )
+    yield Alert(
+        name="ArgoCDClusterUnreachable",
+        expr="max by (server) (argocd_cluster_connection_status) == 0",
+        lasts=limits.unknown,
+        severity="critical",
+        summary="Argo CD has lost the cluster {{ $labels.server }}",
+        description=f"Argo CD has not been able to read {{{{ $labels.server }}}} for"
+        f" {duration(limits.unknown)}.",
+        causes=(
+            "destination_cluster_unreachable",
+            "cluster_credentials_rejected",
+            "cluster_schema_not_readable",
+            "conversion_webhook_failed",
+        ),
+        per_app=False,
+    )
+    silent = duration(limits.silent)
+    yield Alert(
+        name="ArgoCDDoesNotReconcile",
+        expr='count by (dest_server) (argocd_app_info{dest_server!=""})\nunless\n'
+        f"sum by (dest_server) (increase(argocd_app_reconcile_count[{silent}])) > 0",
+        lasts=limits.unknown,
+        severity="critical",
+        summary="Argo CD looks at none of the apps on {{ $labels.dest_server }}",
+        description=f"{{{{ $value }}}} apps are deployed to {{{{ $labels.dest_server }}}}, and none of"
+        " them was compared"
+        f" within {silent}. Usually each is every 2 to 3 minutes (timeout.reconciliation in argocd-cm).",
+        causes=("nobody_looks_at_the_app", "reconciling_switched_off", "argocd_cache_unavailable"),
+        per_app=False,
+    )
+    yield Alert(
+        name="ArgoCDGivesNoMetrics",
+        expr="absent(argocd_app_info)",
+        lasts=limits.unknown,
+        severity="critical",
+        summary="Argo CD's application controller gives no metrics",
+        description="There is no argocd_app_info: the controller is down or is not scraped"
+        " (argocd-metrics:8082),"
+        " or there is no Application at all. The other alerts say nothing meanwhile.",
+        causes=("nobody_looks_at_the_app", "argocd_cache_unavailable"),
+        per_app=False,
+    )

@@ -1,0 +1,40 @@
+"""The alerts as a file of Prometheus rules, or as the object that the Prometheus operator reads."""
+
+from __future__ import annotations
+
+from whysync.alerts.catalog import Alert
+from whysync.alerts.limits import Scope, duration
+from whysync.alerts.runbook import runbook
+from whysync.contracts.tree import Json, Object
+from whysync.diagnosis.report import Report
+
+
+def groups(alerts: tuple[Alert, ...], scope: Scope, *, url: str = "", known: Report | None = None) -> Object:
+    """What Prometheus reads from a file of `rule_files`."""
+    rules: list[Json] = [_rule(alert, scope, url, known if alert.per_app else None) for alert in alerts]
+    return {"groups": [{"name": _group(scope), "rules": rules}]}
+
+
+def _group(scope: Scope) -> str:
+    return "-".join(("argocd", *(name for _, name in scope.apps[:1])))
+
+
+def _rule(alert: Alert, scope: Scope, url: str, known: Report | None) -> Object:
+    annotations: Object = {"summary": alert.summary, "description": alert.description}
+    if url:
+        annotations["runbook_url"] = f"{url}#{alert.name.lower()}"
+    annotations["runbook"] = runbook(alert, scope, known)
+    made: Object = {"alert": alert.name, "expr": alert.expr}
+    if alert.lasts:
+        made["for"] = duration(alert.lasts)
+    return {**made, "labels": {"severity": alert.severity}, "annotations": annotations}
+
+
+def prometheus_rule(spec: Object, *, name: str, namespace: str) -> Object:
+    meta: Object = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": meta,
+        "spec": spec,
+    }

@@ -1,0 +1,118 @@
+"""The runbook of an alert: the command that finds the cause, the likely causes, what not to do meanwhile.
+
+It goes into an annotation, which Prometheus reads as a template: words that came from a cluster must not
+look like one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from shlex import quote
+
+from whysync.alerts.catalog import APP, Alert
+from whysync.alerts.limits import Scope
+from whysync.diagnosis.advice import advice_for
+from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.rule import Rule, all_rules
+from whysync.reports import markdown
+from whysync.reports.screen import one_line
+from whysync.reports.terminal import answer_of, state_of
+
+LONGEST = 6_000
+"""Of the page of one app: receivers cut or refuse what is much longer."""
+_ALL = {
+    "ArgoCDRepositoryFails": "whysync list --sync Unknown",
+    "ArgoCDClusterUnreachable": "whysync list --sync Unknown",
+    "ArgoCDDoesNotReconcile": "whysync list --sort since",
+    "ArgoCDGivesNoMetrics": "whysync list --core",
+}
+
+
+def runbook(alert: Alert, scope: Scope, known: Report | None = None) -> str:
+    """In general; with what is known of the one app, the diagnosis too."""
+    lines = ["Find the cause:", f"  {_command(alert, scope)}", ""]
+    lines += [
+        "Likely causes:",
+        *(f"  - {rule.title} (whysync explain {rule.id})" for rule in likely(alert)),
+        "",
+    ]
+    lines += _meanwhile(alert)
+    if known is not None:
+        lines += ["", *_of_app(known)]
+    return "\n".join(lines)
+
+
+def likely(alert: Alert) -> tuple[Rule, ...]:
+    return tuple(_rules()[id] for id in alert.causes)
+
+
+@cache
+def _rules() -> dict[str, Rule]:
+    return {rule.id: rule for rule in all_rules()}
+
+
+def _command(alert: Alert, scope: Scope) -> str:
+    if not alert.per_app:
+        return _ALL[alert.name]
+    if len(scope.apps) == 1:
+        namespace, name = scope.apps[0]
+        return f"whysync diagnose {quote(f'{namespace}/{name}' if namespace else name)}"
+    return f"whysync diagnose {APP % scope.namespace_label}"
+
+
+def _meanwhile(alert: Alert) -> Iterator[str]:
+    """Of the likeliest cause alone: a list of don'ts is not read in the night."""
+    first = likely(alert)[0]
+    yield f"Meanwhile: {advice_for(first.cause, first.side).dont}"
+
+
+def _of_app(report: Report) -> Iterator[str]:
+    for one in report.apps:
+        yield f"When this was written{_when(one)}, whysync said of {one.case.app.qualified_name}:"
+        yield ""
+        page = untemplated(markdown.render(Report(apps=(one,), groups=())))
+        if len(page) > LONGEST:
+            cut = page[: page.rfind("\n", 0, LONGEST)]
+            page = f"{cut}\n(cut here: whysync diagnose {one.case.app.qualified_name} -o markdown shows all)"
+        yield page.rstrip()
+
+
+def _when(report: AppReport) -> str:
+    at = report.case.world.snapshot.collected_at
+    return f" ({at:%Y-%m-%d %H:%M} UTC)" if at else ""
+
+
+def untemplated(words: str) -> str:
+    """So that a template prints them as they are."""
+    return words.replace("{{", '{{ "{{" }}') if "{{" in words else words
+
+
+def page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None = None) -> str:
+    """All runbooks on one page, for `runbook_url` to lead to."""
+    lines = ["# Argo CD alerts: what to do", ""]
+    for alert in alerts:
+        lines += [f"## {alert.name}", "", f"{_spoken(alert.description, scope)}", ""]
+        lines += ["```sh", _spoken(_command(alert, scope), scope), "```", "", "Likely causes:", ""]
+        lines += [f"- {rule.title}: `whysync explain {rule.id}`" for rule in likely(alert)]
+        lines += ["", *_meanwhile(alert), ""]
+    for one in known.apps if known else ():
+        lines += [
+            f"## {one.case.app.qualified_name} now",
+            "",
+            f"{one_line(state_of(one))}: {answer_of(one)}.",
+            "",
+        ]
+        lines += [markdown.render(Report(apps=(one,), groups=())).replace("\n#", "\n###"), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _spoken(words: str, scope: Scope) -> str:
+    """A template, read by a person."""
+    words = words.replace(APP % scope.namespace_label, "NAMESPACE/APP").replace(
+        "{{ $value | humanize }}", "Several"
+    )
+    words = words.replace("{{ $labels.repo }}", "the repository").replace("{{ $value }}", "several")
+    return words.replace("{{ $labels.server }}", "the cluster").replace(
+        "{{ $labels.dest_server }}", "the cluster"
+    )

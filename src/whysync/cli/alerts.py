@@ -1,0 +1,69 @@
+"""`whysync alerts`: Prometheus rules for Argo CD, with runbooks; of one app, with what is known of it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from whysync.alerts.catalog import Alert, alerts_of
+from whysync.alerts.limits import Limits, Scope
+from whysync.alerts.rendering import groups, prometheus_rule
+from whysync.alerts.runbook import page
+from whysync.cli.exits import Exit
+from whysync.contracts.yaml import dump
+from whysync.diagnosis.report import Report
+from whysync.errors import UsageError
+from whysync.reports.json_v1 import indented
+
+
+def alerts(options: argparse.Namespace) -> int:
+    known = _known(options)
+    scope = Scope(
+        namespaces=tuple(options.namespace or ()),
+        projects=tuple(options.project or ()),
+        apps=tuple((one.case.app.namespace, one.case.app.name) for one in known.apps) if known else (),
+        namespace_label=_label(options.namespace_label),
+    )
+    chosen = _chosen(alerts_of(scope, _limits(options)), options)
+    if options.output == "markdown":
+        sys.stdout.write(page(chosen, scope, known))
+        return Exit.OK
+    made = groups(chosen, scope, url=options.runbook_url, known=known)
+    if options.output == "prometheusrule":
+        made = prometheus_rule(made, name=options.rule_name, namespace=options.rule_namespace)
+    sys.stdout.write(indented(made) if options.output == "json" else dump(made))
+    return Exit.OK
+
+
+def _known(options: argparse.Namespace) -> Report | None:
+    """Facts are read only where an app is named."""
+    if not options.apps:
+        return None
+    from whysync import app
+    from whysync.cli.choose import facts
+
+    return app.diagnose(app.cases(facts(options), options.apps), prove=not options.no_proof)
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    told = {name: getattr(options, name) for name in Limits.__struct_fields__}
+    return Limits(**{name: value for name, value in told.items() if value is not None})
+
+
+def _label(written: str) -> str:
+    if not re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", written):
+        raise UsageError(what=f"{written!r} is no name of a label", next="correct --namespace-label")
+    return written
+
+
+def _chosen(every: tuple[Alert, ...], options: argparse.Namespace) -> tuple[Alert, ...]:
+    names = [alert.name for alert in every]
+    for wanted in (*options.alert, *options.skip):
+        if wanted not in names:
+            raise UsageError(what=f"there is no alert {wanted!r}", why=f"there are {', '.join(names)}")
+    return tuple(
+        alert
+        for alert in every
+        if (not options.alert or alert.name in options.alert) and alert.name not in options.skip
+    )
