@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -213,3 +215,38 @@ def test_values_of_secrets_are_never_shown(whysync: Whysync) -> None:
         assert ran.code == 1
         for secret in ("hunter2", "123456789", "s3cr3t-value"):
             assert secret not in ran.out + ran.err
+
+
+def test_odd_files_are_clear_answers(whysync: Whysync, here: Path) -> None:
+    Path("binary.yaml").write_bytes(bytes(range(256)) * 50)
+    Path("deep.json").write_text('{"kind": ' + "[" * 5_000 + "]" * 5_000 + "}")
+    Path("outside.yaml").symlink_to("/etc/hostname")
+    Path("loop").symlink_to(here)
+    os.mkfifo("pipe.yaml")
+    Path("a").mkdir()
+    Path("b").mkdir()
+    Path("a/kustomization.yaml").write_text("resources: [../b]\n")
+    Path("b/kustomization.yaml").write_text("resources: [../a]\n")
+    ran = whysync("lint", "--no-render", "-o", "json")
+    told = findings(ran.out)
+    assert [(one["check"], one["path"]) for one in told] == [("yaml_not_readable", "deep.json")]
+    assert whysync("lint", "binary.yaml").code == 1
+
+
+def test_a_thousand_names_that_lead_nowhere_take_no_time(whysync: Whysync) -> None:
+    volume = "      volumes: [{name: c, configMap: {name: app-NUMBER-config}}]\n"
+    workload = FLOATS.replace("web:latest", "web:1").replace("name: web}", "name: app-NUMBER}", 1) + volume
+    other = GOOD.replace("settings", "app-NUMBER-cfg")
+    Path("a.yaml").write_text(
+        "---\n".join(part.replace("NUMBER", f"{n:05d}") for n in range(1_000) for part in (workload, other))
+    )
+    started = time.process_time()
+    ran = whysync("lint", "-o", "json")
+    assert len(findings(ran.out)) == 1_000
+    assert time.process_time() - started < 20
+
+
+def test_json_on_one_line_is_a_manifest_too(whysync: Whysync) -> None:
+    Path("a.json").write_text('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"dta":{}}')
+    told = findings(whysync("lint", "-o", "json").out)
+    assert [(one["check"], one["line"]) for one in told] == [("unknown_field", 1)]

@@ -25,7 +25,7 @@ _LEFT_ALONE: Final = frozenset({"node_modules", "testdata", "__pycache__"})
 """Other people's files, and files that are wrong on purpose."""
 LARGEST: Final = 64 << 20
 MOST_FILES: Final = 200_000
-_OBJECT: Final = re.compile(r"""^(?:- )?\s*["']?(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
+_OBJECT: Final = re.compile(r"""(?:^(?:- )?|[{,])\s*["']?(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
 _TEMPLATE: Final = ("{{", "{%", "<%", "((", "#@")
 _PLACEHOLDER: Final = re.compile(r"\{[A-Z][A-Z0-9_]{2,}\}")
 _LOCAL: Final = ("config.kubernetes.io/local-config", "config.kubernetes.io/function")
@@ -76,7 +76,9 @@ class Reader:
                 if not name.endswith(_ENDINGS) and name not in NAMES:
                     continue
                 full, shown = Path(folder, name), _joined(here, name)
-                if full.is_symlink() or name.startswith(".") or self.configuration.excludes(shown):
+                if full.is_symlink() or not full.is_file() or name.startswith("."):
+                    continue  # links lead elsewhere, and reading a pipe never ends
+                if self.configuration.excludes(shown):
                     continue
                 if len(self._seen) >= MOST_FILES:
                     raise TooLarge(
