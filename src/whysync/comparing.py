@@ -7,8 +7,6 @@ facts lack is *unseen*, not missing.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -22,17 +20,17 @@ from whysync.contracts.project import AppProject
 from whysync.contracts.ref import Key, group_of
 from whysync.contracts.tree import Object, dig, fields, text
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.clusters import cluster_for, known_clusters, where_live
 from whysync.diagnosis.world import World
 from whysync.engine.compare import compare
 from whysync.engine.comparison import ComparedResource, Comparison, Inputs
 from whysync.engine.live import LiveIndex
 from whysync.engine.scopes import Scopes
 from whysync.semantics.diff.typed import DEDUCED, Atom, Schemas
-from whysync.semantics.project import Cluster, NoCluster, destination_cluster, effective_project
+from whysync.semantics.project import Cluster, effective_project
 from whysync.semantics.settings import Settings
 from whysync.semantics.tracking import instance_name, owner_of, with_tracking
 
-IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
 _CRD_GROUP, _CRD = "apiextensions.k8s.io", "CustomResourceDefinition"
 
 
@@ -152,29 +150,19 @@ class Comparer:
 
     @cached_property
     def _clusters(self) -> list[Cluster]:
-        known = [_cluster_of(one.body) for one in self._world.snapshot.settings if one.ref.kind == "Secret"]
-        clusters = [cluster for cluster in known if cluster is not None]
-        if not any(cluster.server == IN_CLUSTER.server for cluster in clusters):
-            clusters.append(IN_CLUSTER)
-        return clusters
+        return known_clusters(self._world.snapshot.settings)
 
     # --- what one app needs ----------------------------------------------------------------------
 
     def _cluster(self, case: Case) -> Cluster:
-        """A cluster that the facts do not describe is known by what the app calls it."""
-        destination = case.app.spec.destination
-        try:
-            return destination_cluster(destination, self._clusters)
-        except NoCluster:
-            return Cluster(server=destination.server, name=destination.name)
+        return cluster_for(case.app.spec.destination, self._clusters)
 
     def _clusters_of(self, project: str) -> list[Cluster]:
         """Those of the project alone; where none is known, nobody can tell that this one is not."""
         return [cluster for cluster in self._clusters if cluster.project == project]
 
     def _index(self, case: Case, cluster: Cluster) -> LiveIndex | None:
-        names = (cluster.name, cluster.server, case.app.spec.destination.name, "")
-        found = next((name for name in names if name in self._live), None)
+        found = where_live(cluster, case.app.spec.destination, self._live)
         if found is None:
             return None
         if found not in self._indexes:
@@ -255,25 +243,3 @@ class Definitions(Schemas):
 
 def _is_definition(body: Object) -> bool:
     return body.get("kind") == _CRD and group_of(text(body.get("apiVersion"))) == _CRD_GROUP
-
-
-def _cluster_of(secret: Object) -> Cluster | None:
-    """A cluster Secret of Argo CD's; its name and server are no secrets, and not masked."""
-    meta = fields(secret.get("metadata"))
-    if fields(meta.get("labels")).get("argocd.argoproj.io/secret-type") != "cluster":
-        return None
-    values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
-    values |= {key: text(value) for key, value in fields(secret.get("stringData")).items()}
-    server = values.get("server", "")
-    return (
-        Cluster(server=server, name=values.get("name", ""), project=values.get("project", ""))
-        if server
-        else None
-    )
-
-
-def _decoded(value: str) -> str:
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return ""

@@ -45,7 +45,7 @@ F = TypeVar("F", bound=Failure)
 
 class Case:
     def __init__(self, world: World, application: Manifest, app: Application) -> None:
-        self.world = world
+        self.world = world.seen_from(app)
         self.application = application
         self.app = app
 

@@ -76,8 +76,8 @@ def references_of(manifest: Manifest) -> Iterator[Reference]:
 def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
     """It is not live, though others of its kind in that namespace are: so the listing is no gap."""
     where = namespace if reference.is_namespaced else ""
-    known = [key for key in case.world.live_by_key if key.kind == reference.kind and key.namespace == where]
-    return bool(known) and all(key.name != reference.name for key in known)
+    known = case.world.live_names.get((reference.kind, where))
+    return bool(known) and reference.name not in known
 
 
 def _template_of(manifest: Manifest) -> str | None:

@@ -9,13 +9,15 @@ from functools import cached_property
 
 import msgspec
 
-from whysync.contracts.application import Application
+from whysync.contracts.application import Application, Destination
 from whysync.contracts.decode import decode
 from whysync.contracts.event import Event
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key
 from whysync.contracts.snapshot import Gap, Log, Snapshot
 from whysync.contracts.tree import fields, items, text
+from whysync.diagnosis.clusters import IN_CLUSTER, cluster_for, known_clusters, where_live
+from whysync.semantics.project import Cluster
 from whysync.semantics.settings import Settings
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,6 +45,58 @@ class World:
             if app is not None and app.name:
                 found.append((manifest, app))
         return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
+
+    def seen_from(self, app: Application) -> World:
+        """The same facts, as they concern one app: without what lives on clusters that it does not go to.
+
+        Objects of one name may be on many clusters; those of another one prove nothing.
+        """
+        if len(self._places) < 2:
+            return self
+        destination = app.spec.destination
+        cluster = cluster_for(destination, self._clusters)
+        place = where_live(cluster, destination, self._places)
+        if place not in self._by_place:
+            self._by_place[place] = self._narrowed(place)
+        return self._by_place[place]
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        return frozenset(manifest.cluster for manifest in self.snapshot.live)
+
+    @cached_property
+    def _clusters(self) -> list[Cluster]:
+        return known_clusters(self.snapshot.settings)
+
+    @cached_property
+    def _by_place(self) -> dict[str | None, World]:
+        return {}
+
+    def _narrowed(self, place: str | None) -> World:
+        """Argo CD's own workloads stay in sight, wherever the app goes."""
+        snapshot = self.snapshot
+        homes = {one.ref.namespace for one in snapshot.settings if one.ref.kind == "ConfigMap"}
+        hub = where_live(IN_CLUSTER, Destination(), self._places)
+
+        def counts(cluster: str, namespace: str) -> bool:
+            return cluster == place or (cluster == hub and namespace in homes)
+
+        here = World(
+            msgspec.structs.replace(
+                snapshot,
+                live=tuple(one for one in snapshot.live if counts(one.cluster, one.ref.namespace)),
+                events=tuple(
+                    one
+                    for one in snapshot.events
+                    if not one.cluster or counts(one.cluster, one.ref.namespace)
+                ),
+                logs=tuple(
+                    one for one in snapshot.logs if not one.cluster or counts(one.cluster, one.namespace)
+                ),
+            )
+        )
+        here.decoded, here.now = self.decoded, self.now
+        return here
 
     @cached_property
     def apps_by_name(self) -> dict[str, tuple[Manifest, Application]]:
@@ -88,6 +142,14 @@ class World:
         found: dict[str, list[Manifest]] = defaultdict(list)
         for manifest in self.snapshot.live:
             found[manifest.ref.kind].append(manifest)
+        return found
+
+    @cached_property
+    def live_names(self) -> dict[tuple[str, str], set[str]]:
+        """What is there, by kind and namespace."""
+        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for key in self.live_by_key:
+            found[key.kind, key.namespace].add(key.name)
         return found
 
     @cached_property

@@ -1,0 +1,60 @@
+"""Which cluster an Application goes to, and which of the live objects are on it.
+
+Argo CD knows clusters by server and name; a bundle of several has their live objects in folders of that name.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection, Iterable
+
+from whysync.contracts.application import Destination
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import Object, fields, text
+from whysync.semantics.project import Cluster, NoCluster, destination_cluster
+
+IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
+
+
+def known_clusters(settings: Iterable[Manifest]) -> list[Cluster]:
+    """Of Argo CD's cluster Secrets; the one that it runs in needs none."""
+    told = [_cluster_of(one.body) for one in settings if one.ref.kind == "Secret"]
+    clusters = [cluster for cluster in told if cluster is not None]
+    if not any(cluster.server == IN_CLUSTER.server for cluster in clusters):
+        clusters.append(IN_CLUSTER)
+    return clusters
+
+
+def cluster_for(destination: Destination, clusters: Iterable[Cluster]) -> Cluster:
+    """A cluster that the facts do not describe is known by what the app calls it."""
+    try:
+        return destination_cluster(destination, list(clusters))
+    except NoCluster:
+        return Cluster(server=destination.server, name=destination.name)
+
+
+def where_live(cluster: Cluster, destination: Destination, places: Collection[str]) -> str | None:
+    """Under which of these names its live objects are; `None` where under none of them."""
+    names = (cluster.name, cluster.server, destination.name, "")
+    return next((name for name in names if name in places), None)
+
+
+def _cluster_of(secret: Object) -> Cluster | None:
+    """A cluster Secret of Argo CD's; its name and server are no secrets, and not masked."""
+    meta = fields(secret.get("metadata"))
+    if fields(meta.get("labels")).get("argocd.argoproj.io/secret-type") != "cluster":
+        return None
+    values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
+    values |= {key: text(value) for key, value in fields(secret.get("stringData")).items()}
+    server = values.get("server", "")
+    if not server:
+        return None
+    return Cluster(server=server, name=values.get("name", ""), project=values.get("project", ""))
+
+
+def _decoded(value: str) -> str:
+    try:
+        return base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
