@@ -141,7 +141,7 @@ def _finding(
         values = ""
     yield line
     if values:
-        yield f"    {values}"
+        yield from screen.wrap(values, indent=4)
     if not first:
         yield from _labelled(screen, "why", one_line(finding.verdict))
     if finding.root:

@@ -322,13 +322,8 @@ def _fixes(
             title=f"Bring {need.kind} {need.name} back into Git; argocd.argoproj.io/sync-options: Prune=false"
             " keeps it from the next accident",
         )
-    yield Fix.run(
-        *_creation(need),
-        again,
-        title=f"Create {need.kind} {need.name}"
-        + (f" with key {need.key}" if need.key else "")
-        + ", then sync",
-    )
+    deed = f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
+    yield Fix.run(*_creation(need), again, title=f"{deed}, then sync")
 
 
 def _reordered(source: Manifest, user: Manifest) -> Iterator[Fix]:
@@ -364,20 +359,16 @@ def _names(case: Case, need: Need) -> list[str]:
 
 def _creation(need: Need) -> Iterator[str]:
     place = need.namespace
-    key = need.key or "KEY"
-    if need.key:
-        yield (
-            kubectl("get", need.kind.lower(), need.name, "-o", "yaml", namespace=place)
-            + "   # which keys it has"
-        )
+    if need.key:  # described, not printed: values of Secrets do not belong on a screen
+        yield beside(kubectl("describe", need.kind.lower(), need.name, namespace=place), "which keys it has")
         return
     match need.kind:
         case "Secret":
             yield kubectl(
-                "create", "secret", "generic", need.name, f"--from-literal={key}=VALUE", namespace=place
+                "create", "secret", "generic", need.name, "--from-literal=KEY=VALUE", namespace=place
             )
         case "ConfigMap":
-            yield kubectl("create", "configmap", need.name, f"--from-literal={key}=VALUE", namespace=place)
+            yield kubectl("create", "configmap", need.name, "--from-literal=KEY=VALUE", namespace=place)
         case "ServiceAccount":
             yield kubectl("create", "serviceaccount", need.name, namespace=place)
         case _:

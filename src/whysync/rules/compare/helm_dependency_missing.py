@@ -11,23 +11,30 @@ for`, `could not download`, `chart … not found`.
 
 ## Fix
 Run `helm dependency update`, commit `Chart.lock` (and `charts/` if you vendor them); add the
-chart's repository to Argo CD where it needs credentials.
+chart's repository to Argo CD where it needs credentials. Where the repository does not answer, Git
+is not wrong: wait for it, then refresh hard.
 
 ## When it is something else
 The registry rejects the login: repo-auth. A certificate is not trusted: tls-trust. The chart is
 there and does not render: helm-render.
 """
 
+import re
 from collections.abc import Iterator
 from shlex import quote
 
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import hard_refresh
+from whysync.diagnosis.commands import beside, hard_refresh
 from whysync.diagnosis.failing_source import failing_source
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import HelmDependency
+
+# The repository is known, and does not answer: another Chart.lock would not change that.
+_AWAY = re.compile(
+    r"\b50[0234] |timeout|timed out|connection refused|no such host|connection reset", re.IGNORECASE
+)
 
 
 @rule(cause="helm-dependency", since="0.1")
@@ -53,6 +60,13 @@ def helm_dependency_missing(case: Case) -> Iterator[Finding]:
 def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterator[Fix]:
     folder = quote(source.path) if source and source.path else "CHART_FOLDER"
     repo = quote(failure.repo) if failure.repo else "URL"
+    if _AWAY.search(failure.detail):
+        yield Fix.run(
+            beside(f"curl -sSI {repo}/index.yaml", "does the chart repository answer?"),
+            hard_refresh(case),
+            title="Nothing is wrong in Git: when the chart repository answers again, refresh hard",
+        )
+        return
     yield Fix.run(
         f"cd {folder} && helm dependency update && git add Chart.lock",
         "git commit -m 'Update chart dependencies' && git push",

@@ -52,7 +52,12 @@ def field_dropped_by_schema(case: Case) -> Iterator[Finding]:
                     kubectl("explain", first.ref.kind, f"--api-version={first.ref.api_version}"),
                     title="Look up how the field is called and where it belongs, and correct it in Git",
                 ),
-                Fix.remove(first.ref, *(d.pointer for d in drifts), title="Delete it from Git"),
+                Fix.remove(
+                    first.ref,
+                    *(d.pointer for d in drifts),
+                    title="Delete it from Git",
+                    risk="what it was meant to set stays unset: look for the right name first",
+                ),
             ),
         )
 

@@ -47,7 +47,7 @@ def replicas_owned_by_autoscaler(case: Case) -> Iterator[Finding]:
                     drift.ref,
                     REPLICAS,
                     title="Let the autoscaler own it: drop replicas from Git",
-                    risk="1 replica once",
+                    risk="that one sync can reset it to 1 replica, until the autoscaler acts",
                 ),
                 ignore_field(case, drift.ref, REPLICAS),
             ),

@@ -112,6 +112,6 @@ def _why(case: Case, claim: Manifest) -> tuple[str, tuple[Evidence, ...], bool]:
         return "its class waits for the first Pod that uses it", evidence, True
     if wanted and classes and wanted not in classes:
         known = ", ".join(sorted(classes))
-        evidence = (cite(claim, CLASS, says=f"no such class; there are {known}"),)
+        evidence = (cite(claim, CLASS, says=f"no such class (known: {known})"),)
         return f"StorageClass {wanted} does not exist", evidence, False
     return "", (), False
