@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -47,9 +49,17 @@ def lint(options: argparse.Namespace, screen: Screen) -> int:
         text = _shown(target.form, outcome, checks, screen if not target.file else Screen(), fail_on)
         if target.file:
             _write(target.file, text)
-        else:
-            sys.stdout.write(text)
+            continue
+        if target.form not in ("text", "wide"):
+            _speak_utf8()
+        sys.stdout.write(text)
     return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
+
+
+def _speak_utf8() -> None:
+    """Data is UTF-8 wherever it goes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        cast("io.TextIOWrapper", sys.stdout).reconfigure(encoding="utf-8")
 
 
 def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:

@@ -27,13 +27,15 @@ from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
 from whysync.lint.schemas.misfit import How
 from whysync.lint.tree import Tree
+from whysync.sources.masking import Masker
 
 
 @check(Layer.SCHEMA, Severity.CRITICAL)
 def value_refused(tree: Tree) -> Found:
+    masker = Masker()
     for item, misfit in tree.misfits:
         if misfit.how is How.REFUSED:
-            said = misfit.text
+            said = masker.masked_text(misfit.text)
             if item.ref.kind == "Secret":  # a value may be in the words
                 said = (
                     f"{said.partition(':')[0]}: this value is refused" if "data" in misfit.pointer else said
