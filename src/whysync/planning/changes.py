@@ -1,0 +1,181 @@
+"""What a commit changes, resource by resource, and what is at stake with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from whysync.contracts import pointer as pointers
+from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.tree import Object, dig, fields, text
+from whysync.diagnosis.difference import differences
+from whysync.planning.plan import Change, Sort
+from whysync.proofs.effects import Effects
+from whysync.semantics import hooks
+
+_WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"})
+_LOST: Final = {
+    "Secret": "nothing else holds its data",
+    "PersistentVolumeClaim": "its data may be lost with it",
+    "PersistentVolume": "its data may be lost with it",
+    "Namespace": "and all that is in it",
+    "Service": "its address is lost",
+    "Ingress": "its address is lost",
+}
+_ORDER: Final = tuple(Sort)
+_MOST_FIELDS: Final = 20
+
+
+def changes_of(
+    base: Iterable[Object],
+    head: Iterable[Object],
+    namespace: str,
+    *,
+    prunes: bool,
+    effects: Effects | None = None,
+    live: frozenset[Key] | None = None,
+    origins: Mapping[Key, str] | None = None,
+) -> tuple[Change, ...]:
+    """From one rendering to the other. `live` is what the cluster has, where that is known."""
+    old, new = _by_key(base, namespace), _by_key(head, namespace)
+    recreated = {ref.key for ref in effects.recreated} if effects is not None else set[Key]()
+    restarts = dict(effects.restarted) if effects is not None else {}
+    pods = {ref.key: number for ref, number in restarts.items()}
+    known = origins or {}
+    found: list[Change] = []
+    for key, obj in new.items():
+        ref, origin = _placed(obj, key), known.get(key, "")
+        if hooks.is_hook(obj):
+            if old.get(key) != obj:
+                found.append(Change(sort=Sort.HOOK, ref=ref, origin=origin))
+            continue
+        before = old.get(key)
+        if before is None and (live is None or key not in live):
+            found.append(Change(sort=Sort.CREATE, ref=ref, origin=origin))
+        elif before is None or before != obj:
+            pointers_of = _fields(before, obj) if before is not None else ()
+            if key in recreated:
+                risk = _LOST.get(ref.kind, "deleted first, then made anew")
+                found.append(
+                    Change(sort=Sort.RECREATE, ref=ref, risk=risk, fields=pointers_of, origin=origin)
+                )
+            elif before is None or pointers_of:
+                found.append(
+                    Change(
+                        sort=Sort.CHANGE,
+                        ref=ref,
+                        risk=_restart(ref, pointers_of, pods.get(key)),
+                        fields=pointers_of,
+                        origin=origin,
+                    )
+                )
+    for key, obj in old.items():
+        if key in new or hooks.is_hook(obj):
+            continue
+        ref = _placed(obj, key)
+        stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
+        risk = "stays in the cluster: it is not pruned" if stays else lost_with(obj)
+        found.append(Change(sort=Sort.KEEP if stays else Sort.PRUNE, ref=ref, risk=risk))
+    return tuple(
+        sorted(
+            _renames(found, old, new), key=lambda one: (_ORDER.index(one.sort), one.ref.kind, str(one.ref))
+        )
+    )
+
+
+def lost_with(obj: Object) -> str:
+    kind = text(obj.get("kind"))
+    if kind == "CustomResourceDefinition":
+        return f"and with it every {text(dig(obj, 'spec', 'names', 'kind')) or 'object of its kind'}"
+    if kind in _WORKLOADS:
+        return "its pods stop"
+    if kind == "Service" and dig(obj, "spec", "type") != "LoadBalancer":
+        return ""
+    return _LOST.get(kind, "")
+
+
+def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
+    if ref.kind not in _WORKLOADS or not any(pointers.within(one, "/spec/template") for one in changed):
+        return ""
+    return f"restart of {pods} pods" if pods and pods > 1 else "restart"
+
+
+def _renames(found: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
+    """The same object under another name is no rename to Kubernetes: one is deleted, one made."""
+    gone = {one.ref.key: one for one in found if one.sort in (Sort.PRUNE, Sort.KEEP)}
+    result: list[Change] = []
+    used: set[Key] = set()
+    for one in found:
+        if one.sort is Sort.CREATE:
+            body = _nameless(new[one.ref.key])
+            twin = next(
+                (
+                    key
+                    for key in gone
+                    if key not in used
+                    and (key.group, key.kind) == (one.ref.key.group, one.ref.key.kind)
+                    and _nameless(old[key]) == body
+                ),
+                None,
+            )
+            if twin is not None:
+                used.add(twin)
+                one = Change(
+                    sort=one.sort, ref=one.ref, renamed=gone[twin].ref, risk=one.risk, origin=one.origin
+                )
+        result.append(one)
+    return result
+
+
+def _nameless(obj: Object) -> Object:
+    """What an object says beside its name; labels and selectors often repeat the name."""
+    spec = fields(obj.get("spec"))
+    kept: Object = {key: value for key, value in spec.items() if key not in ("selector", "template")}
+    containers = dig(spec, "template", "spec")
+    rest: Object = {key: value for key, value in obj.items() if key not in ("metadata", "spec", "status")}
+    return {**rest, "spec": kept, "pod": containers if isinstance(containers, dict) else None}
+
+
+def _fields(before: Object, after: Object) -> tuple[str, ...]:
+    return tuple(sorted({one.pointer for one in differences(after, before)})[:_MOST_FIELDS])
+
+
+def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
+    found: dict[Key, Object] = {}
+    for obj in objects:
+        found.setdefault(key_of(obj, namespace), obj)
+    return found
+
+
+def key_of(obj: Object, namespace: str) -> Key:
+    """With the app's namespace where the manifest has none; the scope of kinds is not asked here."""
+    key = ref_of(obj).key
+    return key if key.namespace or key.kind in _CLUSTER else key._replace(namespace=namespace)
+
+
+def _placed(obj: Object, key: Key) -> Ref:
+    ref = ref_of(obj)
+    return Ref(group=ref.group, version=ref.version, kind=ref.kind, namespace=key.namespace, name=ref.name)
+
+
+_CLUSTER: Final = frozenset(
+    {
+        "Namespace",
+        "CustomResourceDefinition",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "PersistentVolume",
+        "StorageClass",
+        "PriorityClass",
+        "IngressClass",
+        "RuntimeClass",
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "APIService",
+        "CSIDriver",
+        "ClusterIssuer",
+        "Node",
+    }
+)

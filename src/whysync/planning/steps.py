@@ -1,0 +1,97 @@
+"""Phases and waves of a run: what of each was done, failed, was waited for, or was never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.contracts.ref import Ref, ref_of
+from whysync.contracts.tree import Object, dig, fields, integer, text
+from whysync.engine.argocd.trace import Moment, What
+from whysync.engine.simulation import Simulation
+from whysync.planning.callers import needs_of, services_in
+from whysync.planning.plan import Item, State, Step
+from whysync.semantics import hooks
+from whysync.semantics.hooks import SyncPhase
+
+_ORDER: Final = tuple(SyncPhase)
+_NAMES: Final = {phase.value: number for number, phase in enumerate(_ORDER)}
+_FAILED: Final = ("Failed", "Error", "SyncFailed")
+_DONE: Final = ("Succeeded", "Synced", "Pruned", "PruneSkipped")
+_Key = tuple[int, Ref]
+
+
+def steps_of(
+    simulation: Simulation, name: str, desired: list[Object], moments: Iterable[Moment], *, passed: bool
+) -> tuple[Step, ...]:
+    planned: dict[_Key, tuple[int, Object]] = {}
+    for obj in desired:
+        for phase in hooks.sync_phases(obj):
+            if phase in _ORDER and text(dig(obj, "metadata", "name")):
+                planned[_ORDER.index(phase), bare(ref_of(obj))] = hooks.wave_of(obj), obj
+    states: dict[_Key, Moment] = {}
+    waves: dict[_Key, int] = {key: wave for key, (wave, _) in planned.items()}
+    for moment in moments:
+        if moment.app == name and moment.what is What.RESULT and moment.about is not None:
+            key = _NAMES.get(moment.phase, 1), bare(moment.about)
+            states[key] = moment
+            waves.setdefault(key, moment.wave or 0)
+    said = text(dig(simulation.argocd.status(name), "operationState", "message"))
+    namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
+    services = services_in(desired, namespace)
+    farthest = max(((key[0], waves[key]) for key in states), default=(-1, 0))
+    groups: dict[tuple[int, int], list[Item]] = {}
+    ordered = sorted(
+        waves.items(), key=lambda one: (one[0][0], one[1], hooks.kind_rank(one[0][1].kind), one[0][1])
+    )
+    for key, wave in ordered:
+        moment = states.get(key)
+        behind = passed or (key[0], wave) < farthest
+        state = _state(moment, behind=behind)
+        note = "pruned" if moment is not None and moment.text == "pruned" else ""
+        if state is State.FAILED and moment is not None:
+            note = moment.text
+        body = planned[key][1] if key in planned else {}
+        if state in (State.FAILED, State.WAITING) and hooks.is_hook(body):
+            note = _waits(body, services, namespace) or note
+        elif state is State.DONE and not behind and not passed and _is_named(key[1], said):
+            state, note = State.WAITING, "never healthy"
+        groups.setdefault((key[0], wave), []).append(Item(ref=key[1], state=state, note=note))
+    return tuple(
+        Step(phase=_ORDER[phase].value, wave=wave, items=tuple(found))
+        for (phase, wave), found in groups.items()
+        if not (_ORDER[phase] is SyncPhase.SYNC_FAIL and all(one.state is State.NOT_REACHED for one in found))
+    )
+
+
+def _state(moment: Moment | None, *, behind: bool) -> State:
+    if moment is None:
+        return State.NOT_REACHED
+    if moment.status in _FAILED:
+        return State.FAILED
+    if moment.status in _DONE or moment.text == "pruned" or behind:
+        return State.DONE
+    return State.WAITING
+
+
+def _waits(hook: Object, services: dict[tuple[str, str], Object], namespace: str) -> str:
+    """`waits for Service/shop … deadline 600 s`."""
+    needs = needs_of(hook, services, namespace)
+    parts = [f"waits for Service/{needs[0].partition('.')[0]}"] if needs else []
+    deadline = integer(fields(hook.get("spec")).get("activeDeadlineSeconds"))
+    if deadline:
+        parts.append(f"deadline {deadline} s")
+    elif needs:
+        parts.append("no deadline")
+    return " … ".join(parts)
+
+
+def _is_named(ref: Ref, said: str) -> bool:
+    return said.startswith("waiting for") and f"{ref.kind}/{ref.name}" in said
+
+
+def bare(ref: Ref) -> Ref:
+    """Without version and namespace: a manifest may leave its namespace to the app."""
+    return replace(ref, version="", namespace="", cluster="")

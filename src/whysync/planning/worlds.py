@@ -1,0 +1,294 @@
+"""The sync of a commit, run on a cluster in memory: an empty one, or one as it was found."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from whysync.cluster.life.life import Life
+from whysync.cluster.life.life import Restless as NoRest
+from whysync.cluster.life.script import Script
+from whysync.cluster.model import Clock, Model
+from whysync.cluster.timeline import Restless
+from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.snapshot import Gap, Log, Snapshot
+from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.diagnosis.world import World
+from whysync.engine.argocd import Denied, Repository
+from whysync.engine.argocd.app_of_apps import definitions
+from whysync.engine.found_world import destination_for, with_project
+from whysync.engine.simulation import Simulation
+from whysync.planning.callers import with_callers
+from whysync.planning.finding_apps import is_application, qualified
+from whysync.planning.plan import Ground, Run
+from whysync.planning.steps import steps_of
+from whysync.proofs.assumed import namespaces
+from whysync.proofs.effects import Effects, effects_of
+from whysync.proofs.ground import Simulated, simulated
+from whysync.proofs.objects import Kinds
+from whysync.proofs.still_life import StillLife
+from whysync.proofs.telling import Told, harm
+from whysync.sources.masking import mask_snapshot
+
+NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
+"""A Monday. Plans are the same whenever they are made."""
+_LONGEST: Final = timedelta(hours=1)
+_HEALTH: Final = timedelta(minutes=15)
+_SETTINGS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
+_IDS: Final = "-0000-4000-8000-"
+_IDS_OF_FRESH: Final = "-0000-4000-9000-"
+_IDS_OF_FOUND: Final = "-0000-4000-a000-"
+_LOOKS: Final = (timedelta(seconds=15), timedelta(seconds=45))
+_FINE: Final = ("Healthy", "Suspended", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What came of a sync."""
+
+    passed: bool
+    message: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+    logs: tuple[Log, ...] = ()
+    """Of pods on the way: those of a Job that runs into its deadline are deleted with what they said."""
+
+
+def on_empty(
+    application: Object,
+    desired: list[Object],
+    repository: Repository,
+    *,
+    ground: Ground = Ground.EMPTY,
+    mask: bool = True,
+) -> Run:
+    """`desired` is what it renders to, as far as that is known: what nobody brings is told from it."""
+    name = qualified(application)
+    namespace = name.partition("/")[0]
+    case = _imagined(application, desired)
+    clock = Clock(NOON)
+    model = Model(clock)
+    kinds = Kinds(case, [], [copy_object(one) for one in desired])
+    spaces = namespaces(case, [], desired)
+    home = definitions(namespace)
+    if not any(is_application(one) for one in desired):
+        home = home[-1:]
+    made = [one for one in kinds.assumed() if dig(one, "spec", "group") != "argoproj.io"]
+    model.load([*_usual(), *home, *spaces, *made])
+    script = with_callers(Script(), desired, case.destination_namespace)
+    simulation = Simulation(
+        repository,
+        applications=[quieted(application)],
+        projects=with_project(application, []),
+        config_maps=[_settings(one, namespace) for one in _SETTINGS],
+        destinations=[destination_for(application, model)],
+        life=lambda model: Life(model, script),
+        namespace=namespace,
+    )
+    notes = [f"Namespace {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in spaces]
+    notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
+    start = len(simulation.argocd.trace)
+    ended = _synced(simulation, name, prune=case.prunes)
+    found = _seen(simulation, application, ended, _IDS_OF_FRESH)
+    return Run(
+        ground=ground,
+        passed=ended.passed,
+        message=ended.message,
+        seconds=ended.seconds,
+        steps=steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed),
+        notes=(*notes, *ended.notes),
+        snapshot=masked(found) if mask else found,
+    )
+
+
+def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
+    """The head, synced onto what a Case has; raises `NotSimulated`."""
+    objects = [copy_object(one) for one in head]
+    there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
+
+    def life(model: Model, script: Script) -> Life:
+        return StillLife(model, with_callers(script, objects, case.destination_namespace, there=there))
+
+    world = simulated(case, everything=True, quiet=True, life=life)
+    simulation = world.simulation
+    with contextlib.suppress(Restless, NoRest):  # who writes there is told by the run itself
+        simulation.timeline.settle()
+    before = world.codes[1]
+    world.push(objects)
+    since, start = len(simulation.model.store.journal), len(simulation.argocd.trace)
+    simulation.argocd.refresh(world.app)
+    ended = _synced(simulation, world.app, prune=case.prunes, before=before)
+    effects = effects_of(world, since)
+    run = Run(
+        ground=ground,
+        passed=ended.passed,
+        message=ended.message,
+        seconds=ended.seconds,
+        steps=steps_of(simulation, world.app, head, simulation.argocd.trace[start:], passed=ended.passed),
+        safety=_safety(world, effects),
+        notes=(*(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)), *ended.notes),
+        snapshot=masked(_seen(simulation, case.application.body, ended, _IDS_OF_FOUND)),
+    )
+    return run, effects
+
+
+def _seen(simulation: Simulation, application: Object, ended: Ended, mark: str) -> Snapshot:
+    """What a bundle would hold now; the Application has its own policy again."""
+    found = simulation.snapshot()
+    name, spec = qualified(application), fields(application.get("spec"))
+    apps = tuple(
+        one.with_body({**one.body, "spec": spec}) if one.ref.place == name else one
+        for one in found.applications
+    )
+    found = _with_own_ids(found, mark)
+    known = {(one.namespace, one.pod, one.container) for one in found.logs}
+    gone = [one for one in ended.logs if (one.namespace, one.pod, one.container) not in known]
+    return replace(found, applications=apps, logs=(*found.logs, *gone))
+
+
+def _with_own_ids(found: Snapshot, mark: str) -> Snapshot:
+    """Every model counts its ids from one: what goes on from here must not give one of them again."""
+
+    def other(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
+        return tuple(
+            one.with_body(
+                msgspec.json.decode(msgspec.json.encode(one.body).replace(_IDS.encode(), mark.encode()))
+            )
+            for one in manifests
+        )
+
+    return replace(found, live=other(found.live), events=other(found.events))
+
+
+def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
+    """Values are masked in all facts alike: that is no news."""
+    return [one for one in gaps if "masked" not in one.why]
+
+
+def _synced(simulation: Simulation, name: str, *, prune: bool, before: str = "Healthy") -> Ended:
+    argocd, clock = simulation.argocd, simulation.clock
+    began = clock.now
+    logs: dict[tuple[str, str, str], Log] = {}
+
+    def ended(passed: bool, message: str, *notes: str) -> Ended:
+        return Ended(passed=passed, message=message, seconds=(clock.now - began).total_seconds(), notes=notes)
+
+    try:
+        simulation.timeline.settle()
+        problem = _cannot_compare(argocd.status(name))
+        if problem:
+            return ended(False, problem)
+        argocd.request_sync(name, {"sync": {"prune": prune}})
+        done = False
+        for while_ in (*_LOOKS, _LONGEST):
+            done = simulation.until(lambda: "operation" not in argocd.applications[name], while_)
+            if done:
+                break
+            logs = logs | {(one.namespace, one.pod, one.container): one for one in simulation.snapshot().logs}
+        state = fields(argocd.status(name).get("operationState"))
+        message = text(state.get("message"))
+        if not done:
+            return ended(False, f"the sync never ends: {message}")
+        if state.get("phase") != "Succeeded":
+            return ended(False, f"the sync fails: {message}")
+        simulation.until(lambda: argocd.sync_and_health(name)[1] in _FINE, _HEALTH)
+        health = argocd.sync_and_health(name)[1]
+    except Denied as problem:
+        return ended(False, f"Argo CD refuses the sync: {str(problem).rpartition('desc = ')[2]}")
+    except (Restless, NoRest) as problem:
+        return ended(False, f"the cluster never comes to rest: {problem}")
+    if health in _FINE:
+        return ended(True, "")
+    if health == before:
+        return ended(True, "", f"the app was {health} before, and stays so")
+    return ended(False, f"the sync succeeds, and the app ends {health}")
+
+
+def _cannot_compare(status: Object) -> str:
+    for one in map(fields, items(status.get("conditions"))):
+        if one.get("type") in ("ComparisonError", "InvalidSpecError"):
+            return text(one.get("message"))
+    return ""
+
+
+def _safety(world: Simulated, effects: Effects) -> Safety:
+    told: list[Told] = sorted(harm(world, effects), key=lambda one: (not one.unsafe, -one.weight))
+    unsafe = any(one.unsafe for one in told)
+    unknown = any(one.unknown for one in told)
+    reasons = tuple(Reason(text=one.text, refs=one.refs) for one in told[:6])
+    sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
+    return Safety(sync=sync, reasons=reasons)
+
+
+def _settings(name: str, namespace: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace},
+        "data": {},
+    }
+
+
+def quieted(application: Object) -> Object:
+    """Argo CD starts nothing by itself: the plan starts the one sync that it is about."""
+    spec = fields(application.get("spec"))
+    policy = {key: value for key, value in fields(spec.get("syncPolicy")).items() if key != "automated"}
+    return {**application, "spec": {**spec, "syncPolicy": policy}}
+
+
+def _imagined(application: Object, desired: list[Object]) -> Case:
+    name = qualified(application)
+    snapshot = Snapshot(
+        collected_at=NOON,
+        applications=(Manifest(application, role=Role.APPLICATION),),
+        desired={name: tuple(Manifest(one, role=Role.DESIRED) for one in desired)},
+    )
+    return case_in(snapshot, name)
+
+
+def case_in(snapshot: Snapshot, name: str) -> Case:
+    """Raises `KeyError`."""
+    world = World(snapshot)
+    for manifest, app in world.decoded:
+        if name in (app.qualified_name, app.name):
+            return Case(world, manifest, app)
+    raise KeyError(name)
+
+
+def _usual() -> list[Object]:
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+            "spec": {"finalizers": ["kubernetes"]},
+            "status": {"phase": "Active"},
+        }
+        for name in ("default", "kube-system")
+    ]
+
+
+def masked(found: Snapshot) -> Snapshot:
+    """Masking changes what it is given, so that is a copy."""
+    return mask_snapshot(
+        replace(
+            found,
+            applications=_copies(found.applications),
+            projects=_copies(found.projects),
+            settings=_copies(found.settings),
+            desired={name: _copies(one) for name, one in found.desired.items()},
+            live=_copies(found.live),
+            events=_copies(found.events),
+        )
+    )
+
+
+def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
+    return tuple(one.with_body(copy_object(one.body)) for one in manifests)

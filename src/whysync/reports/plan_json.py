@@ -1,0 +1,89 @@
+"""A plan as data: the report of a diagnosis, with the plan beside it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object
+from whysync.diagnosis.report import Report, Safety
+from whysync.planning.plan import AppPlan, Change, Plan, Run, Step
+from whysync.reports import json_v1
+from whysync.reports.plan_view import by_app, verdict_words
+
+
+def render(plan: Plan, report: Report) -> str:
+    return json_v1.indented(as_object(plan, report))
+
+
+def as_object(plan: Plan, report: Report) -> Object:
+    told: Object = msgspec.json.decode(msgspec.json.encode(json_v1.report_v1(report)))
+    reports = by_app(report)
+    apps: list[Json] = [_app(app, verdict_words(app, reports.get(app.name))) for app in plan.apps]
+    return {
+        **told,
+        "plan": {
+            "base": plan.base,
+            "head": plan.head,
+            "verdict": "pass" if plan.passed else "fail",
+            "apps": apps,
+            "untouched": list(plan.untouched),
+            "notes": list(plan.notes),
+        },
+    }
+
+
+def _app(app: AppPlan, words: str) -> Object:
+    return {
+        "name": app.name,
+        "file": app.file,
+        "verdict": "unknown" if not app.runs else "pass" if app.passed else "fail",
+        "says": words,
+        "runs": [_run(run) for run in app.runs],
+        "changes": [_change(change) for change in app.changes],
+        "safety": _safety(app.safety) if app.safety is not None else None,
+        "notes": list(app.notes),
+    }
+
+
+def _run(run: Run) -> Object:
+    return {
+        "cluster": run.ground.value,
+        "verdict": "pass" if run.passed else "fail",
+        "message": run.message,
+        "seconds": run.seconds,
+        "steps": [_step(step) for step in run.steps],
+        "notes": list(run.notes),
+    }
+
+
+def _step(step: Step) -> Object:
+    found: list[Json] = [
+        {"ref": _ref(item.ref), "state": item.state.value, "note": item.note} for item in step.items
+    ]
+    return {"phase": step.phase, "wave": step.wave, "items": found}
+
+
+def _change(change: Change) -> Object:
+    return {
+        "change": change.sort.value,
+        "ref": _ref(change.ref),
+        "risk": change.risk,
+        "fields": list(change.fields),
+        "was": _ref(change.renamed) if change.renamed is not None else None,
+        "origin": change.origin,
+    }
+
+
+def _safety(safety: Safety) -> Object:
+    return {"sync": safety.sync.value, "reasons": [reason.text for reason in safety.reasons]}
+
+
+def _ref(ref: Ref) -> Object:
+    return {
+        "group": ref.group,
+        "version": ref.version,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+    }

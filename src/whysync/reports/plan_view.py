@@ -1,0 +1,220 @@
+"""A plan on a screen: the verdict, phases and waves, the clusters, the changes, then the diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from whysync.diagnosis.report import AppReport, Report, SyncSafety
+from whysync.planning.plan import AppPlan, Change, Ground, Plan, Run, Sort, State, Step
+from whysync.reports import terminal
+from whysync.reports.screen import Screen, one_line, plain
+
+GROUNDS: dict[Ground, str] = {
+    Ground.LIVE: "on the cluster as it is now",
+    Ground.BASE: "on a cluster with the base",
+    Ground.EMPTY: "on an empty cluster",
+}
+MARKS: dict[Sort, str] = {
+    Sort.CREATE: "+",
+    Sort.CHANGE: "~",
+    Sort.RECREATE: "±",
+    Sort.PRUNE: "−",
+    Sort.KEEP: "·",
+    Sort.HOOK: "▸",
+}
+_PLAIN_MARKS: dict[Sort, str] = {
+    **MARKS,
+    Sort.RECREATE: "-+",
+    Sort.PRUNE: "-",
+    Sort.KEEP: ".",
+    Sort.HOOK: ">",
+}
+_COLORS = {
+    Sort.CREATE: "green",
+    Sort.CHANGE: "yellow",
+    Sort.RECREATE: "red",
+    Sort.PRUNE: "red",
+    Sort.KEEP: "dim",
+    Sort.HOOK: "blue",
+}
+_STATES = {State.DONE: "good", State.FAILED: "bad", State.WAITING: "hourglass", State.NOT_REACHED: "dot"}
+_STATE_COLORS = {
+    State.DONE: "green",
+    State.FAILED: "red",
+    State.WAITING: "yellow",
+    State.NOT_REACHED: "dim",
+}
+_INDENT = 31
+_MOST_CHANGES = 40
+
+
+def render(plan: Plan, report: Report, screen: Screen, *, wide: bool = False) -> str:
+    reports = by_app(report)
+    lines = [*_verdict(plan, reports, screen)]
+    for app in plan.apps:
+        lines += ["", *_app(app, reports.get(app.name), screen, wide=wide, several=len(plan.apps) > 1)]
+    if plan.untouched:
+        lines += ["", *screen.wrap(untouched_words(plan), indent=2, first="")]
+    for note in plan.notes:
+        lines += screen.wrap(one_line(note), indent=9, first="  note")
+    return "\n".join(lines) + "\n"
+
+
+def by_app(report: Report) -> dict[str, AppReport]:
+    return {one.case.app.qualified_name: one for one in report.apps}
+
+
+def verdict_words(app: AppPlan, report: AppReport | None) -> str:
+    """Why it fails, in one sentence: the diagnosis knows better than Argo CD's message."""
+    name = app.name.partition("/")[2]
+    run = app.decisive
+    if run is None:
+        return f"{name}: {app.notes[0] if app.notes else 'not planned'}"
+    if run.passed:
+        return f"{name}: it syncs and becomes healthy"
+    why = run.message
+    if report is not None and report.first is not None and report.first.severity.weight > 0:
+        why = report.first.verdict
+    where = "" if len(app.runs) == 1 and run.ground is Ground.EMPTY else f" ({GROUNDS[run.ground]})"
+    return f"{name}: {one_line(why)}{where}"
+
+
+def untouched_words(plan: Plan) -> str:
+    number = len(plan.untouched)
+    names = ", ".join(plain(one.partition("/")[2]) for one in plan.untouched[:10])
+    are = "app is" if number == 1 else "apps are"
+    return f"{number} {are} not touched: {names}{' …' if number > 10 else ''}"
+
+
+def took(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _verdict(plan: Plan, reports: Mapping[str, AppReport], screen: Screen) -> Iterator[str]:
+    failed = [app for app in plan.apps if not app.passed]
+    if failed:
+        head = "Would fail."
+        for number, app in enumerate(failed):
+            words = verdict_words(app, reports.get(app.name))
+            first = f"{head if not number else '':<11}"
+            for line in screen.wrap(words, indent=13, first=first):
+                yield line.replace(head, screen.paint(head, "bold", "red"), 1)
+    else:
+        unknown = [app for app in plan.apps if not app.runs]
+        head = "Unknown." if unknown else "Would pass."
+        words = "" if plan.apps else "Nothing changes."
+        if unknown:
+            words = verdict_words(unknown[0], None)
+        elif plan.apps:
+            words = ", ".join(plain(app.name.partition("/")[2]) for app in plan.apps)
+        yield from (
+            line.replace(head, screen.paint(head, "bold", "yellow" if unknown else "green"), 1)
+            for line in screen.wrap(words, indent=13, first=head)
+        )
+    yield screen.paint(f"{'':<13}{plain(plan.base)} {screen.mark('arrow')} {plain(plan.head)}", "dim")
+
+
+def _app(
+    app: AppPlan, report: AppReport | None, screen: Screen, *, wide: bool, several: bool
+) -> Iterator[str]:
+    if several:
+        yield screen.paint(plain(app.name), "bold")
+    run = app.decisive
+    if run is not None and run.steps:
+        yield from waves(run.steps, screen)
+        yield ""
+    for one in app.runs:
+        yield from _ground(one, app, screen)
+    yield from _changes(app, screen)
+    for words in dict.fromkeys((*app.notes, *(note for one in app.runs for note in one.notes))):
+        yield from screen.wrap(
+            one_line(words),
+            indent=_INDENT,
+            first="  taken for granted" if words not in app.notes else "  note",
+        )
+    safety = app.safety
+    if safety is not None:
+        for number, reason in enumerate(safety.reasons or ()):
+            yield from screen.wrap(
+                one_line(reason.text), indent=_INDENT, first=f"  {_safe(safety.sync)}" if not number else ""
+            )
+        if not safety.reasons:
+            yield from screen.wrap("nothing is lost", indent=_INDENT, first=f"  {_safe(safety.sync)}")
+    if report is not None and run is not None and not run.passed:
+        yield ""
+        yield terminal.render(Report(apps=(report,), groups=()), screen, wide=wide).rstrip("\n")
+
+
+def _safe(sync: SyncSafety) -> str:
+    return {SyncSafety.SAFE: "safe to merge", SyncSafety.UNSAFE: "not safe to merge"}.get(
+        sync, "safe? unknown"
+    )
+
+
+def waves(steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
+    """One line for each wave: what it has, and how it ended."""
+    shown = ""
+    for step in steps:
+        head = f"  {step.phase if step.phase != shown else '':<9}{step.wave:>3}  "
+        shown = step.phase
+        line, used = head, len(head)
+        for item in step.items:
+            note = f" {screen.mark('wait')} {one_line(item.note, 120)}" if item.note else ""
+            words = plain(f"{item.ref.kind} {item.ref.name}{note}")
+            if used > len(head) and used + len(words) + 4 > screen.width:
+                yield line.rstrip()
+                line, used = " " * len(head), len(head)
+            mark = screen.paint(screen.mark(_STATES[item.state]), _STATE_COLORS[item.state])
+            line += f"{mark} {words}  "
+            used += len(words) + 4
+        if all(item.state is State.NOT_REACHED for item in step.items):
+            line += screen.paint(" not reached", "dim")
+        yield line.rstrip()
+
+
+def _ground(run: Run, app: AppPlan, screen: Screen) -> Iterator[str]:
+    if run.passed:
+        words = screen.paint(f"would pass in {took(run.seconds)}", "green")
+        yield f"  {GROUNDS[run.ground]:<{_INDENT - 2}}{words}"
+        return
+    where = GROUNDS[run.ground] if run.steps else "on any cluster"
+    words = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
+    if app.decisive is not run:
+        words += f": {one_line(run.message, 200)}"
+    for line in screen.wrap(words, indent=_INDENT, first=f"  {where}"):
+        yield line.replace("would fail", screen.paint("would fail", "red"), 1)
+
+
+def _changes(app: AppPlan, screen: Screen) -> Iterator[str]:
+    marks = MARKS if screen.unicode else _PLAIN_MARKS
+    for number, change in enumerate(app.changes[:_MOST_CHANGES]):
+        first = "  changes" if not number else ""
+        words = f"{marks[change.sort]} {change_words(change)}"
+        for count, line in enumerate(screen.wrap(words, indent=_INDENT, first=first)):
+            mark = marks[change.sort]
+            yield (
+                line
+                if count
+                else line.replace(f" {mark} ", f" {screen.paint(mark, _COLORS[change.sort])} ", 1)
+            )
+    if len(app.changes) > _MOST_CHANGES:
+        yield f"{'':<{_INDENT}}and {len(app.changes) - _MOST_CHANGES} more"
+    if not app.changes and any(run.steps for run in app.runs):
+        yield f"  {'changes':<{_INDENT - 2}}none in its resources"
+
+
+def change_words(change: Change) -> str:
+    words = f"{change.ref.kind} {change.ref.name}"
+    if change.renamed is not None:
+        words += f" (was {change.renamed.name}: one is deleted, the other made)"
+    if change.sort is Sort.HOOK:
+        words += " (hook)"
+    elif change.sort is Sort.PRUNE:
+        words += f" (pruned! {change.risk})" if change.risk else " (pruned)"
+    elif change.risk:
+        words += f" ({change.risk})"
+    elif change.fields:
+        first, *rest = change.fields
+        words += f" ({first} and {len(rest)} more)" if rest else f" ({first})"
+    return one_line(words)
