@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import compare, diagnose, read_bundle, startup, sync
+from benchmarks import compare, diagnose, lint, read_bundle, startup, sync
 
 PARTS: tuple[tuple[str, Callable[[], list[tuple[str, str]]]], ...] = (
     ("Start-up", startup.run),
     ("A fleet, from a bundle to the list of causes", diagnose.run),
     ("Reading a bundle", read_bundle.run),
+    ("Linting manifests", lint.run),
     ("A whole sync on the model", sync.run),
 )
 
