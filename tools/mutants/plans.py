@@ -1,0 +1,87 @@
+"""Which tests a module has to answer to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.golden import Golden
+from tests.rules.bench import BUNDLES
+from tests.rules.test_rules import test_rule_says_exactly_this_and_its_fix_silences_it as says_exactly_this
+from whysync.diagnosis.rule import all_rules
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+
+# What a proof is tested by, quick ones first; without the tests of speed and the long properties.
+JUDGING = ("test_judging.py", "test_lab_proofs.py")
+SAFETY = ("test_safety_of_cases.py", "test_safety.py")
+GROUND = ("test_details.py", "test_writers.py", "test_ground.py", "test_behaviour.py")
+TESTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("safety", "effects", "telling", "holding"), SAFETY),
+    **dict.fromkeys(("judge", "prove", "trying", "verdicts", "remaining", "signs", "courses"), JUDGING),
+    **dict.fromkeys(("playing", "permission", "lifting", "agreement", "looks", "trace"), JUDGING),
+    "slicing": ("test_slices.py", *JUDGING),
+    "behaviour": ("test_behaviour.py",),
+    "writers": ("test_writers.py", *JUDGING),
+    "holder": ("test_writers.py", *JUDGING),
+    "images": JUDGING,
+}
+SLOW = (
+    "test_safety.py::test_the_order_of_the_facts_changes_nothing",
+    "test_safety.py::test_nonsense_in_the_facts_never_breaks_a_diagnosis",
+    "test_slices.py::test_proofs_grow_with_what_is_tried_not_with_the_app",
+    "test_judging.py::test_commands_that_only_look_are_never_proven",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    module: str
+    path: Path
+    forget: tuple[str, ...]
+    passes: Callable[[], bool]
+    seconds: int
+
+
+def plans() -> list[Plan]:
+    modules = [*SOURCE.glob("whysync/rules/*/*.py"), *SOURCE.glob("whysync/proofs/*.py")]
+    return [_plan(path) for path in sorted(modules) if path.name != "__init__.py"]
+
+
+def _plan(path: Path) -> Plan:
+    module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+    if path.parent.name == "proofs":
+        upper = ("whysync.proofs", "whysync.app", "whysync.lab", "whysync.reports", "whysync.cli", "tests")
+        return Plan(module=module, path=path, forget=upper, passes=_tests(path.stem), seconds=60)
+    return Plan(module=module, path=path, forget=(module,), passes=_cases(path), seconds=10)
+
+
+def _cases(path: Path) -> Callable[[], bool]:
+    """A rule answers to its own goldens alone: they are to say all that it does."""
+    folders = [one for one in BUNDLES if one.parts[-3:-1] == (path.parent.name, path.stem)]
+
+    def passes() -> bool:
+        all_rules.cache_clear()
+        for folder in folders:
+            says_exactly_this(folder, Golden(accept=False))
+        return bool(folders)
+
+    return passes
+
+
+def _tests(stem: str) -> Callable[[], bool]:
+    home = ROOT / "tests/proofs"
+    files = [str(home / name) for name in TESTS.get(stem, (*GROUND, *JUDGING))]
+    without = [f"--deselect=tests/proofs/{name}" for name in SLOW]
+
+    def passes() -> bool:
+        os.environ["CI"] = "1"  # the same examples each time
+        quiet = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--rootdir={ROOT}"]
+        return pytest.main([*quiet, *without, *files]) == pytest.ExitCode.OK
+
+    return passes
