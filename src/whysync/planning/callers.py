@@ -31,9 +31,11 @@ def needs_of(obj: Object, services: dict[tuple[str, str], Object], namespace: st
             for word in _words(fields(raw)):
                 for host, port in _hosts(word):
                     name, _, rest = host.partition(".")
-                    service = services.get((rest.partition(".")[0] or own, name))
+                    space = rest.partition(".")[0]
+                    service = services.get((space or own, name))
                     if service is not None and (not port or port in _ports(service)):
-                        found[f"{name}.{rest.partition('.')[0] or own}" + (f":{port}" if port else "")] = None
+                        told = name if space in ("", own) else f"{name}.{space}"
+                        found[f"{told}:{port}" if port else told] = None
     return tuple(found)
 
 

@@ -48,7 +48,7 @@ def steps_of(
     )
     for key, wave in ordered:
         moment = states.get(key)
-        behind = passed or (key[0], wave) < farthest
+        behind = passed or (key[0], wave) < farthest or key[1].kind == "Namespace"  # which has no health
         state = _state(moment, behind=behind)
         note = "pruned" if moment is not None and moment.text == "pruned" else ""
         if state is State.FAILED and moment is not None:
@@ -79,7 +79,7 @@ def _state(moment: Moment | None, *, behind: bool) -> State:
 def _waits(hook: Object, services: dict[tuple[str, str], Object], namespace: str) -> str:
     """`waits for Service/shop … deadline 600 s`."""
     needs = needs_of(hook, services, namespace)
-    parts = [f"waits for Service/{needs[0].partition('.')[0]}"] if needs else []
+    parts = [f"waits for Service/{needs[0].partition(':')[0].partition('.')[0]}"] if needs else []
     deadline = integer(fields(hook.get("spec")).get("activeDeadlineSeconds"))
     if deadline:
         parts.append(f"deadline {deadline} s")

@@ -178,7 +178,13 @@ def _synced(simulation: Simulation, name: str, *, prune: bool, before: str = "He
     logs: dict[tuple[str, str, str], Log] = {}
 
     def ended(passed: bool, message: str, *notes: str) -> Ended:
-        return Ended(passed=passed, message=message, seconds=(clock.now - began).total_seconds(), notes=notes)
+        return Ended(
+            passed=passed,
+            message=message,
+            seconds=(clock.now - began).total_seconds(),
+            notes=notes,
+            logs=tuple(logs.values()),
+        )
 
     try:
         simulation.timeline.settle()
