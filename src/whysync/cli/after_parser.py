@@ -87,4 +87,23 @@ def _number(written: str) -> int:
     return int(written)
 
 
-BUILDERS = {"alerts": _alerts}
+def _audit(verb: argparse.ArgumentParser, facts: Facts, append: type[argparse.Action]) -> None:
+    from whysync.cli.parser import judging
+
+    del append
+    verb.add_argument("apps", metavar="APP", nargs="*", help="name or namespace/name; none means all")
+    verb.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "json", "yaml", "markdown"),
+        default="text",
+        help="how to show it",
+    )
+    verb.add_argument(
+        "-l", "--selector", metavar="LABELS", help="only apps with these labels, as kubectl's -l"
+    )
+    judging(verb)
+    facts(verb)
+
+
+BUILDERS = {"alerts": _alerts, "audit": _audit}

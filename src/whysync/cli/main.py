@@ -18,6 +18,7 @@ VERBS = (
     "plan",
     "lab",
     "alerts",
+    "audit",
     "completion",
     "help",
 )

@@ -363,6 +363,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("plan", "say what a commit would do to the cluster, before it is merged", _plan),
     ("lab", "play failures on a cluster in memory, and diagnose them", _lab),
     ("alerts", "print Prometheus rules for Argo CD, each with a runbook", _after("alerts")),
+    ("audit", "say what will be trouble later: other writers, missing checks, hooks, ends", _after("audit")),
     ("completion", "print a completion script for a shell", _completion),
 )
 

@@ -234,6 +234,12 @@ def _alerts(options: argparse.Namespace, _: Screen) -> int:
     return alerts(options)
 
 
+def _audit(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.audit import audit
+
+    return audit(options, screen)
+
+
 def _completion(options: argparse.Namespace, _: Screen) -> int:
     from whysync.cli.completion import script
 
@@ -254,5 +260,6 @@ _VERBS = {
     "plan": _plan,
     "lab": _lab,
     "alerts": _alerts,
+    "audit": _audit,
     "completion": _completion,
 }

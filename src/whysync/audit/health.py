@@ -1,0 +1,96 @@
+"""Custom resources that are in use and that Argo CD has no check for: they never make an app unhealthy.
+
+The check that is proposed reads a condition that the live object has, and was run on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.audit.remark import Remark, Topic
+from whysync.contracts.application import HealthCode
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.pointer import join
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import fields, items, text
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.commands import argocd_namespace
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Fix, FixKind, Set
+from whysync.diagnosis.shape import is_builtin
+from whysync.semantics.health.assess import health_of
+from whysync.semantics.settings.overrides import ResourceOverride
+
+_TELLING = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
+_EXPECTED = {"True": HealthCode.HEALTHY, "False": HealthCode.DEGRADED, "Unknown": HealthCode.PROGRESSING}
+_LUA = """\
+local answer = {status = "Progressing", message = "waits for condition CONDITION"}
+for _, one in ipairs((obj.status or {}).conditions or {}) do
+  if one.type == "CONDITION" then
+    answer.message = one.message or one.reason or ""
+    if one.status == "True" then
+      answer.status = "Healthy"
+    elseif one.status == "False" then
+      answer.status = "Degraded"
+    end
+  end
+end
+return answer
+"""
+
+
+def without_a_check(case: Case) -> Iterator[Remark]:
+    told: set[tuple[str, str]] = set()
+    for row in case.app.status.resources:
+        kind = row.group, row.kind
+        if kind in told or row.health is not None or row.hook or is_builtin(row.ref):
+            continue
+        live = case.live_of(row.key)
+        if row.group == "argoproj.io" or live is None or case.health_of(live) is not None:
+            continue
+        told.add(kind)
+        count = sum(1 for other in case.app.status.resources if (other.group, other.kind) == kind)
+        many = "it has" if count == 1 else f"the {count} of its kind have"
+        yield Remark(
+            topic=Topic.HEALTH,
+            severity=Severity.INFO,
+            case=case,
+            about=row.ref,
+            text=f"Argo CD has no check for {row.kind} ({row.group}): {many} no health,"
+            " and waves do not wait",
+            fix=_proposal(case, row.ref, live),
+        )
+
+
+def _proposal(case: Case, ref: Ref, live: Manifest) -> Fix | None:
+    for name in _TELLING:
+        for raw in items(live.status.get("conditions")):
+            condition = fields(raw)
+            expected = _EXPECTED.get(text(condition.get("status")))
+            if text(condition.get("type")) != name or expected is None:
+                continue
+            script = _LUA.replace("CONDITION", name)
+            override = {f"{ref.group}/{ref.kind}": ResourceOverride(health_lua=script)}
+            judged = health_of(live.body, override)
+            if judged is None or judged.code is not expected:
+                return None
+            return Fix(
+                title=f"Add a check that reads condition {name}; run on {ref.name}, it says {judged.code}",
+                kind=FixKind.SETTINGS,
+                target=_settings(case),
+                edits=(
+                    Set(
+                        pointer=join(("data", f"resource.customizations.health.{ref.group}_{ref.kind}")),
+                        value=script,
+                    ),
+                ),
+                risk="apps with such resources become Degraded or Progressing where they looked Healthy",
+            )
+    return None
+
+
+def _settings(case: Case) -> Ref:
+    found = case.settings("argocd-cm")
+    if found is not None:
+        return found.ref
+    return Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name="argocd-cm")

@@ -1,0 +1,54 @@
+"""What an audit comes to: remarks by topic, and what it could not look at."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from whysync.contracts.ref import Ref
+from whysync.contracts.snapshot import Gap
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Fix
+from whysync.semantics.writers import Writer
+
+
+class Topic(StrEnum):
+    """In the order of the report."""
+
+    WRITERS = "fields that others write"
+    HEALTH = "custom resources without a health check"
+    HOOKS = "hooks"
+    DATA = "data that a sync can delete"
+    EXPIRY = "credentials and certificates"
+    WEBHOOK = "webhooks"
+
+
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    topic: Topic
+    severity: Severity
+    case: Case
+    about: Ref
+    text: str
+    pointers: tuple[str, ...] = ()
+    writer: Writer | None = None
+    fix: Fix | None = None
+
+    @property
+    def app(self) -> str:
+        return self.case.app.qualified_name
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    apps: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+    gaps: tuple[Gap, ...] = ()
+    # good to know, and no reason to be unsure
+    notes: tuple[Gap, ...] = ()
+
+    def of(self, topic: Topic) -> tuple[Remark, ...]:
+        return tuple(remark for remark in self.remarks if remark.topic is topic)
+
+    def fails(self, severity: Severity) -> bool:
+        return any(remark.severity.weight >= severity.weight for remark in self.remarks)

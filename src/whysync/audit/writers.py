@@ -1,0 +1,161 @@
+"""Fields of an app's objects that others than Argo CD write, and the narrowest rule that lets them.
+
+Read from managedFields. What Git declares and another program writes is a fight that begins with the next
+sync; what Git does not declare is quiet, until a server-side diff or a list shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.audit.remark import Remark, Topic
+from whysync.contracts import pointer as pointers
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Missing
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.difference import differences
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.ignoring import ignore_field
+from whysync.semantics.writers import Ledger, Writer, WriterKind, phrase
+
+REPLICAS = "/spec/replicas"
+_BY_HAND = (
+    WriterKind.KUBECTL_EDIT,
+    WriterKind.KUBECTL_PATCH,
+    WriterKind.KUBECTL_SCALE,
+    WriterKind.KUBECTL_OTHER,
+    WriterKind.CONSOLE,
+)
+_TOOLS = (WriterKind.KUBECTL_APPLY, WriterKind.HELM, WriterKind.TERRAFORM, WriterKind.OTHER_GITOPS)
+_LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
+_REVISION = "/metadata/annotations/deployment.kubernetes.io~1revision"
+_OPEN = ("/metadata/annotations", "/metadata/labels", "/spec", "/data", "/metadata", "")
+"""Never as a whole: one rule for all of it would hide everything."""
+_MOST = 200
+"""Of one object: one with more fields of others is not described by rules."""
+
+_Group = tuple[str, bool]
+
+
+def written_by_others(case: Case) -> Iterator[Remark]:
+    for row in case.app.status.resources:
+        live = None if row.hook else case.live_of(row.key)
+        if live is None:
+            continue
+        groups: dict[_Group, tuple[Writer, list[str]]] = {}
+        for pointer, writer in fields_of_others(case, live, case.desired_of(row.key)):
+            declared = _is_declared(case.desired_of(row.key), pointer)
+            groups.setdefault((writer.manager, declared), (writer, []))[1].append(pointer)
+        for (_, declared), (writer, found) in sorted(groups.items()):
+            yield _remark(case, row.ref, writer, tuple(found), declared=declared)
+
+
+def fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> Iterator[tuple[str, Writer]]:
+    """Where Git's word is at hand, what differs from it; else what Argo CD does not own."""
+    ledger = Ledger(live.body)
+    if all(_is_quiet(writer) for writer in ledger.managers):
+        return
+    rules = case.own_ignoring
+    left = rules.normalize(live.body) if rules is not None else live.body
+    found = _differing(desired, live) if desired is not None else _not_argocds(ledger, live)
+    told = 0
+    for pointer in found:
+        writer = next(iter(ledger.writers(pointer)), None)
+        ignored = isinstance(pointers.resolve(left, pointer), Missing)
+        if writer is None or _is_quiet(writer) or ignored or _is_bookkeeping(pointer):
+            continue
+        told += 1
+        if told > _MOST:
+            return
+        yield pointer, writer
+
+
+def _is_quiet(writer: Writer) -> bool:
+    """Argo CD itself, and whoever only tells how things are."""
+    return writer.kind in (WriterKind.ARGOCD, WriterKind.API_SERVER) or writer.subresource == "status"
+
+
+def _differing(desired: Manifest, live: Manifest) -> Iterator[str]:
+    for one in differences(desired.body, live.body):
+        if isinstance(one.found, Missing):
+            continue
+        if one.pointer in _OPEN:  # only the cluster has the whole map: each of its fields has its own story
+            yield from (pointers.child(one.pointer, name) for name in _names(one.found))
+        else:
+            yield one.pointer
+
+
+def _names(value: Json | Missing) -> list[str]:
+    return sorted(value) if isinstance(value, dict) else []
+
+
+def _not_argocds(ledger: Ledger, live: Manifest) -> Iterator[str]:
+    """The highest nodes that others hold and Argo CD does not, where it holds anything at all."""
+    if not any(writer.kind is WriterKind.ARGOCD for writer in ledger.managers):
+        return
+    waiting = [""]
+    while waiting:
+        at = waiting.pop()
+        value = live.at(at)
+        owners = ledger.writers(at) if at else ()
+        shared = at in _OPEN or any(writer.kind is WriterKind.ARGOCD for writer in owners)
+        if not shared and owners:
+            yield at
+        elif isinstance(value, dict):
+            waiting += [pointers.child(at, name) for name in sorted(value, reverse=True)]
+        elif isinstance(value, list):
+            waiting += [pointers.child(at, number) for number in reversed(range(len(value)))]
+
+
+def _is_bookkeeping(pointer: str) -> bool:
+    top = pointers.split(pointer)[:2]
+    if top[:1] == ("status",) or pointer in (_LAST_APPLIED, _REVISION):
+        return True
+    return top[:1] == ("metadata",) and top[1:] not in (("annotations",), ("labels",))
+
+
+def _is_declared(desired: Manifest | None, pointer: str) -> bool:
+    return desired is not None and not isinstance(desired.at(pointer), Missing)
+
+
+def _remark(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...], *, declared: bool) -> Remark:
+    shown = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    also = ", and Git sets it otherwise" if declared else ""
+    return Remark(
+        topic=Topic.WRITERS,
+        severity=_severity(writer, declared=declared),
+        case=case,
+        about=ref,
+        text=f"{phrase(writer)} writes {shown}{also}{_advice(writer)}",
+        pointers=found,
+        writer=writer,
+        fix=_fix(case, ref, writer, found),
+    )
+
+
+def _severity(writer: Writer, *, declared: bool) -> Severity:
+    people = writer.kind in _BY_HAND or writer.kind in _TOOLS
+    return Severity.WARNING if declared or people else Severity.INFO
+
+
+def _advice(writer: Writer) -> str:
+    if writer.kind in _BY_HAND:
+        return ": commit it, or let a sync undo it"
+    return ": one of the two tools should leave this object alone" if writer.kind in _TOOLS else ""
+
+
+def _fix(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...]) -> Fix | None:
+    """A rule that hides what people do, or another tool, would hide what is wrong."""
+    if writer.kind in _BY_HAND or writer.kind in _TOOLS:
+        return None
+    desired = case.desired_of(ref.key)
+    if found == (REPLICAS,) and case.autoscaler_of(ref) is not None and _is_declared(desired, REPLICAS):
+        return Fix.remove(
+            ref,
+            REPLICAS,
+            title="Leave the number of replicas to the autoscaler",
+            risk="with client-side apply, one sync can set 1 replica for a moment",
+        )
+    return ignore_field(case, ref, *found)
