@@ -118,17 +118,18 @@ def open_checkout(place: str, *, base: str = "", head: str = "", network: bool =
 
 
 def _commit(repo: Repo, told: str, flag: str) -> str:
-    try:
-        return repo.commit(told)
-    except GitFailed:
+    """A branch that a clone of CI has only of its origin is found there."""
+    why = ""
+    for expression in (told, f"refs/remotes/origin/{told}"):
         try:
-            return repo.commit(f"origin/{told}") if not told.startswith("-") else ""
+            return repo.commit(expression)
         except GitFailed as problem:
-            raise UsageError(
-                what=f"{flag} {told!r} is no commit of this repository",
-                why=problem.message,
-                next="give a branch, a tag or a commit; a shallow clone of CI may lack it: fetch it first",
-            ) from problem
+            why = why or problem.message
+    raise UsageError(
+        what=f"{flag} {told!r} is no commit of this repository",
+        why=why,
+        next="give a branch, a tag or a commit; a shallow clone of CI may lack it: fetch it first",
+    )
 
 
 def _parting(repo: Repo, head: str) -> str:

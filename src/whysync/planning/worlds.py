@@ -96,7 +96,7 @@ def on_empty(
     notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
     start = len(simulation.argocd.trace)
     ended = _synced(simulation, name, prune=case.prunes)
-    found = _seen(simulation, application, ended, _IDS_OF_FRESH)
+    found = _seen(simulation, application, ended, _IDS_OF_FRESH, desired)
     return Run(
         ground=ground,
         passed=ended.passed,
@@ -134,13 +134,15 @@ def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
         steps=steps_of(simulation, world.app, head, simulation.argocd.trace[start:], passed=ended.passed),
         safety=_safety(world, effects),
         notes=(*(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)), *ended.notes),
-        snapshot=masked(_seen(simulation, case.application.body, ended, _IDS_OF_FOUND)),
+        snapshot=masked(_seen(simulation, case.application.body, ended, _IDS_OF_FOUND, head)),
     )
     return run, effects
 
 
-def _seen(simulation: Simulation, application: Object, ended: Ended, mark: str) -> Snapshot:
-    """What a bundle would hold now; the Application has its own policy again."""
+def _seen(
+    simulation: Simulation, application: Object, ended: Ended, mark: str, desired: list[Object]
+) -> Snapshot:
+    """What a bundle would hold now: the app with its own policy, manifests without Argo CD's marks."""
     found = simulation.snapshot()
     name, spec = qualified(application), fields(application.get("spec"))
     apps = tuple(
@@ -150,7 +152,10 @@ def _seen(simulation: Simulation, application: Object, ended: Ended, mark: str) 
     found = _with_own_ids(found, mark)
     known = {(one.namespace, one.pod, one.container) for one in found.logs}
     gone = [one for one in ended.logs if (one.namespace, one.pod, one.container) not in known]
-    return replace(found, applications=apps, logs=(*found.logs, *gone))
+    rendered = dict(found.desired)
+    if rendered.get(name):
+        rendered[name] = tuple(Manifest(one, role=Role.DESIRED, origin="git") for one in desired)
+    return replace(found, applications=apps, desired=rendered, logs=(*found.logs, *gone))
 
 
 def _with_own_ids(found: Snapshot, mark: str) -> Snapshot:
