@@ -304,6 +304,37 @@ def test_who_cannot_compare_cannot_tell() -> None:
     )
 
 
+def test_an_app_that_is_being_deleted_is_not_synced() -> None:
+    app = application()
+    fields(app["metadata"])["deletionTimestamp"] = "2026-03-02T09:00:00Z"
+    safety = judged(bundle(), app)
+    assert words(safety) == "Argo CD would refuse it: the Application is being deleted"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (
+            {"ignoreDifferences": [{"kind": "Deployment", "jsonPointers": ["/spec/replicas"]}]},
+            "ignore rules hide",
+        ),
+        ({"syncPolicy": {"syncOptions": ["Replace=true"]}}, "each sync replaces all objects"),
+    ],
+)
+def test_synced_is_not_all_that_a_sync_writes(spec: Object, said: str) -> None:
+    """With Git's side out of sight, nobody knows what that is."""
+    safety = judged(bundle(), application(spec=spec))
+    assert safety.sync is SyncSafety.UNKNOWN
+    assert said in words(safety)
+
+
+def test_a_respected_ignore_rule_hides_nothing() -> None:
+    rules: Object = {"kind": "Deployment", "jsonPointers": ["/spec/replicas"]}
+    options: Object = {"syncOptions": ["RespectIgnoreDifferences=true"]}
+    safety = judged(bundle(), application(spec={"ignoreDifferences": [rules], "syncPolicy": options}))
+    assert words(safety) == "nothing differs: it changes nothing"
+
+
 def test_without_manifests_nobody_knows() -> None:
     safety = judged(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), there(settings("a")))
     assert (safety.sync, words(safety)) == (SyncSafety.UNKNOWN, "the facts have no manifests of this app")

@@ -99,7 +99,8 @@ class Effects:
 
     @property
     def is_nothing(self) -> bool:
-        return not (self.overwritten or self.created or self.deleted or self.recreated or self.hooks)
+        changed = self.overwritten or self.created or self.deleted or self.recreated
+        return not (changed or self.hooks or self.taken)
 
     def pods_of(self, ref: Ref) -> int:
         return dict(self.pods).get(ref.key, 0)

@@ -36,6 +36,9 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
 def _without_a_world(case: Case) -> Safety | None:
     """What can be said though nothing was tried."""
     status = case.app.status.sync.status
+    if case.app.metadata.deletion_timestamp is not None:
+        words = "Argo CD would refuse it: the Application is being deleted"
+        return Safety(sync=SyncSafety.SAFE, reasons=(Reason(text=words),))
     if not status:
         return unknown("Argo CD has not compared the app yet")
     if status == "Unknown":
@@ -47,9 +50,22 @@ def _without_a_world(case: Case) -> Safety | None:
     if moved:
         return unknown(f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet")
     if status == "Synced" and not is_running(case) and not (case.symptoms and case.desired):
+        hidden = _beyond_the_diff(case)
+        if hidden:
+            return None if case.desired else unknown(hidden)
         moving = (is_forced(one) or is_overwritten(case, one, case.live_of(one.key)) for one in case.desired)
         return None if any(moving) else _synced(case)
     return None
+
+
+def _beyond_the_diff(case: Case) -> str:
+    """Options of the app with which a sync writes more than differs, whatever Argo CD shows."""
+    if any(case.has_sync_option(option) for option in ("Replace=true", "Force=true")):
+        return "nothing differs, but each sync replaces all objects as a whole, and Git's side is not at hand"
+    hides = case.app.spec.ignore_differences and not case.has_sync_option("RespectIgnoreDifferences=true")
+    if hides and not case.desired:
+        return "a sync also writes what ignore rules hide, and Git's side of that is not at hand"
+    return ""
 
 
 def _synced(case: Case) -> Safety:

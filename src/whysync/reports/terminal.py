@@ -125,6 +125,9 @@ def _word(report: AppReport) -> str:
         return "waiting"
     if report.side is Side.APPLY and runs:
         return "sync hangs"
+    failed = operation is not None and operation.phase in ("Failed", "Error")
+    if report.side is Side.APPLY and not failed and report.case.app.metadata.deletion_timestamp is not None:
+        return "deletion hangs"
     return SIDE_WORDS[report.side]
 
 
