@@ -78,6 +78,9 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
         return str(Ref(kind=self.kind, namespace=self.namespace, name=self.name))
 
 
+_MADE_BY_HAND = ("ConfigMap", "Secret", "ServiceAccount")
+
+
 @rule(cause="dependency-missing", since="0.1")
 def referenced_object_missing(case: Case) -> Iterator[Finding]:
     for found in _joined(case, (*_told(case), *_waiting(case), *_seen(case))):
@@ -322,6 +325,8 @@ def _fixes(
             title=f"Bring {need.kind} {need.name} back into Git; argocd.argoproj.io/sync-options: Prune=false"
             " keeps it from the next accident",
         )
+    if need.pruned is not None and need.kind not in _MADE_BY_HAND:
+        return
     deed = f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
     yield Fix.run(*_creation(need), again, title=f"{deed}, then sync")
 

@@ -64,6 +64,9 @@ def claim_not_bound(case: Case) -> Iterator[Finding]:
                     title="Put the claim into the wave of the workload that uses it"
                     if first_use
                     else "Name a StorageClass that exists and works, or mend its provisioner",
+                    risk=""
+                    if first_use
+                    else "a claim's class is fixed, also in a StatefulSet: a new one means both anew",
                 ),
             ),
         )
