@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from whysync import app
 from whysync.cli.exits import Exit
 from whysync.contracts.snapshot import Snapshot
@@ -15,6 +17,7 @@ from whysync.errors import UsageError, WhysyncError
 from whysync.planning.checkout import Checkout, open_checkout
 from whysync.planning.plan import Plan
 from whysync.planning.planning import plan as planned
+from whysync.planning.trial import Trial, with_trials
 from whysync.planning.worlds import case_in
 from whysync.reports.screen import Screen
 from whysync.sources.git import GitFailed
@@ -28,14 +31,15 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
             next="give one of them",
         )
     live = app.snapshot(app.Place(bundles=(options.live,), stdin=sys.stdin.buffer)) if options.live else None
+    trials: dict[str, Trial] = {}
     try:
         with _opened(options) as checkout:
-            made = _planned(checkout, options, live)
+            made = _planned(checkout, options, live, trials)
     except GitFailed as problem:
         raise WhysyncError(
             what=f"git failed: {problem.message}", why=problem.complaint, next="look at the repository"
         ) from problem
-    report = _diagnosed(made, prove=not options.no_proof)
+    report = _diagnosed(made, trials, prove=not options.no_proof)
     sys.stdout.write(_shown(made, report, options.output, screen))
     return Exit.OK if options.exit_zero else _exit(made)
 
@@ -46,7 +50,9 @@ def _opened(options: argparse.Namespace) -> Checkout:
     return open_checkout(folder, base=options.base, head=options.head, network=options.network)
 
 
-def _planned(checkout: Checkout, options: argparse.Namespace, live: Snapshot | None) -> Plan:
+def _planned(
+    checkout: Checkout, options: argparse.Namespace, live: Snapshot | None, trials: dict[str, Trial]
+) -> Plan:
     what: str = options.what
     is_path = bool(what) and (Path(what).exists() or (checkout.head.tree.root / what).exists())
     path = _relative(what, checkout) if is_path else ""
@@ -66,6 +72,7 @@ def _planned(checkout: Checkout, options: argparse.Namespace, live: Snapshot | N
         file=file,
         live=None if options.empty else live,
         on_base=not options.empty,
+        trials=trials,
     )
 
 
@@ -87,14 +94,18 @@ def _relative(place: str, checkout: Checkout) -> str:
     return "" if told == "." else told
 
 
-def _diagnosed(made: Plan, *, prove: bool) -> Report:
+def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool) -> Report:
     """What failed on a cluster is a case like any other."""
     cases = [
         case_in(run.snapshot, one.name)
         for one in made.apps
         if (run := one.decisive) is not None and not run.passed and run.snapshot is not None
     ]
-    return app.diagnose(cases, prove=prove)
+    report = app.diagnose(cases, prove=prove)
+    if not prove or len(report.apps) > app.MOST_PROVEN:
+        return report
+    apps = tuple(with_trials(one, trials.get(one.case.app.qualified_name)) for one in report.apps)
+    return replace(report, apps=apps)
 
 
 def _shown(made: Plan, report: Report, form: str, screen: Screen) -> str:

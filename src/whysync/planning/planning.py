@@ -20,6 +20,7 @@ from whysync.planning.checkout import Checkout, Side, sources_of
 from whysync.planning.finding_apps import FoundApp, apps_in, concerns, is_application, may_be_touched, placed
 from whysync.planning.plan import AppPlan, Ground, Plan, Run
 from whysync.planning.safety import safety_of
+from whysync.planning.trial import Trial
 from whysync.planning.worlds import case_in, masked, on_empty, onto
 from whysync.proofs.ground import NotSimulated
 from whysync.sources.masking import mask_snapshot
@@ -45,8 +46,12 @@ def plan(
     file: str = "",
     live: Snapshot | None = None,
     on_base: bool = True,
+    trials: dict[str, Trial] | None = None,
 ) -> Plan:
-    """`path` and `file` are relative to the checkout; `live` are facts of a cluster, masked."""
+    """`path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
+
+    `trials` gets by name what is needed to try fixes.
+    """
     notes: list[str] = []
     found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
     touched: list[AppPlan] = []
@@ -67,7 +72,7 @@ def plan(
         if not may_be_touched(app, checkout) or (same and new.objects == base.objects):
             untouched.append(app.name)
             continue
-        touched.append(_planned(checkout, app, old, base, new, live, on_base=on_base))
+        touched.append(_planned(checkout, app, old, base, new, live, trials, on_base=on_base))
     return Plan(
         base=checkout.base.told,
         head=checkout.head.told,
@@ -160,6 +165,7 @@ def _planned(
     base: Rendering,
     new: Rendering,
     live: Snapshot | None,
+    trials: dict[str, Trial] | None,
     *,
     on_base: bool,
 ) -> AppPlan:
@@ -182,6 +188,10 @@ def _planned(
         ground = Ground.BASE
     elif case is not None:
         head_objects = _as_seen(case, base.objects, new.objects)
+    if trials is not None:
+        trials[app.name] = Trial(
+            application=app.body, head=new.objects, found=case, found_head=head_objects, ground=ground
+        )
     runs: list[Run] = []
     effects = None
     if case is not None:

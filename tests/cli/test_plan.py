@@ -1,0 +1,139 @@
+"""`whysync plan` on the command line: forms, exit codes, bad usage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.planning.shop import APP, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, Shop
+from whysync.lab.bundle import write_bundle
+from whysync.planning.checkout import open_checkout
+from whysync.planning.planning import plan
+from whysync.reports.plan_markdown import LONGEST
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    made = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+    monkeypatch.chdir(made.folder)
+    return made
+
+
+@pytest.fixture
+def failing(shop: Shop) -> Shop:
+    shop.put("hook.yaml", f"{HOOK}---\n{HPA}")
+    shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
+    shop.remove("secret.yaml")
+    return shop
+
+
+@pytest.mark.usefixtures("failing")
+def test_the_verdict_comes_first_and_the_fix_is_proven_on_both(whysync: Whysync) -> None:
+    ran = whysync("plan", "apps/shop", "--base", "main")
+    assert (ran.code, ran.err) == (1, "")
+    first = " ".join(ran.out.split())
+    assert first.startswith(
+        "Would fail. shop: hook Job shop/smoke-test (PreSync, wave -1) needs Service shop"
+    )
+    assert "✗ Job smoke-test … waits for Service/shop … deadline 600 s" in first
+    assert "on a cluster with the base would pass" in first
+    assert "on an empty cluster would fail after 10 min" in first
+    assert "+ HorizontalPodAutoscaler shop ~ Deployment shop (restart of 2 pods)" in first
+    assert "− Secret old-token (pruned! nothing else holds its data)" in first
+    assert "Run the hook after the sync: PostSync ✓ proven" in first
+    assert "with it the sync passes on an empty cluster and on one with the base" in first
+    assert PASSWORD not in ran.out
+
+
+@pytest.mark.usefixtures("failing")
+def test_as_data(whysync: Whysync) -> None:
+    ran = whysync("plan", "apps/shop", "--base", "main", "-o", "json", "--no-proof")
+    told = json.loads(ran.out)
+    assert told["plan"]["verdict"] == "fail"
+    (app,) = told["plan"]["apps"]
+    assert [(run["cluster"], run["verdict"]) for run in app["runs"]] == [("base", "pass"), ("empty", "fail")]
+    assert {one["change"] for one in app["changes"]} == {"create", "change", "prune", "hook"}
+    assert told["apps"][0]["findings"][0]["cause"] == "hook-deadlock"
+    assert ran.out == whysync("plan", "apps/shop", "--base", "main", "-o", "json", "--no-proof").out
+
+
+@pytest.mark.usefixtures("failing")
+def test_as_a_comment(whysync: Whysync) -> None:
+    ran = whysync("plan", "--base", "main", "-o", "markdown", "--no-proof")
+    assert ran.out.startswith("## ❌ Would fail\n")
+    assert len(ran.out) <= LONGEST
+    assert "| − | Secret old-token" in ran.out
+
+
+def test_a_comment_fits_whatever_changes(whysync: Whysync, shop: Shop) -> None:
+    apps = {
+        f"argocd/a{n}.yaml": APP.replace("name: shop", f"name: a{n}").replace("apps/shop", f"apps/a{n}")
+        for n in range(30)
+    }
+    maps = "---\n".join(CONFIG.replace("name: shop", f"name: {'x' * 200}{n}") for n in range(60))
+    shop.commit({**apps, **{f"apps/a{n}/a.yaml": maps for n in range(30)}})
+    ran = whysync("plan", "--base", "main", "-o", "markdown", "--no-proof", "--empty")
+    assert ran.code == 0
+    assert 20_000 < len(ran.out) <= LONGEST
+    assert "There is no room here" in ran.out
+
+
+def test_nothing_changes(whysync: Whysync, shop: Shop) -> None:
+    shop.commit({"README.md": "x"})
+    ran = whysync("plan", "--base", "main")
+    assert (ran.code, ran.out.splitlines()[0]) == (0, "Would pass.  Nothing changes.")
+    assert "1 app is not touched: shop" in ran.out
+
+
+def test_an_app_by_its_name_and_by_its_file(whysync: Whysync, shop: Shop) -> None:
+    shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+    by_name = whysync("plan", "shop", "--base", "main")
+    assert by_name.code == 0
+    assert by_name.out.startswith("Would pass.  shop")
+    assert whysync("plan", "--app", "argocd/shop.yaml", "--base", "main").out == by_name.out
+    assert whysync("plan", "argocd/shop.yaml", "--base", "main").out == by_name.out
+
+
+def test_facts_of_a_cluster(whysync: Whysync, shop: Shop, tmp_path: Path) -> None:
+    empty = shop.git("commit-tree", "-m", "x", shop.git("hash-object", "-t", "tree", "/dev/null"))
+    with open_checkout(str(shop.folder), base=empty) as checkout:
+        snapshot = plan(checkout).apps[0].runs[-1].snapshot
+    assert snapshot is not None
+    write_bundle(snapshot, tmp_path / "bundle")
+    shop.put("hook.yaml", HOOK)
+    ran = whysync("plan", "--base", "main", "--live", str(tmp_path / "bundle"), "--no-proof")
+    flat = " ".join(ran.out.split())
+    assert ran.code == 1
+    assert "on the cluster as it is now would pass" in flat
+    assert "on an empty cluster would fail" in flat
+
+
+def test_a_broken_manifest(whysync: Whysync, shop: Shop) -> None:
+    shop.put("config.yaml", f"{CONFIG}  bad: [\n")
+    ran = whysync("plan", "--base", "main")
+    assert ran.code == 1
+    assert "config.yaml cannot be read as a Kubernetes object" in " ".join(ran.out.split())
+    assert "on any cluster" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--base", "nope"], "--base 'nope' is no commit"),
+        (["nothing-here", "--base", "main"], "neither a path nor an Application 'nothing-here'"),
+        (["--app", "README", "--base", "main"], "is no file of the head"),
+        (["--app", "apps/shop/config.yaml", "--base", "main"], "holds no Application"),
+        (["/", "--base", "main"], "in no Git checkout"),
+        (["--live", "x", "--empty"], "exclude each other"),
+        (["--live", "x", "--base", "main"], "there is no x"),
+        (["-o", "sarif"], "sarif"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_bad_usage(whysync: Whysync, arguments: list[str], says: str) -> None:
+    ran = whysync("plan", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
