@@ -56,7 +56,8 @@ def _parts(written: str) -> list[str]:
 
 def _line(written: str) -> Line:
     if written.startswith("#"):
-        return Line(text=written, sort=Sort.PERSONS, why=written.lstrip("# "))
+        said = written.lstrip("# ").removesuffix(", then")
+        return Line(text=written, sort=Sort.PERSONS, why=f"a step is for a person: {said}")
     try:
         words = shlex.split(written, comments=True)
     except ValueError:
