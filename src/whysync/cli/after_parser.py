@@ -106,4 +106,38 @@ def _audit(verb: argparse.ArgumentParser, facts: Facts, append: type[argparse.Ac
     facts(verb)
 
 
-BUILDERS = {"alerts": _alerts, "audit": _audit}
+def _wait(verb: argparse.ArgumentParser, facts: Facts, append: type[argparse.Action]) -> None:
+    del append
+    verb.add_argument("apps", metavar="APP", nargs="+", help="name or namespace/name")
+    verb.add_argument("--sync", action="store_true", help="until it is Synced")
+    verb.add_argument("--health", action="store_true", help="until it is Healthy")
+    verb.add_argument("--operation", action="store_true", help="until no sync is asked for or running")
+    verb.add_argument("--revision", metavar="SHA", default="", help="at this commit, not at an older one")
+    verb.add_argument("--interval", metavar="TIME", type=seconds, default=5.0, help="between two looks (5s)")
+    verb.add_argument(
+        "--give-up",
+        metavar="TIME",
+        type=seconds,
+        default=60.0,
+        help="an app that is Degraded or cannot be compared for so long has failed (1m)",
+    )
+    verb.add_argument(
+        "-o",
+        "--output",
+        choices=("text", "wide", "json", "yaml", "markdown"),
+        default="text",
+        help="how to show the diagnosis; with data, the progress goes to standard error",
+    )
+    verb.add_argument("--no-proof", action="store_true", help="do not try the fixes on a model")
+    facts(verb)
+    for action in verb._actions:  # pyright: ignore[reportPrivateUsage]  (argparse has no public way to list them)
+        if action.dest == "timeout":  # here it is not the questions that take so long
+            action.default, action.help = 600.0, "wait at most so long (10m)"
+    verb.epilog = (
+        "whysync wait shop --revision $(git rev-parse HEAD) --timeout 15m\n"
+        "None of --sync, --health and --operation means all three.\n\n"
+        "exit codes: 0 it is there; 1 it failed or the time is over, with the diagnosis; 2 an error"
+    )
+
+
+BUILDERS = {"alerts": _alerts, "audit": _audit, "wait": _wait}

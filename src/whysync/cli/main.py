@@ -19,6 +19,7 @@ VERBS = (
     "lab",
     "alerts",
     "audit",
+    "wait",
     "completion",
     "help",
 )

@@ -364,6 +364,7 @@ _VERBS: tuple[tuple[str, str, _Build], ...] = (
     ("lab", "play failures on a cluster in memory, and diagnose them", _lab),
     ("alerts", "print Prometheus rules for Argo CD, each with a runbook", _after("alerts")),
     ("audit", "say what will be trouble later: other writers, missing checks, hooks, ends", _after("audit")),
+    ("wait", "wait until apps are synced and healthy; else say why they are not", _after("wait")),
     ("completion", "print a completion script for a shell", _completion),
 )
 

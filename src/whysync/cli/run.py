@@ -240,6 +240,12 @@ def _audit(options: argparse.Namespace, screen: Screen) -> int:
     return audit(options, screen)
 
 
+def _wait(options: argparse.Namespace, screen: Screen) -> int:
+    from whysync.cli.wait import wait
+
+    return wait(options, screen)
+
+
 def _completion(options: argparse.Namespace, _: Screen) -> int:
     from whysync.cli.completion import script
 
@@ -261,5 +267,6 @@ _VERBS = {
     "lab": _lab,
     "alerts": _alerts,
     "audit": _audit,
+    "wait": _wait,
     "completion": _completion,
 }
