@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cluster.talk import Talk, definition, said
+from tests.cluster.talk import Talk, definition, said, widget
 from whysync.cluster.model.cel import evaluate
 from whysync.cluster.model.cel_judging import judged
 from whysync.cluster.model.cel_shapes import Shape, shape_of
@@ -176,3 +176,18 @@ def test_claims_in_another_version_must_still_make_sense(talk: Talk) -> None:
 )
 def test_functions_of_the_language(expression: str, value: Json) -> None:
     assert evaluate(expression, {"self": 5}) == value
+
+
+def test_a_schema_may_ask_for_metadata_and_its_rules_for_the_name() -> None:
+    talk = Talk()
+    rule: Object = {"rule": "self.metadata.name != 'taken'", "message": "that name is taken"}
+    schema: Object = {
+        "type": "object",
+        "required": ["metadata", "spec"],
+        "properties": {"metadata": {"type": "object"}, "spec": {"type": "object"}},
+        "x-kubernetes-validations": [rule],
+    }
+    assert talk.create(definition(schema)).code == 201
+    assert talk.create(widget({})).code == 201
+    taken: Object = {**widget({}), "metadata": {"name": "taken"}}
+    assert "that name is taken" in said(talk.create(taken))

@@ -90,18 +90,22 @@ class Custom:
         return {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
     def problems(self, obj: Object, old: Object | None) -> list[Cause]:
-        def without_meta(value: Object) -> Json:
-            return {key: item for key, item in value.items() if key != "metadata"}
-
-        before: Json | Missing = MISSING if old is None else without_meta(old)
-        found = list(schema_problems(without_meta(obj), self.openapi, "", before))
+        before: Json | Missing = MISSING if old is None else _seen_by_schema(old)
+        found = list(schema_problems(_seen_by_schema(obj), self.openapi, "", before))
         if not found:
-            found.extend(rule_problems(without_meta(obj), self.openapi, "", before))
+            found.extend(rule_problems(_seen_by_schema(obj), self.openapi, "", before))
         path = text(self.scale.get("specReplicasPath"))
         replicas = dig(obj, *(part for part in path.split(".") if part)) if path else None
         if isinstance(replicas, int) and replicas < 0:
             found.append(Cause(path, f"Invalid value: {replicas}: should be a non-negative integer"))
         return found
+
+
+def _seen_by_schema(obj: Object) -> Json:
+    """Of the metadata, a schema and its rules know the names alone."""
+    meta = fields(obj.get("metadata"))
+    names: Object = {key: meta[key] for key in ("name", "generateName") if key in meta}
+    return {**obj, "metadata": names}
 
 
 def schema_of(version: Object) -> Object:

@@ -144,8 +144,6 @@ def _misfits(body: Object, custom: Custom) -> list[Misfit]:
         pointer = as_pointer(body, path)
         found.append(Misfit(How.UNKNOWN, pointer, stranger, _near(custom.openapi, pointer)))
     for cause in custom.problems(custom.defaulted(obj), None):
-        if cause.field == "metadata":
-            continue  # it has a type of its own
         path = cause.field if cause.field != "<nil>" else ""
         found.append(Misfit(How.REFUSED, as_pointer(body, path), f"{path}: {cause.message}"))
     return found
