@@ -173,7 +173,7 @@ def _planned(
     if new.gap:
         return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
     with checkout.sources([app.body], checkout.head) as head:
-        fresh = on_empty(app.body, new.objects, head)
+        fresh = on_empty(app.body, new.objects, head, known=base.objects)
     if new.problem:
         return AppPlan(name=app.name, file=app.file, runs=(fresh,))
     notes: list[str] = []
@@ -186,11 +186,18 @@ def _planned(
     if onto_base and old is not None:
         case, head_objects = _based(checkout, app, old, base, new)
         ground = Ground.BASE
+        if case is None:
+            notes.append("the base itself does not come up on an empty cluster: nothing is told of a change")
     elif case is not None:
         head_objects = _as_seen(case, base.objects, new.objects)
     if trials is not None:
         trials[app.name] = Trial(
-            application=app.body, head=new.objects, found=case, found_head=head_objects, ground=ground
+            application=app.body,
+            head=new.objects,
+            known=base.objects,
+            found=case,
+            found_head=head_objects,
+            ground=ground,
         )
     runs: list[Run] = []
     effects = None
@@ -256,7 +263,7 @@ def _based(
 
 def _synced_base(old: FoundApp, base: Rendering, sources: GitSources) -> Snapshot | None:
     """Where the base itself does not come up, nothing can be told from it."""
-    run = on_empty(old.body, base.objects, sources, ground=Ground.BASE, mask=False)
+    run = on_empty(old.body, base.objects, sources, known=base.objects, ground=Ground.BASE, mask=False)
     return run.snapshot if run.passed else None
 
 

@@ -34,6 +34,8 @@ class Trial:
     application: Object
     head: list[Object]
     """As rendered."""
+    known: list[Object]
+    """What runs already."""
     found: Case | None
     """The base or the live cluster, where there is one."""
     found_head: list[Object]
@@ -46,7 +48,8 @@ class Trial:
         if mended is None or any(is_application(one) for one in mended):
             return None
         clock = Clock(NOON)
-        if not on_empty(self.application, mended, repositories_of(self.application, mended, clock)).passed:
+        repositories = repositories_of(self.application, mended, clock)
+        if not on_empty(self.application, mended, repositories, known=self.known).passed:
             return None
         again = _mended(self.found_head, fix)
         if self.found is None or again is None:

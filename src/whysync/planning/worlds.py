@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -27,6 +28,7 @@ from whysync.engine.found_world import destination_for, with_project
 from whysync.engine.simulation import Simulation
 from whysync.planning.callers import with_callers
 from whysync.planning.finding_apps import is_application, qualified
+from whysync.planning.outside import health_of_custom_kinds, outside_objects
 from whysync.planning.plan import Ground, Run
 from whysync.planning.steps import steps_of
 from whysync.proofs.assumed import namespaces
@@ -66,10 +68,14 @@ def on_empty(
     desired: list[Object],
     repository: Repository,
     *,
+    known: Iterable[Object] = (),
     ground: Ground = Ground.EMPTY,
     mask: bool = True,
 ) -> Run:
-    """`desired` is what it renders to, as far as that is known: what nobody brings is told from it."""
+    """`desired` is what it renders to, as far as that is known: what nobody brings is told from it.
+
+    `known` are manifests that run already: what they need from outside is there.
+    """
     name = qualified(application)
     namespace = name.partition("/")[0]
     case = _imagined(application, desired)
@@ -81,19 +87,23 @@ def on_empty(
     if not any(is_application(one) for one in desired):
         home = home[-1:]
     made = [one for one in kinds.assumed() if dig(one, "spec", "group") != "argoproj.io"]
-    model.load([*_usual(), *home, *spaces, *made])
+    others = outside_objects(known, desired, case.destination_namespace)
+    model.load([*_usual(), *home, *spaces, *_spaces_of(others, [*home, *spaces], case), *made, *others])
+    healthy = health_of_custom_kinds(desired)
     script = with_callers(Script(), desired, case.destination_namespace)
     simulation = Simulation(
         repository,
         applications=[quieted(application)],
         projects=with_project(application, []),
-        config_maps=[_settings(one, namespace) for one in _SETTINGS],
+        config_maps=[_settings(one, namespace, healthy if one == "argocd-cm" else {}) for one in _SETTINGS],
         destinations=[destination_for(application, model)],
         life=lambda model: Life(model, script),
         namespace=namespace,
     )
     notes = [f"Namespace {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in spaces]
     notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
+    notes += [f"{one['kind']} {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in others]
+    notes += [f"the operator of {one.rpartition('_')[2]} is taken to do its work" for one in healthy]
     start = len(simulation.argocd.trace)
     ended = _synced(simulation, name, prune=case.prunes)
     found = _seen(simulation, application, ended, _IDS_OF_FRESH, desired)
@@ -104,7 +114,7 @@ def on_empty(
         seconds=ended.seconds,
         steps=steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed),
         notes=(*notes, *ended.notes),
-        snapshot=masked(found) if mask else found,
+        snapshot=masked(_without_our_settings(found)) if mask else found,
     )
 
 
@@ -156,6 +166,24 @@ def _seen(
     if rendered.get(name):
         rendered[name] = tuple(Manifest(one, role=Role.DESIRED, origin="git") for one in desired)
     return replace(found, applications=apps, desired=rendered, logs=(*found.logs, *gone))
+
+
+def _without_our_settings(found: Snapshot) -> Snapshot:
+    """How custom resources are judged here is no setting of anybody's Argo CD."""
+    bare = tuple(
+        one.with_body({**one.body, "data": {}}) if one.ref.name == "argocd-cm" else one
+        for one in found.settings
+    )
+    return replace(found, settings=bare)
+
+
+def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Object]:
+    """What is there from outside lies in a namespace; the app may still ask for it to be made."""
+    names = {text(dig(one, "metadata", "name")) for one in known if one.get("kind") == "Namespace"}
+    wanted = {text(dig(one, "metadata", "namespace")) for one in others} - names - {"default", "kube-system"}
+    if not case.has_sync_option("CreateNamespace=true"):
+        wanted.discard(case.destination_namespace)
+    return [_namespace(name) for name in sorted(wanted - {""})]
 
 
 def _with_own_ids(found: Snapshot, mark: str) -> Snapshot:
@@ -238,12 +266,12 @@ def _safety(world: Simulated, effects: Effects) -> Safety:
     return Safety(sync=sync, reasons=reasons)
 
 
-def _settings(name: str, namespace: str) -> Object:
+def _settings(name: str, namespace: str, data: dict[str, str]) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": name, "namespace": namespace},
-        "data": {},
+        "data": {**data},
     }
 
 
@@ -274,16 +302,17 @@ def case_in(snapshot: Snapshot, name: str) -> Case:
 
 
 def _usual() -> list[Object]:
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
-            "spec": {"finalizers": ["kubernetes"]},
-            "status": {"phase": "Active"},
-        }
-        for name in ("default", "kube-system")
-    ]
+    return [_namespace(name) for name in ("default", "kube-system")]
+
+
+def _namespace(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
 
 
 def masked(found: Snapshot) -> Snapshot:

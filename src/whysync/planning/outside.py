@@ -1,0 +1,88 @@
+"""What comes from outside of a commit: objects that other hands make, and operators of custom resources.
+
+A Secret that the base names and Git does not hold is made by somebody, or the base would not run. One that
+the commit names for the first time is another matter: nobody knows of it yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.ref import group_of
+from whysync.contracts.tree import Json, Object, dig, fields, text
+from whysync.diagnosis.references import references_of
+from whysync.proofs.assumed import asked_keys
+from whysync.proofs.objects import is_built_in_group
+
+_KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
+_VALUE: Final = "dW5rbm93bg=="
+_HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
+
+
+def outside_objects(known: Iterable[Object], desired: list[Object], namespace: str) -> list[Object]:
+    """What pods of `known` name and neither side brings, and what operators make of custom resources."""
+    brought = {_name(one, namespace) for one in desired}
+    wanted = {place: None for one in known for place in _named(one, namespace)}
+    wanted |= {place: None for one in desired for place in _made_by_operators(one, namespace)}
+    return [_made(*place, desired, namespace) for place in sorted(wanted) if place not in brought]
+
+
+def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
+    """Settings by which custom resources are healthy: their operators are taken to do their work."""
+    found: dict[str, str] = {}
+    for one in desired:
+        group, kind = group_of(text(one.get("apiVersion"))), text(one.get("kind"))
+        if (
+            group
+            and kind
+            and not is_built_in_group(group)
+            and (group, kind) != ("argoproj.io", "Application")
+        ):
+            found[f"resource.customizations.health.{group}_{kind}"] = _HEALTHY
+    return dict(sorted(found.items()))
+
+
+def _named(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
+    space = text(dig(obj, "metadata", "namespace")) or namespace
+    for one in references_of(Manifest(obj, role=Role.DESIRED)):
+        if one.kind in _KINDS and one.name:
+            yield one.kind, space, one.name
+
+
+def _made_by_operators(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
+    meta = fields(obj.get("metadata"))
+    space, name = text(meta.get("namespace")) or namespace, text(meta.get("name"))
+    match text(obj.get("kind")):
+        case "ExternalSecret":
+            yield "Secret", space, text(dig(obj, "spec", "target", "name")) or name
+        case "SealedSecret":
+            yield "Secret", space, text(dig(obj, "spec", "template", "metadata", "name")) or name
+        case "Certificate":
+            secret = text(dig(obj, "spec", "secretName"))
+            if secret:
+                yield "Secret", space, secret
+        case _:
+            return
+
+
+def _name(obj: Object, namespace: str) -> tuple[str, str, str]:
+    meta = fields(obj.get("metadata"))
+    return text(obj.get("kind")), text(meta.get("namespace")) or namespace, text(meta.get("name"))
+
+
+def _made(kind: str, space: str, name: str, desired: list[Object], namespace: str) -> Object:
+    obj: Object = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": space}}
+    values: dict[str, Json] = dict.fromkeys(asked_keys(desired, kind, space, name, namespace), _VALUE)
+    match kind:
+        case "Secret":
+            return {**obj, "type": "Opaque", "data": values}
+        case "ConfigMap":
+            return {**obj, "data": values}
+        case "PersistentVolumeClaim":
+            asked: Object = {"requests": {"storage": "1Gi"}}
+            spec: Object = {"accessModes": ["ReadWriteOnce"], "resources": asked, "volumeName": f"pv-{name}"}
+            return {**obj, "spec": spec, "status": {"phase": "Bound"}}
+        case _:
+            return obj
