@@ -101,8 +101,6 @@ BEYOND = {
     "polling-lag": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
 }
-# What a cluster would tell, and the source does not ask for: a hook's Pod that runs well, and too long.
-NOT_ASKED = ("hook-waits-for-later-wave", "hook-without-deadline")
 
 
 @pytest.mark.parametrize("name", names())
@@ -111,13 +109,12 @@ def test_a_kubeconfig_gives_the_answer_of_a_bundle(name: str) -> None:
     assert found.gaps == ()
     # Plain files of Git have no namespace where they leave it out; the source fills it in, as Argo CD does.
     there = replace(played(name).snapshot(), desired=found.desired)
-    if name not in NOT_ASKED:
-        assert (answer(found) == answer(there)) is (name not in BEYOND)
+    assert (answer(found) == answer(there)) is (name not in BEYOND)
 
 
 def test_all_three_name_the_same_causes() -> None:
     """Where the facts of all three reach, and that is nearly everywhere."""
-    alike = [name for name in names() if name not in {*OTHER_FINDINGS, *BEYOND, *NOT_ASKED}]
+    alike = [name for name in names() if name not in {*OTHER_FINDINGS, *BEYOND}]
     assert len(alike) > len(names()) * 0.8
     for name in alike[::6]:
         with ArgoCD(of_lab(name)) as argocd:

@@ -1,4 +1,4 @@
-"""Logs of the containers that fail, and of the run before: the end of each, of a few Pods of each owner."""
+"""Logs of the containers that fail or are to end, and of the run before: of a few Pods of each owner."""
 
 from __future__ import annotations
 
@@ -51,14 +51,20 @@ def _chosen(live: Iterable[Manifest], namespaces: frozenset[str]) -> Iterator[Fa
 
 
 def failing_in(pod: Manifest) -> Iterator[Failing]:
-    """Containers that ended badly, or before, or run and are not ready: those that may have said why."""
+    """Containers that ended badly, or before, or run and are not ready: those that may have said why.
+
+    One of a Job is to end: as long as it runs, a sync may be waiting for it.
+    """
+    of_job = any(fields(owner).get("kind") == "Job" for owner in items(pod.meta.get("ownerReferences")))
     for place in _STATUSES:
         for raw in items(pod.status.get(place)):
             status = fields(raw)
             restarts = integer(status.get("restartCount"))
             runs = "running" in fields(status.get("state")) or "terminated" in fields(status.get("state"))
             before = restarts > 0 or bool(fields(status.get("lastState")).get("terminated"))
-            if not (runs or before) or not _is_failing(status, init=place == "initContainerStatuses"):
+            awaited = of_job and "running" in fields(status.get("state"))
+            failing = awaited or _is_failing(status, init=place == "initContainerStatuses")
+            if not (runs or before) or not failing:
                 continue
             yield Failing(pod=pod, container=text(status.get("name")), runs=runs, ran_before=before)
 
