@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from tests.cli.running import Ran, Whysync
-from tests.situations import application, row
+from tests.situations import application, case_of, row
+from whysync.audit.auditing import audit
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 
 DESIRED: Object = {"whysync.dev/role": "desired"}
@@ -210,3 +211,36 @@ def test_fail_on(whysync: Whysync) -> None:
     assert code("--fail-on", "info") == 1
     assert code("--fail-on", "info", "--exit-zero") == 0
     assert code("--fail-on", "critical") != 1
+
+
+def test_junk_is_no_crash() -> None:
+    """Whatever an object holds where managedFields, conditions and annotations should be."""
+    junk: list[Json] = [None, 7, "x", [], {}, [None], [7], {"a": None}, {"f:spec": 3}, [{"type": "Ready"}]]
+    for one in junk:
+        managers: list[Json] = [
+            ARGOCD,
+            {"manager": one, "fieldsV1": one},
+            one,
+            claim("reloader", {"f:spec": one}),
+        ]
+        live: Object = {
+            "apiVersion": "queues.example.com/v1",
+            "kind": "Queue",
+            "metadata": {"name": "q", "namespace": "shop", "managedFields": managers, "annotations": one},
+            "spec": one,
+            "status": {"conditions": one, "notAfter": one},
+        }
+        rows: list[Json] = [row("Queue", "q", group="queues.example.com")]
+        meta: Object = {"name": "q", "namespace": "shop", "annotations": DESIRED}
+        wanted: Object = {**live, "metadata": meta, "spec": {"a": 1}}
+        for objects in ([live], [live, wanted]):
+            audit((case_of(application(status={"resources": rows}), *objects),))
+
+
+def test_deep_objects_are_no_crash() -> None:
+    deep: Json = 1
+    for _ in range(60):
+        deep = {"a": deep}
+    live = deployment(managers=[ARGOCD, claim("reloader", {"f:spec": {"f:deep": {}}})], deep=deep)
+    found = audit((case_of(application(status={"resources": [row("Deployment", "web")]}), live),))
+    assert [one.pointers for one in found.remarks] == [("/spec/deep",)]

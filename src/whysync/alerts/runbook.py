@@ -57,7 +57,7 @@ def _command(alert: Alert, scope: Scope) -> str:
         return _ALL[alert.name]
     if len(scope.apps) == 1:
         namespace, name = scope.apps[0]
-        return f"whysync diagnose {quote(f'{namespace}/{name}' if namespace else name)}"
+        return untemplated(f"whysync diagnose {quote(f'{namespace}/{name}' if namespace else name)}")
     return f"whysync diagnose {APP % scope.namespace_label}"
 
 

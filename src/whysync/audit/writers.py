@@ -98,6 +98,8 @@ def _not_argocds(ledger: Ledger, live: Manifest) -> Iterator[str]:
     waiting = [""]
     while waiting:
         at = waiting.pop()
+        if at not in _OPEN and _is_bookkeeping(at):
+            continue
         value = live.at(at)
         owners = ledger.writers(at) if at else ()
         shared = at in _OPEN or any(writer.kind is WriterKind.ARGOCD for writer in owners)
