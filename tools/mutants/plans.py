@@ -18,8 +18,14 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 
 # What a proof is tested by, quick ones first; without the tests of speed and the long properties.
-JUDGING = ("test_judging.py", "test_lab_proofs.py")
-SAFETY = ("test_safety_of_cases.py", "test_safety.py")
+JUDGING = ("test_early_answers.py", "test_judging.py", "test_lab_proofs.py")
+SAFETY = (
+    "test_effects.py",
+    "test_holding.py",
+    "test_early_answers.py",
+    "test_safety_of_cases.py",
+    "test_safety.py",
+)
 GROUND = ("test_details.py", "test_writers.py", "test_ground.py", "test_behaviour.py")
 TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("safety", "effects", "telling", "holding"), SAFETY),

@@ -1,0 +1,89 @@
+"""Answers that need no run of the model, or end one early: each in its own words."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there
+from tests.situations import application, case_of, row, world_of
+from whysync.contracts.snapshot import Head
+from whysync.contracts.tree import Object
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
+from whysync.diagnosis.report import Safety, SyncSafety
+from whysync.diagnosis.world import World
+from whysync.proofs.judge import Judge
+from whysync.proofs.safety import safety_of
+
+WELL: Object = {"status": "Healthy"}
+
+
+def words(safety: Safety) -> list[str]:
+    return [reason.text for reason in safety.reasons]
+
+
+def test_an_app_that_was_never_compared() -> None:
+    safety = safety_of(case_of(bundle(), application(sync="")))
+    assert (safety.sync, words(safety)) == (SyncSafety.UNKNOWN, ["Argo CD has not compared the app yet"])
+
+
+def test_a_commit_that_is_not_rendered_yet() -> None:
+    world = world_of(bundle(), synced(row("ConfigMap", "settings")))
+    head = Head(repo="https://git.example.com/shop.git", revision="main", commit="c" * 40)
+    later = World(replace(world.snapshot, heads=(head,)))
+    safety = safety_of(Case(later, *later.decoded[0]))
+    assert safety.sync is SyncSafety.UNKNOWN
+    assert words(safety) == ["it would bring commit ccccccc, which Argo CD has not rendered yet"]
+
+
+def test_a_sync_mends_no_pods() -> None:
+    degraded = application(health="Degraded", status={"resources": []})
+    assert words(safety_of(case_of(bundle(), degraded))) == [
+        "nothing differs: it changes nothing, and mends nothing"
+    ]
+
+
+def _pruned(*, address: bool) -> Safety:
+    service: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "old", "namespace": "shop"},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]},
+        "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.9"}]} if address else {}},
+    }
+    config = settings("settings")
+    app = synced(
+        row("Service", "old", "OutOfSync", requiresPruning=True),
+        row("ConfigMap", "settings"),
+        sync="OutOfSync",
+        spec={"syncPolicy": {"automated": {"prune": True}}},
+    )
+    return safety_of(case_of(bundle(), app, in_git(config), there(config), there(service)))
+
+
+def test_a_service_is_lost_with_its_address_only_where_it_has_one() -> None:
+    lost, harmless = _pruned(address=True), _pruned(address=False)
+    assert (lost.sync, words(lost)[0]) == (
+        SyncSafety.UNSAFE,
+        "it deletes Service shop/old, and its address is lost",
+    )
+    assert (harmless.sync, words(harmless)[0]) == (SyncSafety.SAFE, "it deletes Service shop/old")
+
+
+def test_what_shows_nothing_on_a_model_is_not_tried() -> None:
+    app = synced(row("Deployment", "shop", health=WELL))
+    case = case_of(bundle(), app, in_git(deployment()), running(deployment()))
+    ref = case.desired[0].ref
+    fix = Fix.change(ref, Set(pointer="/spec/replicas", value=3), title="More of them")
+    finding = Finding(
+        about=ref,
+        explains=("event:shop/one",),
+        confidence=Confidence.LOW,
+        verdict="it",
+        evidence=(),
+        fixes=(fix,),
+    )
+    found = Judge(case).judged(finding, fix)
+    assert isinstance(found, Proof)
+    assert (found.status, found.why) == (ProofStatus.NOT_RUN, "nothing of what it explains shows on a model")
