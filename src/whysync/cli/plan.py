@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from pathlib import Path
@@ -32,6 +33,7 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
         )
     live = app.snapshot(app.Place(bundles=(options.live,), stdin=sys.stdin.buffer)) if options.live else None
     trials: dict[str, Trial] = {}
+    gc.disable()  # a run of the model has no cycles worth looking for, and the process ends soon
     try:
         with _opened(options) as checkout:
             made = _planned(checkout, options, live, trials)
@@ -39,6 +41,8 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
         raise WhysyncError(
             what=f"git failed: {problem.message}", why=problem.complaint, next="look at the repository"
         ) from problem
+    finally:
+        gc.enable()
     report = _diagnosed(made, trials, prove=not options.no_proof)
     sys.stdout.write(_shown(made, report, options.output, screen))
     return Exit.OK if options.exit_zero else _exit(made)

@@ -9,24 +9,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whysync.cluster.model import Model
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import group_of
 from whysync.contracts.tree import Json, Object, dig, fields, text
+from whysync.diagnosis.case import Case
 from whysync.diagnosis.references import references_of
 from whysync.proofs.assumed import asked_keys
-from whysync.proofs.objects import is_built_in_group
+from whysync.proofs.objects import Kinds, is_built_in_group, unmasked
 
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
+_BESIDE: Final = {
+    "Namespace": ("", "namespaces"),
+    "CustomResourceDefinition": ("apiextensions.k8s.io", "customresourcedefinitions"),
+    "Secret": ("", "secrets"),
+    "ConfigMap": ("", "configmaps"),
+    "ServiceAccount": ("", "serviceaccounts"),
+    "PersistentVolumeClaim": ("", "persistentvolumeclaims"),
+    "StorageClass": ("storage.k8s.io", "storageclasses"),
+    "PriorityClass": ("scheduling.k8s.io", "priorityclasses"),
+    "IngressClass": ("networking.k8s.io", "ingressclasses"),
+}
+"""What an object of the head may name, by where the model keeps it."""
 _VALUE: Final = "dW5rbm93bg=="
 _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 
 
-def outside_objects(known: Iterable[Object], desired: list[Object], namespace: str) -> list[Object]:
-    """What pods of `known` name and neither side brings, and what operators make of custom resources."""
+def outside_objects(
+    known: Iterable[Object], desired: list[Object], namespace: str, *, coming: list[Object]
+) -> list[Object]:
+    """What pods of `known` name and `desired` does not bring, and what operators make, also of what comes."""
     brought = {_name(one, namespace) for one in desired}
     wanted = {place: None for one in known for place in _named(one, namespace)}
-    wanted |= {place: None for one in desired for place in _made_by_operators(one, namespace)}
-    return [_made(*place, desired, namespace) for place in sorted(wanted) if place not in brought]
+    wanted |= {place: None for one in (*desired, *coming) for place in _made_by_operators(one, namespace)}
+    return [_made(*place, [*desired, *coming], namespace) for place in sorted(wanted) if place not in brought]
 
 
 def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
@@ -42,6 +58,32 @@ def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
         ):
             found[f"resource.customizations.health.{group}_{kind}"] = _HEALTHY
     return dict(sorted(found.items()))
+
+
+def beside(case: Case, model: Model) -> list[Object]:
+    """What the facts have of the kinds that others name, and the model of the app's own part lacks."""
+    return [
+        unmasked(one.body)
+        for kind, store in _BESIDE.items()
+        for one in case.live_of_kind(kind)
+        if model.store.get((store, one.ref.namespace, one.ref.name)) is None
+    ]
+
+
+def new_kinds(case: Case, head: list[Object]) -> list[Object]:
+    """Definitions for kinds that come with the head, that it does not define, and that the facts lack."""
+    seen = (*case.world.snapshot.live, *case.desired)
+    known = {(one.ref.group, one.ref.kind) for one in seen}
+    known |= {
+        (text(one.spec.get("group")), text(dig(one.spec, "names", "kind")))
+        for one in case.live_of_kind("CustomResourceDefinition")
+    }
+    made = Kinds(case, [], head).assumed()
+    return [
+        one
+        for one in made
+        if (text(dig(one, "spec", "group")), text(dig(one, "spec", "names", "kind"))) not in known
+    ]
 
 
 def _named(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:

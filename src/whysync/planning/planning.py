@@ -246,7 +246,7 @@ def _based(
 ) -> tuple[Case | None, list[Object]]:
     """A cluster on which the base was synced, and the head with the same marks for the same secrets."""
     with checkout.sources([old.body], checkout.base) as sources:
-        snapshot = _synced_base(old, base, sources)
+        snapshot = _synced_base(old, base, new, sources)
     if snapshot is None:
         return None, new.objects
     spec = fields(app.body.get("spec"))
@@ -258,12 +258,21 @@ def _based(
     both = masked(replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: coming}))
     desired = dict(both.desired)
     head = [one.body for one in desired.pop(_HEAD)]
-    return case_in(replace(both, desired=desired), app.name), head
+    # The settings are our own, and a key such as `ExternalSecret` would have its value masked.
+    return case_in(replace(both, desired=desired, settings=snapshot.settings), app.name), head
 
 
-def _synced_base(old: FoundApp, base: Rendering, sources: GitSources) -> Snapshot | None:
+def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSources) -> Snapshot | None:
     """Where the base itself does not come up, nothing can be told from it."""
-    run = on_empty(old.body, base.objects, sources, known=base.objects, ground=Ground.BASE, mask=False)
+    run = on_empty(
+        old.body,
+        base.objects,
+        sources,
+        known=base.objects,
+        coming=new.objects,
+        ground=Ground.BASE,
+        mask=False,
+    )
     return run.snapshot if run.passed else None
 
 

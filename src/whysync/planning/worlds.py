@@ -28,7 +28,7 @@ from whysync.engine.found_world import destination_for, with_project
 from whysync.engine.simulation import Simulation
 from whysync.planning.callers import with_callers
 from whysync.planning.finding_apps import is_application, qualified
-from whysync.planning.outside import health_of_custom_kinds, outside_objects
+from whysync.planning.outside import beside, health_of_custom_kinds, new_kinds, outside_objects
 from whysync.planning.plan import Ground, Run
 from whysync.planning.steps import steps_of
 from whysync.proofs.assumed import namespaces
@@ -69,27 +69,30 @@ def on_empty(
     repository: Repository,
     *,
     known: Iterable[Object] = (),
+    coming: Iterable[Object] = (),
     ground: Ground = Ground.EMPTY,
     mask: bool = True,
 ) -> Run:
     """`desired` is what it renders to, as far as that is known: what nobody brings is told from it.
 
-    `known` are manifests that run already: what they need from outside is there.
+    `known` are manifests that run already: what they need from outside is there. `coming` are those that
+    will be synced after these: what they need from outside is there, too.
     """
     name = qualified(application)
     namespace = name.partition("/")[0]
     case = _imagined(application, desired)
     clock = Clock(NOON)
     model = Model(clock)
-    kinds = Kinds(case, [], [copy_object(one) for one in desired])
+    later = list(coming)
+    kinds = Kinds(case, [], [*desired, *later])
     spaces = namespaces(case, [], desired)
     home = definitions(namespace)
     if not any(is_application(one) for one in desired):
         home = home[-1:]
     made = [one for one in kinds.assumed() if dig(one, "spec", "group") != "argoproj.io"]
-    others = outside_objects(known, desired, case.destination_namespace)
+    others = outside_objects(known, desired, case.destination_namespace, coming=later)
     model.load([*_usual(), *home, *spaces, *_spaces_of(others, [*home, *spaces], case), *made, *others])
-    healthy = health_of_custom_kinds(desired)
+    healthy = health_of_custom_kinds([*desired, *later])
     script = with_callers(Script(), desired, case.destination_namespace)
     simulation = Simulation(
         repository,
@@ -123,7 +126,10 @@ def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
     objects = [copy_object(one) for one in head]
     there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
 
+    kinds = new_kinds(case, objects)
+
     def life(model: Model, script: Script) -> Life:
+        model.load([*kinds, *beside(case, model)])
         return StillLife(model, with_callers(script, objects, case.destination_namespace, there=there))
 
     world = simulated(case, everything=True, quiet=True, life=life)
@@ -143,8 +149,12 @@ def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
         seconds=ended.seconds,
         steps=steps_of(simulation, world.app, head, simulation.argocd.trace[start:], passed=ended.passed),
         safety=_safety(world, effects),
-        notes=(*(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)), *ended.notes),
-        snapshot=masked(_seen(simulation, case.application.body, ended, _IDS_OF_FOUND, head)),
+        notes=(
+            *(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)),
+            *(f"the cluster is taken to know {text(dig(one, 'spec', 'names', 'kind'))}" for one in kinds),
+            *ended.notes,
+        ),
+        snapshot=masked(_after(_seen(simulation, case.application.body, ended, _IDS_OF_FOUND, head), ground)),
     )
     return run, effects
 
@@ -166,6 +176,10 @@ def _seen(
     if rendered.get(name):
         rendered[name] = tuple(Manifest(one, role=Role.DESIRED, origin="git") for one in desired)
     return replace(found, applications=apps, desired=rendered, logs=(*found.logs, *gone))
+
+
+def _after(found: Snapshot, ground: Ground) -> Snapshot:
+    return found if ground is Ground.LIVE else _without_our_settings(found)
 
 
 def _without_our_settings(found: Snapshot) -> Snapshot:
