@@ -198,6 +198,12 @@ class TestUsage:
     def test_a_short_revision(self, whysync: Whysync, bundle: Path) -> None:
         assert whysync("wait", "shop", "--bundle", str(bundle), "--revision", "abc").code == 2
 
+    def test_filters_of_the_environment_are_not_its_flags(self, whysync: Whysync, bundle: Path) -> None:
+        written(bundle, state(phase="Running"))()
+        ran = whysync("wait", "shop", "--bundle", str(bundle), "--timeout", "0.01s", WHYSYNC_SYNC="Synced")
+        assert ran.code == 1
+        assert "the operation runs" in ran.out
+
     def test_it_is_a_command(self, whysync: Whysync, bundle: Path) -> None:
         written(bundle, state())()
         assert whysync("wait", "shop", "--bundle", str(bundle)).code == 0

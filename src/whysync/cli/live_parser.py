@@ -6,6 +6,14 @@ import argparse
 
 # They change something in the cluster, if only an annotation: asked for on the line, each time.
 WRITING = ("--refresh", "--hard-refresh")
+# The variable speaks of findings, a form, a check or a filter; the flag of that verb does not.
+ANOTHER_MEANING = {
+    "--fail-on": " health",
+    "--output": " collect",
+    "--skip": " alerts",
+    "--sync": " wait",
+    "--health": " wait",
+}
 
 
 def live(verb: argparse.ArgumentParser, *, append: type[argparse.Action], takes_local: bool = True) -> None:

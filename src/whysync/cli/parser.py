@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from whysync.cli.live_parser import WRITING, live, watching
+from whysync.cli.live_parser import ANOTHER_MEANING, WRITING, live, watching
 from whysync.errors import UsageError
 
 OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")
@@ -375,10 +375,8 @@ def _from_environment(verb: argparse.ArgumentParser, env: Mapping[str, str]) -> 
         name = next((flag for flag in action.option_strings if flag.startswith("--")), None)
         if name is None or name in ("--help", "--write", "--apply", "--fix", "--write-baseline", *WRITING):
             continue  # what writes is asked for on the line, each time
-        if name == "--fail-on" and verb.prog.endswith(" health"):
-            continue  # the variable speaks of findings
-        if name == "--output" and verb.prog.endswith(" collect"):
-            continue  # the variable names a form; this one is a place
+        if verb.prog.endswith(ANOTHER_MEANING.get(name, "nowhere")):
+            continue
         if name == "--bundle" and " lab " in verb.prog:
             continue  # the variable names a bundle to read; this one is written
         value = env.get("WHYSYNC_" + name[2:].replace("-", "_").upper())
