@@ -83,8 +83,9 @@ def _edits(tree: ast.AST) -> Iterator[_Edit]:
 def _mutable(node: ast.AST) -> Iterator[ast.AST]:
     yield node
     for name, value in ast.iter_fields(node):
-        children = cast("list[object]", value if isinstance(value, list) else [value])
-        for child in children if name not in UNTOUCHED else ():
+        if name in UNTOUCHED or (name == "keywords" and isinstance(node, ast.ClassDef)):
+            continue
+        for child in cast("list[object]", value if isinstance(value, list) else [value]):
             if isinstance(child, ast.AST) and not _is_skipped(child):
                 yield from _mutable(child)
 
