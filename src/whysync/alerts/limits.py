@@ -19,7 +19,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     progressing: float = 3600
     unknown: float = 15 * 60
     window: float = 3600
-    flaps: int = 4
+    flaps: int = 8
+    """Each deployment is two changes of either status: four of them within the window are no flapping."""
     syncs: int = 10
     failures: int = 0
     repo_failures: int = 3

@@ -20,7 +20,7 @@ _TIMES = (
     ("window", "1h", "in which failures and changes are counted"),
 )
 _COUNTS = (
-    ("flaps", 4, "changes of status within the window"),
+    ("flaps", 8, "changes of status within the window"),
     ("syncs", 10, "syncs that succeed within it"),
     ("failures", 0, "syncs that fail within it"),
     ("repo-failures", 3, "requests to a repository that fail within it"),
