@@ -9,6 +9,7 @@ from typing import Final
 
 from whysync.contracts.ref import group_of
 from whysync.contracts.tree import Object, dig, fields, text
+from whysync.planning.application_sets import NotExpanded, expanded
 from whysync.planning.checkout import Checkout, Side, sources_of
 from whysync.sources.git.tree import walk
 from whysync.sources.render.decode import NotAnObject, objects_in
@@ -37,19 +38,37 @@ def is_application(body: Object) -> bool:
     return body.get("kind") == "Application" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 
 
-def apps_in(side: Side, only: str = "") -> list[FoundApp]:
-    """By their files; of two with one name the first counts. Files that cannot be read hold none."""
+def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | None = None) -> list[FoundApp]:
+    """By their files; of two with one name the first counts. Files that cannot be read hold none.
+
+    `notes` gets what could not be expanded.
+    """
     found: dict[str, FoundApp] = {}
     root = side.tree.root
     paths = [root / only] if only else list(walk(root))
     for path in paths:
         if path.suffix not in (".yaml", ".yml", ".json") or path.is_symlink() or not path.is_file():
             continue
+        file = str(path.relative_to(root))
         for body in _objects(path):
-            if is_application(body) and text(dig(body, "metadata", "name")):
-                one = FoundApp(body=placed(body), file=str(path.relative_to(root)))
-                found.setdefault(one.name, one)
+            for made in _of_set(body, checkout, side, file, notes) if _is_set(body) else (body,):
+                if is_application(made) and text(dig(made, "metadata", "name")):
+                    one = FoundApp(body=placed(made), file=file)
+                    found.setdefault(one.name, one)
     return list(found.values())
+
+
+def _is_set(body: Object) -> bool:
+    return body.get("kind") == "ApplicationSet" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
+
+
+def _of_set(body: Object, checkout: Checkout, side: Side, file: str, notes: list[str] | None) -> list[Object]:
+    try:
+        return expanded(body, side.tree.root, checkout.holds)
+    except (NotExpanded, RecursionError) as problem:
+        if notes is not None:
+            notes.append(f"the ApplicationSet in {file} is not expanded: {problem}")
+        return []
 
 
 def placed(body: Object) -> Object:

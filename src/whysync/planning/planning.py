@@ -56,7 +56,7 @@ def plan(
     found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
     touched: list[AppPlan] = []
     untouched: list[str] = []
-    before = {one.name: one for one in apps_in(checkout.base)}
+    before = {one.name: one for one in apps_in(checkout, checkout.base)}
     known = {one.name for one in found}
     waiting = list(found)
     while waiting and len(touched) + len(untouched) < _MOST_APPS:
@@ -85,7 +85,7 @@ def plan(
 def _chosen(
     checkout: Checkout, *, path: str, name: str, file: str, live: Snapshot | None, notes: list[str]
 ) -> list[FoundApp]:
-    found = apps_in(checkout.head, only=file)
+    found = apps_in(checkout, checkout.head, only=file, notes=notes)
     if file:
         if not found:
             raise Unreadable(
