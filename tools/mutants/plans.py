@@ -29,8 +29,9 @@ SAFETY = (
 GROUND = ("test_details.py", "test_writers.py", "test_ground.py", "test_behaviour.py")
 TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("safety", "effects", "telling", "holding"), SAFETY),
-    **dict.fromkeys(("judge", "prove", "trying", "verdicts", "remaining", "signs", "courses"), JUDGING),
+    **dict.fromkeys(("judge", "prove", "trying", "verdicts", "remaining", "courses"), JUDGING),
     **dict.fromkeys(("playing", "permission", "lifting", "agreement", "looks", "trace"), JUDGING),
+    "signs": ("test_signs.py", *JUDGING),
     "slicing": ("test_slices.py", *JUDGING),
     "behaviour": ("test_behaviour.py",),
     "writers": ("test_writers.py", *JUDGING),
