@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whysync.cli.parser import common, judging, proving
+from whysync.cli.parser import common, proving
 
 FORMS = ("text", "wide", "json", "markdown")
 
@@ -31,7 +31,9 @@ def plan(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--empty", action="store_true", help="on an empty cluster alone")
     verb.add_argument("--network", action="store_true", help="charts and other repositories may be fetched")
     proving(verb)
-    judging(verb)
+    verb.add_argument(
+        "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
+    )
     common(verb)
     verb.epilog = (
         "whysync plan apps/shop --base main -o markdown\n\n"
