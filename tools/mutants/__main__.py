@@ -1,6 +1,6 @@
 """Do the tests notice small mistakes? The score of each module, and what survived.
 
-usage: python -m tools.mutants [--sample N] [--only TEXT] [rules | proofs]
+usage: python -m tools.mutants [--sample N] [--seed WORD] [--only NAME]... [rules | proofs]
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("part", nargs="?", choices=("rules", "proofs"), help="one part only")
     asked.add_argument("--sample", type=int, default=6, metavar="N", help="so many of each module (0: all)")
     asked.add_argument("--only", action="append", default=[], metavar="NAME", help="modules of these names")
+    asked.add_argument("--seed", default="", metavar="WORD", help="another sample than the usual one")
     chosen = asked.parse_args(arguments)
     total, red = Score(), False
     for plan in plans():
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
             continue
         if chosen.only and plan.path.stem not in chosen.only:
             continue
-        score = _tried(plan, chosen.sample)
+        score = _tried(plan, chosen.sample, seed=f"{plan.module}{chosen.seed}")
         if score is None:
             red = True
             continue
@@ -49,13 +50,13 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if red else 0
 
 
-def _tried(plan: Plan, size: int) -> Score | None:
+def _tried(plan: Plan, size: int, *, seed: str) -> Score | None:
     original = plan.path.read_text()
     if _fate(plan, original) is not Fate.SURVIVED:
         print(f"{plan.module}: its tests fail without any mutant")
         return None
     found = mutants(original)
-    chosen = sample(found, size, seed=plan.module) if size else found
+    chosen = sample(found, size, seed=seed) if size else found
     survivors = [mutant for mutant in chosen if _fate(plan, mutant.source) is Fate.SURVIVED]
     score = Score(len(chosen), len(chosen) - len(survivors))
     print(f"{score}  {plan.module}")
