@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.planning.shop import DEPLOYMENT, Shop
+from tests.planning.shop import DEPLOYMENT, HOOK, Shop
 from tests.planning.test_plan import made, only
 
 NEEDY = DEPLOYMENT.replace(
@@ -41,3 +41,22 @@ def test_but_an_operator_may_make_it(tmp_path: Path) -> None:
     app = only(made(shop))
     assert [run.passed for run in app.runs] == [True, True]
     assert "the operator of ExternalSecret is taken to do its work" in app.runs[-1].notes
+
+
+def test_kinds_of_argo_that_are_not_argo_cds(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put(
+        "rollout.yaml", "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: r}\nspec: {}\n"
+    )
+    app = only(made(shop))
+    assert [run.passed for run in app.runs] == [True, True]
+
+
+def test_a_hook_without_a_name(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put(
+        "hook.yaml", HOOK.replace("  name: smoke-test\n", "  generateName: smoke-\n").replace("Pre", "Post")
+    )
+    app = only(made(shop))
+    assert app.passed
+    assert [one.ref.name for one in app.changes] == ["smoke-…"]

@@ -143,7 +143,10 @@ def _fields(before: Object, after: Object) -> tuple[str, ...]:
 def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
     found: dict[Key, Object] = {}
     for obj in objects:
-        found.setdefault(key_of(obj, namespace), obj)
+        key = key_of(obj, namespace)
+        if not key.name:  # several may leave their names to the server
+            key = key._replace(name=text(dig(obj, "metadata", "generateName")))
+        found.setdefault(key, obj)
     return found
 
 
@@ -155,7 +158,9 @@ def key_of(obj: Object, namespace: str) -> Key:
 
 def _placed(obj: Object, key: Key) -> Ref:
     ref = ref_of(obj)
-    return Ref(group=ref.group, version=ref.version, kind=ref.kind, namespace=key.namespace, name=ref.name)
+    beginning = text(dig(obj, "metadata", "generateName"))
+    name = ref.name or (f"{beginning}…" if beginning else "")
+    return Ref(group=ref.group, version=ref.version, kind=ref.kind, namespace=key.namespace, name=name)
 
 
 _CLUSTER: Final = frozenset(

@@ -111,10 +111,14 @@ def open_checkout(place: str, *, base: str = "", head: str = "", network: bool =
     return Checkout(
         root=root,
         repo=repo,
-        base=Side(commit=before, told=base or before[:7], tree=old),
-        head=Side(commit=after or new.identity[:40], told=head or "work tree", tree=new),
+        base=Side(commit=before, told=_short(base or before), tree=old),
+        head=Side(commit=after or new.identity[:40], told=_short(head) or "work tree", tree=new),
         network=network,
     )
+
+
+def _short(revision: str) -> str:
+    return revision[:7] if is_commit(revision) else revision
 
 
 def _commit(repo: Repo, told: str, flag: str) -> str:

@@ -89,7 +89,8 @@ def on_empty(
     home = definitions(namespace)
     if not any(is_application(one) for one in desired):
         home = home[-1:]
-    made = [one for one in kinds.assumed() if dig(one, "spec", "group") != "argoproj.io"]
+    own = {text(dig(one, "metadata", "name")) for one in definitions(namespace)}
+    made = [one for one in kinds.assumed() if text(dig(one, "metadata", "name")) not in own]
     others = outside_objects(known, desired, case.destination_namespace, coming=later)
     model.load([*_usual(), *home, *spaces, *_spaces_of(others, [*home, *spaces], case), *made, *others])
     healthy = health_of_custom_kinds([*desired, *later])
