@@ -119,6 +119,18 @@ def test_a_broken_manifest(whysync: Whysync, shop: Shop) -> None:
     assert "on any cluster" in ran.out
 
 
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+@pytest.mark.parametrize(
+    "values", ["data: {token: %s}", "stringData: {token: [%s]}", "data: %s", "stringData: {'a b': %s}"]
+)
+def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, form: str, values: str) -> None:
+    head = "apiVersion: v1\nkind: Secret\nmetadata: {name: new}\n"
+    shop.put("new.yaml", f"{head}{values.replace('%s', PASSWORD)}\n")
+    ran = whysync("plan", "--base", "main", "-o", form, "--no-proof")
+    assert ran.code == 1
+    assert PASSWORD not in ran.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

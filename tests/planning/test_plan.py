@@ -198,6 +198,14 @@ def test_apps_that_another_app_renders(tmp_path: Path) -> None:
     assert [one.name for one in made(shop).apps] == ["argocd/root", "argocd/shop"]
 
 
+def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/other.yaml": APP.replace("name: shop", "name: other")})
+    (shop.folder / "argocd/shop.yaml").unlink()
+    found = made(shop)
+    assert any("Application argocd/shop is not in Git any more" in note for note in found.notes)
+
+
 @pytest.mark.parametrize("base", ["nope", "--upload-pack=touch x", "\x00", "main:apps"])
 def test_a_base_that_is_no_commit(tmp_path: Path, base: str) -> None:
     shop = Shop(tmp_path / "shop")

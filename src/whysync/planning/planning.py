@@ -73,6 +73,11 @@ def plan(
             untouched.append(app.name)
             continue
         touched.append(_planned(checkout, app, old, base, new, live, trials, on_base=on_base))
+    if not (path or name or file):
+        notes += [
+            f"Application {gone} is not in Git any more: what becomes of its resources is not planned"
+            for gone in sorted(before.keys() - known)
+        ]
     return Plan(
         base=checkout.base.told,
         head=checkout.head.told,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -37,7 +37,7 @@ from whysync.proofs.ground import Simulated, simulated
 from whysync.proofs.objects import Kinds
 from whysync.proofs.still_life import StillLife
 from whysync.proofs.telling import Told, harm
-from whysync.sources.masking import mask_snapshot
+from whysync.sources.masking import Masker, mask_snapshot
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """A Monday. Plans are the same whenever they are made."""
@@ -111,15 +111,29 @@ def on_empty(
     start = len(simulation.argocd.trace)
     ended = _synced(simulation, name, prune=case.prunes)
     found = _seen(simulation, application, ended, _IDS_OF_FRESH, desired)
+    steps = steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed)
+    hidden = _hiding(desired)
     return Run(
         ground=ground,
         passed=ended.passed,
-        message=ended.message,
+        message=hidden(ended.message),
         seconds=ended.seconds,
-        steps=steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed),
+        steps=tuple(
+            replace(step, items=tuple(replace(one, note=hidden(one.note)) for one in step.items))
+            for step in steps
+        ),
         notes=(*notes, *ended.notes),
         snapshot=masked(_without_our_settings(found)) if mask else found,
     )
+
+
+def _hiding(desired: list[Object]) -> Callable[[str], str]:
+    """What servers say may repeat a value that they refuse: those of Secrets are marks from here on."""
+    masker = Masker()
+    for one in desired:
+        if one.get("kind") == "Secret":
+            masker.mask_object(copy_object(one))
+    return masker.masked_text
 
 
 def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
