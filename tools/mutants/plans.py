@@ -32,7 +32,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("judge", "prove", "trying", "verdicts", "remaining", "courses"), JUDGING),
     **dict.fromkeys(("playing", "permission", "lifting", "agreement", "looks", "trace"), JUDGING),
     "signs": ("test_signs.py", *JUDGING),
-    "slicing": ("test_slices.py",),
+    "slicing": ("test_slicing.py", "test_slices.py"),
     "behaviour": ("test_behaviour.py",),
     "writers": ("test_writers.py", *JUDGING),
     "holder": ("test_writers.py", *JUDGING),
