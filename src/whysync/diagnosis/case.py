@@ -39,6 +39,7 @@ from whysync.semantics.health.verdict import Verdict
 from whysync.semantics.ignore import BadRule, Normalizer
 from whysync.semantics.messages import Failure
 from whysync.semantics.settings import Settings
+from whysync.semantics.tracking import TRACKING_ID
 
 F = TypeVar("F", bound=Failure)
 
@@ -66,6 +67,11 @@ class Case:
     @cached_property
     def desired(self) -> tuple[Manifest, ...]:
         return self.world.snapshot.desired.get(self.app.qualified_name, ())
+
+    @cached_property
+    def desired_is_marked(self) -> bool:
+        """Do the rendered manifests carry Argo CD's tracking ids, as those that it rendered itself do?"""
+        return any(TRACKING_ID in manifest.annotations for manifest in self.desired)
 
     @cached_property
     def desired_by_key(self) -> dict[Key, Manifest]:

@@ -15,11 +15,12 @@ import msgspec
 from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key, Ref
-from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.contracts.tree import MISSING, Json, Missing, Object, text
 from whysync.diagnosis.difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
 from whysync.semantics.diff import DiffError, DiffOptions, Strategy, diff, strategy_for
-from whysync.semantics.tracking import MalformedMetadata
+from whysync.semantics.tracking import TRACKING_ID, MalformedMetadata
+from whysync.semantics.tracking.marks import with_annotation
 from whysync.semantics.writers import Writer, writer_of
 
 if TYPE_CHECKING:
@@ -110,10 +111,11 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
 
 def is_shown(case: Case, desired: Manifest, live: Manifest) -> bool:
     """Would Argo CD, by whysync's reckoning, call this pair OutOfSync?"""
-    return any(True for _ in _as_argocd_shows(case, desired, live))
+    return any(True for _ in _as_argocd_shows(case, _marked_as(live, desired, case), live))
 
 
 def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
+    desired = _marked_as(live, desired, case)
     found = list(_as_argocd_shows(case, desired, live))
     shown = bool(found)
     for difference in _one_by_one(found or _plain(case, desired, live)):
@@ -128,6 +130,17 @@ def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterato
             symptom=f"differs:{key}:{difference.pointer}",
             shown=shown,
         )
+
+
+def _marked_as(live: Manifest, desired: Manifest, case: Case) -> Manifest:
+    """Argo CD marks what it renders; manifests that somebody else rendered have no mark to compare."""
+    mark = text(live.annotations.get(TRACKING_ID))
+    if not mark or case.desired_is_marked or TRACKING_ID in desired.annotations:
+        return desired
+    try:
+        return desired.with_body(with_annotation(desired.body, TRACKING_ID, mark))
+    except MalformedMetadata:
+        return desired
 
 
 def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> Iterator[Difference]:
