@@ -7,7 +7,7 @@ VECTORS ?= $(SHARED)/conformance
 CASES  ?= $(SHARED)/corpus/cases.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-render test-alerts check fix accept docs new-rule bench conformance corpus clean
+.PHONY: help demo test test-cluster test-render test-alerts check fix accept docs new-rule bench mutants conformance corpus clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -70,6 +70,9 @@ new-rule: $(VENV)/.run ## write a rule, a first case and a near miss: make new-r
 
 bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run
 	@$(BIN)/python -m benchmarks
+
+mutants: $(VENV)/.dev compiled ## do the tests notice small mistakes? a sample of the rules (takes minutes)
+	@$(BIN)/python -m tools.mutants rules
 
 conformance: $(VENV)/.dev compiled ## make conformance VECTORS=DIR [V=1]: against answers of Argo CD and the API server
 	@$(BIN)/python -m tests.conformance $(VECTORS) $(if $(V),--verbose)
