@@ -80,7 +80,17 @@ class SetsOf:
         selector = fields(self._obj.get("spec")).get("selector")
         every = sorted(claimed(self._desk, REPLICA_SETS, self._obj, selector), key=_age)
         new = next((one for one in every if same_template(self._obj, one)), None)
+        new = new or next((one for one in every if self._has_our_hash(one)), None)
         return Sets(new, [one for one in every if new is None or one is not new])
+
+    def _has_our_hash(self, one: Object) -> bool:
+        """Made from this very template, which lacks the defaults that its copy got: facts are cut short."""
+        return text(fields(dig(one, "metadata", "labels")).get(HASH)) == self._hash()
+
+    def _hash(self) -> str:
+        collisions = dig(self._obj, "status", "collisionCount")
+        template = fields(dig(self._obj, "spec", "template"))
+        return template_hash(template, collisions if isinstance(collisions, int) else None)
 
     # -- the new one ------------------------------------------------------------------------------
 
@@ -151,8 +161,7 @@ class SetsOf:
     def _draft(self, sets: Sets) -> Object:
         obj = self._obj
         template = fields(dig(obj, "spec", "template"))
-        collisions = dig(obj, "status", "collisionCount")
-        hash = template_hash(template, collisions if isinstance(collisions, int) else None)
+        hash = self._hash()
         name = f"{name_of(obj)[: _LONGEST_NAME - 1 - len(hash)]}-{hash}"
         meta = fields(template.get("metadata"))
         labels: Object = {**fields(meta.get("labels")), HASH: hash}

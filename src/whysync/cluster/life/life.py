@@ -17,7 +17,7 @@ from whysync.cluster.life.script import Script
 from whysync.cluster.model import Model
 from whysync.cluster.model.store import Change
 
-_MOST_ROUNDS: Final = 10_000
+_MOST_ROUNDS: Final = 1_000
 
 
 @contextmanager
