@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fixes.test_files import the_case
@@ -55,6 +55,7 @@ def carried_out(body: Object, operations: list[Json]) -> Object:
 
 
 @given(objects(), st.lists(edits(), max_size=3))
+@example({"a": []}, [Set(pointer="/a/1", value=None)])
 def test_the_operations_do_what_the_edits_do(body: Object, wanted: list[Edit]) -> None:
     assert same(carried_out(body, json_patch(body, wanted)), edited(body, wanted))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whysync.contracts.pointer import split
+from whysync.contracts.pointer import index_of, split
 from whysync.contracts.tree import Json, Object, copy, copy_object
 from whysync.diagnosis.fix import Add, Edit, Remove, Set
 
@@ -30,8 +30,8 @@ def _parent(tree: Object, parts: tuple[str, ...], *, make: bool) -> Json:
             if make and not isinstance(node.get(part), dict | list):
                 node[part] = {}
             node = node.get(part)
-        elif isinstance(node, list) and part.isdecimal() and int(part) < len(node):
-            node = node[int(part)]
+        elif isinstance(node, list) and (at := index_of(part)) is not None and at < len(node):
+            node = node[at]
         else:
             return None
     return node
@@ -41,8 +41,8 @@ def _put(tree: Object, parts: tuple[str, ...], value: Json) -> None:
     parent, last = _parent(tree, parts, make=True), parts[-1]
     if isinstance(parent, dict):
         parent[last] = value
-    elif isinstance(parent, list) and last.isdecimal():
-        parent[int(last) : int(last) + 1] = [value]  # behind the end it is appended
+    elif isinstance(parent, list) and (at := index_of(last)) is not None:
+        parent[at : at + 1] = [value]  # behind the end it is appended
 
 
 def _append(tree: Object, parts: tuple[str, ...], value: Json) -> None:
@@ -58,5 +58,5 @@ def _remove(tree: Object, parts: tuple[str, ...]) -> None:
     parent, last = _parent(tree, parts, make=False), parts[-1]
     if isinstance(parent, dict):
         parent.pop(last, None)
-    elif isinstance(parent, list) and last.isdecimal() and int(last) < len(parent):
-        del parent[int(last)]
+    elif isinstance(parent, list) and (at := index_of(last)) is not None and at < len(parent):
+        del parent[at]

@@ -30,12 +30,13 @@ def _operation(before: Object, after: Object, edit: Edit) -> Object:
             return {"op": "remove", "path": pointer}
         case Add(pointer=pointer, value=value) if isinstance(resolve(before, pointer), list):
             return {"op": "add", "path": f"{pointer}/-", "value": value}
-        case Set(pointer=pointer) | Add(pointer=pointer):
+        case Set(pointer=pointer, value=value) | Add(pointer=pointer, value=value):
             path = _first_new(before, pointer)
             there = not isinstance(resolve(before, path), Missing)
-            value = resolve(after, path)
-            assert not isinstance(value, Missing)
-            return {"op": "replace" if there else "add", "path": path, "value": value}
+            made = resolve(after, path)
+            if isinstance(made, Missing):  # a place behind the end of its list: the value was appended
+                return {"op": "add", "path": join((*split(path)[:-1], "-")), "value": value}
+            return {"op": "replace" if there else "add", "path": path, "value": made}
 
 
 def _first_new(before: Object, pointer: str) -> str:
