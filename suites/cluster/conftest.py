@@ -61,9 +61,3 @@ def names() -> Iterator[str]:
             yield f"ns{digits}"
 
     return counted()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A connection whose TLS handshake was refused is closed by the garbage collector, during any test."""
-    for item in items:
-        item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))

@@ -32,7 +32,7 @@ class Says:
     status: int = 200
     body: bytes = b"{}"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    # whole, hang, reset, cut, drip, drip-head, silent-body, noise
+    # whole, hang, reset, cut, drip, drip-head, silent-body, noise, late
     how: str = "whole"
 
 
@@ -116,6 +116,8 @@ class Faulty:
         if answer.how == "silent-body":
             await writer.drain()
             await asyncio.Event().wait()
+        if answer.how == "late":
+            await asyncio.sleep(0.1)
         if answer.how == "drip":
             await self._drip(answer.body, writer)
         writer.write(answer.body)

@@ -22,6 +22,7 @@ from whysync.contracts.tree import Json, Object
 from whysync.sources.net.answer import Answer
 from whysync.sources.net.auth import Auth, Fixed, Headers
 from whysync.sources.net.limits import Limits
+from whysync.sources.net.on_the_way import OnTheWay
 from whysync.sources.net.pace import Pace, http_date
 from whysync.sources.net.patience import Patience
 from whysync.sources.net.problems import LedElsewhere, NetProblem, TimedOut, TooLarge, Unreachable
@@ -69,6 +70,7 @@ class Client:
         self._tls = tls or Tls()
         self._proxy = proxy
         self._http: httpx2.AsyncClient | None = None
+        self._on_the_way = OnTheWay()
         self._slots = asyncio.Semaphore(self.limits.connections)
         self._pace = Pace(self.limits)
         self._renewing = asyncio.Lock()
@@ -105,6 +107,7 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self._on_the_way.settled()
         if self._http is not None:
             http, self._http = self._http, None
             await http.aclose()
@@ -203,7 +206,7 @@ class Client:
             headers = await self._auth.headers()
             try:
                 async with asyncio.timeout(seconds):
-                    with translated(self.name, question.path):
+                    with translated(self.name, question.path), self._on_the_way.one():
                         return await self._followed(question, headers)
             except TimeoutError as problem:
                 raise TimedOut(
