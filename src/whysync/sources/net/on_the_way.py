@@ -1,7 +1,7 @@
 """Requests that are on the wire right now, so that a client can leave without leaving sockets behind.
 
 Where one question of many fails, the client is closed while others are still being asked. A TLS handshake
-that is cancelled half-way keeps its socket open until the garbage collector comes, so they get a moment to end.
+that is cancelled half-way keeps its socket open until the garbage collector comes: they get a moment to end.
 """
 
 from __future__ import annotations
