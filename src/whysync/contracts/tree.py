@@ -60,6 +60,21 @@ def dig(value: Json | Missing, *path: str | int) -> Json | Missing:
     return value
 
 
+def json_kind(value: object) -> str:
+    """What Go's encoding/json calls a value in its errors: "cannot unmarshal number into …"."""
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
 def copy(value: Json) -> Json:
     """A deep copy; several times faster than `copy.deepcopy`, as JSON has no cycles."""
     if isinstance(value, dict):

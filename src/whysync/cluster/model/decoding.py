@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from whysync.cluster.model.times import time_problem
-from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.contracts.tree import MISSING, Json, Missing, Object, json_kind
 from whysync.semantics.diff.remarshal import zero
 from whysync.semantics.diff.scalars import (
     NotOfType,
@@ -271,13 +271,8 @@ def _misfit(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
 
 
 def _told(item: Json, kind: Type) -> str:
-    if isinstance(item, bool):
-        return "bool"
-    if isinstance(item, (int, float)):
-        return f"number {item}" if kind.kind in {"int", "int-or-string"} else "number"
-    if isinstance(item, str):
-        return "string"
-    return "object" if isinstance(item, dict) else "array"
+    told = json_kind(item)
+    return f"number {item}" if told == "number" and kind.kind in {"int", "int-or-string"} else told
 
 
 def go_type(kind: Type) -> str:

@@ -6,7 +6,7 @@ from whysync.cluster.model.failures import Refused, bad_request, internal
 from whysync.cluster.model.json_patch import apply_json_patch
 from whysync.cluster.model.raw_bodies import parsed_patch
 from whysync.cluster.model.requests import Call
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, json_kind
 from whysync.semantics.diff.merge_patch import merge_patch
 from whysync.semantics.diff.strategic import BadPatch, apply_patch
 from whysync.semantics.schemas import Type
@@ -41,8 +41,7 @@ def patched(current: Object, call: Call, *, schema: Type | None) -> Object:
 def _undecodable(body: Json, wanted: str, before: str = "error decoding patch: ") -> Refused:
     if body is None or isinstance(body, str):
         return bad_request("Invalid JSON Patch")
-    shape = "object" if isinstance(body, dict) else "array" if isinstance(body, list) else "number"
-    return bad_request(f"{before}json: cannot unmarshal {shape} into Go value of type {wanted}")
+    return bad_request(f"{before}json: cannot unmarshal {json_kind(body)} into Go value of type {wanted}")
 
 
 def _unsupported() -> Refused:

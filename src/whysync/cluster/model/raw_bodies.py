@@ -6,7 +6,7 @@ import json
 from typing import cast
 
 from whysync.cluster.model.failures import Refused, bad_request
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, json_kind
 from whysync.contracts.yaml import Broken, documents
 
 _STRUCT = (
@@ -34,9 +34,9 @@ def parsed_object(raw: str, content: str, kind: str) -> tuple[Object, list[str]]
     if tree is None:
         return {}, []
     if not isinstance(tree, _Pairs):
-        shape = "array" if isinstance(tree, list) else "string" if isinstance(tree, str) else "number"
-        shape = "bool" if isinstance(tree, bool) else shape
-        why = f"json: cannot unmarshal {shape} into Go value of type {_STRUCT} ({raw.encode().hex()})"
+        why = (
+            f"json: cannot unmarshal {json_kind(tree)} into Go value of type {_STRUCT} ({raw.encode().hex()})"
+        )
         raise bad_request(
             f"the object provided is unrecognized (must be of type {kind}): "
             f"couldn't get version/kind; json parse error: {why}"

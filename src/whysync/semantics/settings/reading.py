@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from whysync.contracts.tree import Json, Object, fields
+from whysync.contracts.tree import Json, Object, fields, json_kind
 
 
 class Malformed(Exception):
@@ -89,19 +89,5 @@ def _as_text(value: Json) -> str:
 
 
 def _mismatch(value: Json, where: str) -> Malformed:
-    message = f"json: cannot unmarshal {_json_kind(value)} into {where}"
+    message = f"json: cannot unmarshal {json_kind(value)} into {where}"
     return Malformed(f"error unmarshaling JSON: while decoding JSON: {message}")
-
-
-def _json_kind(value: Json) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from whysync.contracts.tree import Json
+from whysync.contracts.tree import Json, json_kind
 
 _LITERALS = {"t": "true", "f": "false", "n": "null"}
 _ENDS = "unexpected end of JSON input"
@@ -25,16 +25,7 @@ def json_object_error(data: bytes) -> str:
         return _syntax_error(source)
     if found is None or isinstance(found, dict):
         return ""
-    kind = _kind(found)
-    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-
-
-def _kind(found: Json) -> str:
-    if isinstance(found, bool):
-        return "bool"
-    if isinstance(found, str):
-        return "string"
-    return "array" if isinstance(found, list) else "number"
+    return f"json: cannot unmarshal {json_kind(found)} into Go value of type map[string]interface {{}}"
 
 
 def _syntax_error(source: str) -> str:

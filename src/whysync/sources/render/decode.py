@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, cast
 import msgspec
 
 from whysync.contracts import yaml
-from whysync.contracts.tree import Json, Object, fields, text
+from whysync.contracts.tree import Json, Object, fields, json_kind, text
 from whysync.contracts.yaml import Broken
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -51,18 +51,8 @@ def objects_in(data: bytes | str) -> Iterator[Found]:
 def as_object(body: Json, line: int = 0, *, is_json: bool = False) -> Object:
     where = _FAILED if is_json else f"{_FAILED}error unmarshaling JSON: while decoding JSON: "
     if not isinstance(body, dict):
-        kind = (
-            "array"
-            if isinstance(body, list)
-            else "string"
-            if isinstance(body, str)
-            else "bool"
-            if isinstance(body, bool)
-            else "number"
-        )
-        raise NotAnObject(
-            f"{where}json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}", line=line
-        )
+        what = f"json: cannot unmarshal {json_kind(body)} into Go value of type map[string]interface {{}}"
+        raise NotAnObject(where + what, line=line)
     if not text(body.get("kind")):
         raise NotAnObject(f"{where}Object 'Kind' is missing in '{outline(body)}'", line=line)
     return body

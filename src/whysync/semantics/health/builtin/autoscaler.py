@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import version_of
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.contracts.tree import Json, Object, fields, items, json_kind, text
 from whysync.semantics.health.builtin.reading import status_of
 from whysync.semantics.health.builtin.typed import METADATA, GoCheck, conditions_shape
 from whysync.semantics.health.problems import CannotJudge
@@ -58,7 +58,7 @@ def _annotated_conditions(autoscaler: Object) -> list[Object]:
         return []
     if not isinstance(written, list):
         raise _unreadable(
-            f"json: cannot unmarshal {_json_kind(written)} into Go value of type []health.hpaCondition"
+            f"json: cannot unmarshal {json_kind(written)} into Go value of type []health.hpaCondition"
         )
     return [_condition(item) for item in written]
 
@@ -69,7 +69,7 @@ def _condition(written: Json) -> Object:
         return {}
     if not isinstance(written, dict):
         raise _unreadable(
-            f"json: cannot unmarshal {_json_kind(written)} into Go value of type health.hpaCondition"
+            f"json: cannot unmarshal {json_kind(written)} into Go value of type health.hpaCondition"
         )
     condition: Object = {}
     for key, value in written.items():
@@ -78,7 +78,7 @@ def _condition(written: Json) -> Object:
             continue
         if not isinstance(value, str):
             where = f"Go struct field hpaCondition.{field.capitalize()} of type string"
-            raise _unreadable(f"json: cannot unmarshal {_json_kind(value)} into {where}")
+            raise _unreadable(f"json: cannot unmarshal {json_kind(value)} into {where}")
         condition[field] = value
     return condition
 
@@ -91,20 +91,6 @@ def _as_go_says(annotation: str, position: int) -> str:
     if position >= len(annotation):
         return "unexpected end of JSON input"
     return f"invalid character '{annotation[position]}' looking for beginning of value"
-
-
-def _json_kind(value: Json) -> str:
-    match value:
-        case bool():
-            return "bool"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
 
 
 HORIZONTAL_POD_AUTOSCALER = GoCheck(
