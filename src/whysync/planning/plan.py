@@ -53,6 +53,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref
     state: State
     note: str = ""
+    hook: bool = False
+    waits_for: Ref | None = None
+    """What it plainly cannot do without, such as the Service that a hook calls."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +64,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     phase: str
     wave: int
     items: tuple[Item, ...]
+    began: float | None = None
+    """Seconds after the start of the sync; `None` where it was never reached."""
+    ended: float | None = None
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Final
 
 from msgspec.structs import replace
@@ -32,11 +33,16 @@ def steps_of(
             if phase in _ORDER and text(dig(obj, "metadata", "name")):
                 planned[_ORDER.index(phase), bare(ref_of(obj))] = hooks.wave_of(obj), obj
     states: dict[_Key, Moment] = {}
+    begun: dict[_Key, Moment] = {}
+    start: datetime | None = None
     waves: dict[_Key, int] = {key: wave for key, (wave, _) in planned.items()}
     for moment in moments:
+        if moment.app == name and moment.what is What.STARTED:
+            start = start or moment.at
         if moment.app == name and moment.what is What.RESULT and moment.about is not None:
             key = _NAMES.get(moment.phase, 1), bare(moment.about)
             states[key] = moment
+            begun.setdefault(key, moment)
             waves.setdefault(key, moment.wave or 0)
     said = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
@@ -54,13 +60,28 @@ def steps_of(
         if state is State.FAILED and moment is not None:
             note = moment.text
         body = planned[key][1] if key in planned else {}
+        needs = needs_of(body, services, namespace) if hooks.is_hook(body) else ()
         if state in (State.FAILED, State.WAITING) and hooks.is_hook(body):
-            note = _waits(body, services, namespace) or note
+            note = _waits(body, needs) or note
         elif state is State.DONE and not behind and not passed and _is_named(key[1], said):
             state, note = State.WAITING, "never healthy"
-        groups.setdefault((key[0], wave), []).append(Item(ref=key[1], state=state, note=note))
+        groups.setdefault((key[0], wave), []).append(
+            Item(
+                ref=key[1],
+                state=state,
+                note=note,
+                hook=hooks.is_hook(body),
+                waits_for=Ref(kind="Service", name=_service(needs[0])) if needs else None,
+            )
+        )
     return tuple(
-        Step(phase=_ORDER[phase].value, wave=wave, items=tuple(found))
+        Step(
+            phase=_ORDER[phase].value,
+            wave=wave,
+            items=tuple(found),
+            began=_after(start, (begun.get((phase, one.ref)) for one in found), min),
+            ended=_after(start, (states.get((phase, one.ref)) for one in found), max),
+        )
         for (phase, wave), found in groups.items()
         if not (_ORDER[phase] is SyncPhase.SYNC_FAIL and all(one.state is State.NOT_REACHED for one in found))
     )
@@ -76,10 +97,21 @@ def _state(moment: Moment | None, *, behind: bool) -> State:
     return State.WAITING
 
 
-def _waits(hook: Object, services: dict[tuple[str, str], Object], namespace: str) -> str:
+def _after(
+    start: datetime | None, moments: Iterable[Moment | None], which: Callable[[Iterable[datetime]], datetime]
+) -> float | None:
+    times = [one.at for one in moments if one is not None]
+    return (which(times) - start).total_seconds() if times and start is not None else None
+
+
+def _service(need: str) -> str:
+    """The name in `db.shop:5432`."""
+    return need.partition(":")[0].partition(".")[0]
+
+
+def _waits(hook: Object, needs: tuple[str, ...]) -> str:
     """`waits for Service/shop … deadline 600 s`."""
-    needs = needs_of(hook, services, namespace)
-    parts = [f"waits for Service/{needs[0].partition(':')[0].partition('.')[0]}"] if needs else []
+    parts = [f"waits for Service/{_service(needs[0])}"] if needs else []
     deadline = integer(fields(hook.get("spec")).get("activeDeadlineSeconds"))
     if deadline:
         parts.append(f"deadline {deadline} s")

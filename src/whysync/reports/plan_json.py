@@ -59,9 +59,22 @@ def _run(run: Run) -> Object:
 
 def _step(step: Step) -> Object:
     found: list[Json] = [
-        {"ref": _ref(item.ref), "state": item.state.value, "note": item.note} for item in step.items
+        {
+            "ref": _ref(item.ref),
+            "state": item.state.value,
+            "note": item.note,
+            "hook": item.hook,
+            "waitsFor": _ref(item.waits_for) if item.waits_for is not None else None,
+        }
+        for item in step.items
     ]
-    return {"phase": step.phase, "wave": step.wave, "items": found}
+    return {
+        "phase": step.phase,
+        "wave": step.wave,
+        "items": found,
+        "began": step.began,
+        "ended": step.ended,
+    }
 
 
 def _change(change: Change) -> Object:
