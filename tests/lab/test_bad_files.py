@@ -121,6 +121,32 @@ def test_the_good_one_is_good() -> None:
             "expect.sync cannot be 'Outofsync'",
             "'OutOfSync'",
         ),
+        (
+            ("ends: 1m", "ends: 1m\nexpect:\n  safety: save"),
+            "mine.yaml line 15: expect.safety cannot be 'save'",
+            "'safe'",
+        ),
+        (
+            ("ends: 1m", "ends: 1m\nexpect:\n  fix: prven"),
+            "mine.yaml line 15: expect.fix cannot be 'prven'",
+            "'proven'",
+        ),
+        (
+            ("ends: 1m", "ends: 1m\nexpect:\n  fix:\n    proof: proven\n    wy: a reason"),
+            "mine.yaml line 17: expect.fix has no field 'wy'",
+            "'why'",
+        ),
+        (("ends: 1m", "ends: 1m\nexpect: {fix: {why: x}}"), "expect.fix.proof is missing", ""),
+        (
+            ("ends: 1m", "ends: 1m\nexpect: {fix: [proven]}"),
+            "mine.yaml line 14: expect.fix must be a mapping, not a list",
+            "",
+        ),
+        (
+            ("ends: 1m", "ends: 1m\nexpect: {fix: {proof: none, why: x}}"),
+            "expect.fix is none, and a fix that is not there has no why and no title",
+            "",
+        ),
         (("ends: 1m", "ends: 1m\nexpect: {app: wbe}"), "expect.app cannot be 'wbe'", "'web'"),
         (("ends: 1m", "ends: 1m\nstarts: tomorrow"), "starts is no instant", "2026-03-02"),
         (

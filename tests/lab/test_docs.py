@@ -25,6 +25,7 @@ def test_every_field_has_its_word() -> None:
     fields = {
         *reading.KEYS,
         *reading.EXPECTED,
+        *reading.EXPECTED_FIX,
         *commits.COMMIT_KEYS,
         *acts.KINDS,
         *grounds.CLUSTER,

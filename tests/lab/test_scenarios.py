@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.running import Whysync
 from tests.golden import Golden
@@ -100,10 +101,48 @@ def test_it_tells_its_story(name: str) -> None:
         assert expected.phase is not None
         assert expected.sync is not None
         assert expected.health is not None
+        assert expected.safety is not None
+        assert expected.fix is not None
         if expected.phase != "None":
             assert expected.message is not None, "the exact words of Argo CD"
         if expected.cause != "none":
             assert expected.about is not None
+
+
+WRONG_EXPECTATIONS = {
+    "safety: unsafe": ("safety: safe", "safety of a sync is 'unsafe', expected 'safe'"),
+    "fix: proven": ("fix: likely", "proof of the first fix is 'proven', expected 'likely'"),
+    "fix: proven ": ("fix: none", "proof of the first fix is 'proven', expected 'none'"),
+    "fix: proven  ": (
+        "fix: {proof: proven, title: Sync}",
+        "first fix is 'Let the autoscaler own it: drop replicas from Git', expected 'Sync'",
+    ),
+    "fix: proven   ": (
+        "fix: {proof: proven, why: luck}",
+        "why of the first fix is '', expected 'luck'",
+    ),
+}
+
+
+@pytest.mark.parametrize("right", WRONG_EXPECTATIONS)
+def test_a_wrong_expectation_is_told(right: str, whysync: Whysync, tmp_path: Path) -> None:
+    wrong, told = WRONG_EXPECTATIONS[right]
+    mine = tmp_path / "mine.yaml"
+    text = built_in("hpa-loop").text
+    assert f"  {right.strip()}\n" in text
+    mine.write_text(text.replace(f"  {right.strip()}\n", f"  {wrong}\n"))
+    for command in (("lab", "test", str(mine)), ("lab", "run", str(mine), "--check")):
+        ran = whysync(*command, COLUMNS="200")
+        assert (ran.code, f"my-api-service: {told}" in ran.out) == (1, True), ran.out
+
+
+def test_what_a_proof_assumed_must_be_expected() -> None:
+    scenario = built_in("missing-service-account")
+    (expected,) = scenario.expects
+    assert expected.fix is not None
+    quiet = replace(scenario, expects=(replace(expected, fix=replace(expected.fix, why=None)),))
+    (told,) = differences(quiet, app.diagnose(app.cases(World(play(scenario).snapshot()))))
+    assert "why of the first fix is 'assumed: that registry" in told
 
 
 def test_no_secret_leaves_the_lab(tmp_path: Path, whysync: Whysync) -> None:

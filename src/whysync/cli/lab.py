@@ -234,6 +234,7 @@ def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
             failed.append(scenario.name)
         if form != "name":
             sys.stdout.writelines(f"{line}\n" for line in lab_pages.verdict(scenario.name, found, screen))
+            sys.stdout.flush()
     if form == "name":
         sys.stdout.writelines(f"{name}\n" for name in failed)
     else:

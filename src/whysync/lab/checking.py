@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from whysync.contracts.application import Application
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, Report
-from whysync.lab.scenario import Expected, Scenario
+from whysync.lab.scenario import Expected, ExpectedFix, Scenario
 
 
 def differences(scenario: Scenario, report: Report) -> list[str]:
@@ -41,6 +42,8 @@ def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
         ("field", expected.field, (first.field or "") if first else ""),
         ("writer", expected.writer, first.writer.manager if first and first.writer else ""),
         ("root", expected.root, (first.root or "") if first else ""),
+        ("safety of a sync", expected.safety, report.safety.sync.value),
+        *_of_fix(expected.fix, first.fixes[0] if first and first.fixes else None),
     )
     for what, wanted, found in pairs:
         if wanted is not None and not matches(wanted, found):
@@ -49,6 +52,16 @@ def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
         yield from _conditions(expected, app)
     for crashed in report.crashed:
         yield f"rule {crashed.rule} crashed: {crashed.error}"
+
+
+def _of_fix(expected: ExpectedFix | None, fix: Fix | None) -> Iterator[tuple[str, str | None, str]]:
+    """What a proof had to assume must be expected too: without a `why` there is none."""
+    if expected is None:
+        return
+    yield "proof of the first fix", expected.proof, fix.proof.status.value if fix else "none"
+    if fix is not None:
+        yield "why of the first fix", expected.why or "", fix.proof.why
+        yield "first fix", expected.title, fix.title
 
 
 def _conditions(expected: Expected, app: Application) -> Iterator[str]:

@@ -8,12 +8,14 @@ from typing import Final
 
 from whysync.contracts import yaml
 from whysync.contracts.tree import Object, copy_object, dig, fields, text
+from whysync.diagnosis.fix import ProofStatus
+from whysync.diagnosis.report import SyncSafety
 from whysync.errors import TooLarge, Unreadable
 from whysync.lab.acts import step_of
 from whysync.lab.commits import repos_of
 from whysync.lab.grounds import ground_of
 from whysync.lab.nodes import Node, Source, kind_of
-from whysync.lab.scenario import ArgoCDSettings, Expected, Scenario
+from whysync.lab.scenario import ArgoCDSettings, Expected, ExpectedFix, Scenario
 
 LARGEST: Final = 1 << 20
 _START: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -24,12 +26,15 @@ KEYS: Final = (
 )  # fmt: skip
 EXPECTED: Final = (
     "app", "gone", "operation", "sync", "health", "conditions", "cause", "rule", "about", "field", "writer",
-    "root",
+    "root", "safety", "fix",
 )  # fmt: skip
+EXPECTED_FIX: Final = ("proof", "why", "title")
 _MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
 _SYNC: Final = ("Synced", "OutOfSync", "Unknown")
 _HEALTH: Final = ("Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown")
 _PHASES: Final = ("Running", "Succeeded", "Failed", "Error", "Terminating", "None")
+_SAFETY: Final = tuple(SyncSafety)
+_PROOFS: Final = (*ProofStatus, "none")
 
 
 def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = None) -> Scenario:
@@ -153,7 +158,20 @@ def _expected(node: Node, apps: tuple[Object, ...]) -> Expected:
         field=node.at("field").maybe(),
         writer=node.at("writer").maybe(),
         root=node.at("root").maybe(),
+        safety=node.at("safety").choice(_SAFETY) if node.has("safety") else None,
+        fix=_expected_fix(node.at("fix")) if node.has("fix") else None,
     )
+
+
+def _expected_fix(node: Node) -> ExpectedFix:
+    """`fix: proven`, or a mapping that says why it is not."""
+    if isinstance(node.value, str):
+        return ExpectedFix(proof=node.choice(_PROOFS))
+    node.mapping(*EXPECTED_FIX)
+    proof, why = node.at("proof").choice(_PROOFS), node.at("why").maybe()
+    if proof == "none" and len(fields(node.value)) > 1:
+        node.wrong(f"{node.name} is none, and a fix that is not there has no why and no title")
+    return ExpectedFix(proof=proof, why=why, title=node.at("title").maybe())
 
 
 def _check_repos(scenario: Scenario, top: Node) -> None:

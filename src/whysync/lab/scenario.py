@@ -138,6 +138,17 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+class ExpectedFix(msgspec.Struct, frozen=True, kw_only=True):
+    """The first fix that is offered: what it is called, and how far it was shown to help.
+
+    `why` is the gap, or the assumption, that the proof names; a fix without one needs none.
+    """
+
+    proof: str
+    why: str | None = None
+    title: str | None = None
+
+
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What must come out; what is `None` is not looked at."""
 
@@ -155,6 +166,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     field: str | None = None
     writer: str | None = None
     root: str | None = None
+    safety: str | None = None
+    fix: ExpectedFix | None = None
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
