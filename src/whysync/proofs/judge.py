@@ -15,6 +15,7 @@ from whysync.contracts.tree import text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
+from whysync.diagnosis.ran_before import ran_before
 from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
 from whysync.proofs.ground import Simulated
 from whysync.proofs.images import unseen_images
@@ -220,8 +221,11 @@ def _of_facts(finding: Finding, fix: Fix, world: Simulated) -> list[str]:
 
 
 def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
-    """How pods of a changed template behave nobody has seen."""
+    """How pods of a changed template behave nobody has seen, unless they still run."""
     if fix.target is None or fix.target.kind not in _WORKLOADS or not fix.edits:
+        return []
+    before = ran_before(case, fix.target)
+    if before is not None and before.edits == fix.edits:
         return []
     health = any(sign.startswith("unhealthy") for sign in signs_for(case, finding.explains))
     changed = [edit.pointer for edit in fix.edits if "/containers/" in edit.pointer.lower()]

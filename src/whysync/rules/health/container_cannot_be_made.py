@@ -23,6 +23,7 @@ from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import on_object
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import ContainerConfigInvalid, DependencyMissing, understand
@@ -43,7 +44,7 @@ def container_cannot_be_made(case: Case) -> Iterator[Finding]:
             if stuck is None or _names_what_is_missing(stuck.waiting_message):
                 continue
             told.add(symptom.id)
-            yield Finding(
+            finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id,),
                 severity=Severity.CRITICAL,
@@ -54,6 +55,7 @@ def container_cannot_be_made(case: Case) -> Iterator[Finding]:
                 evidence=(cite(story.pod, f"{stuck.pointer}/state/waiting", says="the runtime says why"),),
                 fixes=_fixes(story.pod.ref),
             )
+            yield with_way_back(case, finding)
             break
     for group in grouped(case, ContainerConfigInvalid, by=lambda f: f.detail):
         ref = group.ref

@@ -35,6 +35,7 @@ from whysync.diagnosis import (
 )
 from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.pods import ContainerStory, LastWord, PodStory, last_word, logs_below
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over
 from whysync.semantics.messages import CrashLoop
 
@@ -49,7 +50,7 @@ def container_crash_loops(case: Case) -> Iterator[Finding]:
         if found is not None:
             below = tuple(_said_below(case, symptom.id))
             told.update((symptom.id, *below))
-            yield _from_pod(symptom.ref, (symptom.id, *below), *found)
+            yield with_way_back(case, _from_pod(symptom.ref, (symptom.id, *below), *found))
     for report in case.failures(CrashLoop):
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue

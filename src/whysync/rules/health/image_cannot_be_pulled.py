@@ -23,6 +23,7 @@ from shlex import quote
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import beside, kubectl
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over
 from whysync.semantics.messages import ImagePull, understand
 
@@ -43,7 +44,7 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
             told.add(symptom.id)
             rows.add(symptom.ref)
             reason = _reason(waiting.waiting_message)
-            yield Finding(
+            finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id, *_said_below(case, symptom.ref)),
                 severity=Severity.CRITICAL,
@@ -53,6 +54,7 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
                 evidence=(cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),),
                 fixes=_fixes(story.pod.ref, waiting.image),
             )
+            yield with_way_back(case, finding)
             break
     for report in case.failures(ImagePull):
         if report.ref is None or not told.isdisjoint(report.symptoms):

@@ -8,7 +8,9 @@ again and killed again. It looks like a crash loop, but its log ends in the midd
 The container's last state says `OOMKilled`, or an event does.
 
 ## Fix
-Give it a higher limit in Git (and a request to match), or make the program use less.
+If a smaller limit or a new version brought it, and the version before still runs: go back to that. Else give
+it a higher limit in Git (and a request to match), or make the program use less. How much it needs, `kubectl
+top` tells while it runs.
 
 ## When it is something else
 Exit code 137 without `OOMKilled` is somebody else's kill: a failing liveness probe, a node under pressure.
@@ -17,11 +19,20 @@ Exit code 137 without `OOMKilled` is somebody else's kill: a failing liveness pr
 from collections.abc import Iterator
 from shlex import quote
 
+from msgspec.structs import replace
+
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
 from whysync.contracts.tree import dig, fields, items, text
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import kubectl
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import kubectl, sync
+from whysync.diagnosis.pods import ContainerStory, PodStory
+from whysync.diagnosis.ran_before import with_way_back
+from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.semantics.messages import OomKilled
+from whysync.semantics.validation.quantities import amount
+
+CONTAINERS = "/spec/template/spec/containers"
 
 
 @rule(cause="oom", since="0.1")
@@ -32,48 +43,95 @@ def killed_for_lack_of_memory(case: Case) -> Iterator[Finding]:
             continue
         for story in case.pods_of(symptom.ref):
             killed = next((c for c in story.containers if c.exit_reason == "OOMKilled"), None)
-            if killed is None:
-                continue
-            told.add(symptom.id)
-            limit = _limit(story.pod, killed.name)
-            yield Finding(
-                about=symptom.ref,
-                explains=(symptom.id,),
-                severity=Severity.CRITICAL,
-                confidence=Confidence.HIGH,
-                verdict=f"container {killed.name} of {story.pod.ref} is killed for memory"
-                + (f": its limit is {limit}" if limit else ""),
-                root="OOMKilled",
-                evidence=(
-                    cite(story.pod, killed.pointer, says=f"killed, restarted {killed.restarts} times"),
-                ),
-                fixes=(_raise(case, killed.name),),
-            )
-            break
+            if killed is not None:
+                explains = (symptom.id, *_said_below(case, symptom.ref))
+                told.update(explains)
+                yield _from_pod(case, symptom.ref, tuple(dict.fromkeys(explains)), story, killed)
+                break
     for report in case.failures(OomKilled):
-        if report.ref is not None and told.isdisjoint(report.symptoms):
-            yield Finding(
-                about=report.ref,
-                explains=report.symptoms,
-                severity=Severity.CRITICAL,
-                confidence=Confidence.HIGH,
-                verdict=f"a container of {report.ref} is killed for memory",
-                root="OOMKilled",
-                evidence=(report.cite(says="the node says so"),),
-                fixes=(_raise(case, report.failure.container or "CONTAINER"),),
-            )
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        about = row_over(case, report.ref) or report.ref
+        explains = tuple(dict.fromkeys((*symptoms_about(case, about), *report.symptoms)))
+        if not told.isdisjoint(explains):
+            continue
+        told.update(explains)
+        yield Finding(
+            about=about,
+            explains=explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"a container of {report.ref} is killed for memory",
+            root="OOMKilled",
+            evidence=(report.cite(says="the node says so"),),
+            fixes=(_look(report.ref, report.failure.container or "CONTAINER"),),
+        )
 
 
-def _limit(pod: Manifest, container: str) -> str:
-    for raw in items(pod.spec.get("containers")):
-        if text(fields(raw).get("name")) == container:
-            return text(dig(fields(raw), "resources", "limits", "memory"))
+def _from_pod(
+    case: Case, ref: Ref, explains: tuple[str, ...], story: PodStory, killed: ContainerStory
+) -> Finding:
+    limit = _limit(story.pod, "/spec/containers", killed.name)
+    look = _look(story.pod.ref, killed.name)
+    finding = Finding(
+        about=ref,
+        explains=explains,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"container {killed.name} of {story.pod.ref} is killed for memory"
+        + (f": its limit is {limit}" if limit else ""),
+        root="OOMKilled",
+        evidence=(cite(story.pod, killed.pointer, says=f"killed, restarted {killed.restarts} times"),),
+        fixes=(look,),
+    )
+    declared = case.desired_of(ref.key)
+    wanted = _limit(declared, CONTAINERS, killed.name) if declared is not None else ""
+    if not limit or not wanted:
+        return with_way_back(case, finding)
+    if (amount(wanted) or 0) > (amount(limit) or 0):
+        return replace(
+            finding,
+            about=case.application.ref,
+            verdict=f"{finding.verdict}; Git gives it {wanted} by now",
+            fixes=(Fix.run(sync(case), title="Sync: Git gives it more memory"), look),
+        )
+    return with_way_back(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
+
+
+def _said_below(case: Case, row: Ref) -> Iterator[str]:
+    """Events about the Pods of a row tell the same kills."""
+    for report in case.failures(OomKilled):
+        if report.ref is not None and row_over(case, report.ref) == row:
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
+
+
+def _limit(manifest: Manifest, containers: str, name: str) -> str:
+    for raw in items(manifest.at(containers)):
+        if text(fields(raw).get("name")) == name:
+            return text(dig(raw, "resources", "limits", "memory"))
     return ""
 
 
-def _raise(case: Case, container: str) -> Fix:
+def _more(case: Case, ref: Ref, container: str, limit: str) -> Iterator[Fix]:
+    """Twice as much is a start; how much it takes, nobody has seen."""
+    declared = case.desired_of(ref.key)
+    number = limit.rstrip("KMGTPEi")
+    if declared is None or not number.isdecimal() or _limit(declared, CONTAINERS, container) != limit:
+        return
+    double = f"{2 * int(number)}{limit[len(number) :]}"
+    for index, raw in enumerate(items(declared.at(CONTAINERS))):
+        if text(fields(raw).get("name")) == container:
+            yield Fix.change(
+                ref,
+                Set(pointer=f"{CONTAINERS}/{index}/resources/limits/memory", value=double),
+                title=f"Give it more memory in Git: twice as much, {double}, is a start",
+                risk="if the program leaks, this only takes longer",
+            )
+
+
+def _look(ref: Ref, container: str) -> Fix:
     return Fix.run(
-        kubectl("top", "pod", "--containers", namespace=case.destination_namespace or "default")
+        kubectl("top", "pod", "--containers", namespace=ref.namespace or "default")
         + f" | grep {quote(container)}",
         title="Raise resources.limits.memory of the container in Git, or make the program use less",
     )

@@ -26,6 +26,7 @@ from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.instants import age_at
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.semantics.messages import Unschedulable
 
 PATIENCE = timedelta(minutes=2)
@@ -43,7 +44,7 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
                 continue
             evidence, message = found
             told.add(symptom.id)
-            yield Finding(
+            finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id, *_said_of(case, story.pod.ref)),
                 because=(symptom.id,) if _waits_for_claim(message) else (),
@@ -54,6 +55,7 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
                 evidence=(evidence,),
                 fixes=(_look(story.pod.ref.namespace, story.pod.ref.name),),
             )
+            yield finding if _waits_for_claim(message) else with_way_back(case, finding)
             break
     for report in case.failures(Unschedulable):
         if report.ref is None or not told.isdisjoint(report.symptoms):

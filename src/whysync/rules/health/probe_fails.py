@@ -25,6 +25,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomK
 from whysync.diagnosis.commands import on_object
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.pods import PodStory
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import CrashLoop, ProbeFailed
@@ -40,7 +41,7 @@ def probe_fails(case: Case) -> Iterator[Finding]:
         told.update(explains)
         failure = group.failure
         crashes = _crashes(case, explains)
-        yield Finding(
+        finding = Finding(
             about=about,
             explains=explains,
             severity=_severity(case, failure.probe),
@@ -52,6 +53,7 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="the kubelet tells what the probe got"),
             fixes=_fixes(about),
         )
+        yield with_way_back(case, finding)
     if case.synced_recently:
         return
     for symptom in case.symptoms:
@@ -62,7 +64,7 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             if found is None:
                 continue
             name, pointer, probe = found
-            yield Finding(
+            finding = Finding(
                 about=symptom.ref,
                 explains=(symptom.id,),
                 severity=Severity.WARNING,
@@ -74,6 +76,7 @@ def probe_fails(case: Case) -> Iterator[Finding]:
                 ),
                 fixes=_fixes(story.pod.ref),
             )
+            yield with_way_back(case, finding)
             break
 
 
