@@ -5,7 +5,8 @@ The object was deleted (by hand, by another tool, by a controller), or it was ne
 it as Missing and OutOfSync. With self-heal it comes back by itself; without, it stays away.
 
 ## How whysync knows
-The row is OutOfSync and Missing, no sync is under way, and the object was part of the app before.
+The row is OutOfSync and Missing, no sync is under way, and the object was part of the app before: the
+result of the last sync, or an event of the cluster, leaves no doubt.
 
 ## Fix
 Sync that one resource. If it vanishes again, something in the cluster deletes it: look at the audit log,
@@ -42,15 +43,17 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
         desired = case.desired_of(key)
         if desired is not None and time_to_live_of(desired) is not None:
             continue
-        told = [(m, e) for m, e in case.events_about(symptom.ref) if e.reason in _GONE]
+        told = [m for m, e in case.events_about(symptom.ref) if e.reason in _GONE]
+        made = _made_by_the_last_sync(case, key)
         yield Finding(
             about=symptom.ref,
             explains=(symptom.id,),
-            confidence=Confidence.HIGH if told else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if told or made else Confidence.MEDIUM,
             verdict=f"{symptom.ref} is declared in Git and gone from the cluster",
             evidence=(
                 cite(case.application, f"/status/resources/{rows[key]}", says="Argo CD misses it"),
-                *(cite(manifest, "/message", says="the cluster tells of its end") for manifest, _ in told),
+                *((cite(case.application, made, says="the last sync applied it"),) if made else ()),
+                *(cite(manifest, "/message", says="the cluster tells of its end") for manifest in told),
             ),
             fixes=(
                 Fix.run(
@@ -65,3 +68,12 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _made_by_the_last_sync(case: Case, key: Key) -> str:
+    """Where the last sync says that it applied the object; empty where it does not."""
+    result = case.operation.sync_result if case.operation is not None else None
+    for index, one in enumerate(result.resources if result is not None else ()):
+        if one.key == key and one.status == "Synced" and not one.hook_type:
+            return f"/status/operationState/syncResult/resources/{index}"
+    return ""

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.commands import sync
-from whysync.diagnosis.namespaces import managed_metadata_differs
+from whysync.diagnosis.namespaces import differing_metadata, managed_metadata_differs
 
 WANTED = "/spec/syncPolicy/managedNamespaceMetadata"
 WRITTEN = "/status/operationState/syncResult/managedNamespaceMetadata"
@@ -30,12 +30,15 @@ WRITTEN = "/status/operationState/syncResult/managedNamespaceMetadata"
 def namespace_metadata_not_synced(case: Case) -> Iterator[Finding]:
     if "differs" not in case.symptom_ids or not managed_metadata_differs(case):
         return
+    names = differing_metadata(case)
+    told = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     yield Finding(
         about=case.application.ref,
         field=WANTED,
         explains=("differs",),
         confidence=Confidence.HIGH,
-        verdict=f"only metadata of namespace {case.destination_namespace} differs; all resources are Synced",
+        verdict=f"only {told or 'metadata'} of namespace {case.destination_namespace}"
+        f" {'differ' if len(names) > 1 else 'differs'}; all resources are Synced",
         evidence=(
             cite(case.application, WANTED, says="the policy asks for this"),
             cite(case.application, WRITTEN, says="the last sync wrote this"),

@@ -14,7 +14,8 @@ the old commit long after its interval, the webhook or the controller has a prob
 
 ## When it is something else
 The app tracks another branch or a fixed commit than the one you look at. `manifest-generate-paths` can
-make Argo CD take a commit for one that does not concern the app.
+make Argo CD take a commit for one that does not concern the app. With `skip-reconcile` on the app nobody
+looks at all.
 """
 
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ PATIENCE = timedelta(seconds=120 + 60 + 180)
 
 @rule(cause="polling-lag", needs={Fact.GIT}, since="0.1")
 def commit_not_seen_yet(case: Case) -> Iterator[Finding]:
+    if "stale:frozen" in case.symptom_ids:
+        return  # reconciling is switched off: no refresh would be taken up
     age = case.age(case.app.status.reconciled_at)
     late = age is not None and age > PATIENCE
     for symptom in case.symptoms:

@@ -17,9 +17,11 @@ No annotation, and still nobody looks: the controller is stuck or does not serve
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from whysync.contracts.pointer import join
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.freshness import SKIP_RECONCILE
 
 POINTER = join(("metadata", "annotations", SKIP_RECONCILE))
@@ -38,7 +40,7 @@ def reconciling_switched_off(case: Case) -> Iterator[Finding]:
         explains=("stale:frozen", *behind),
         severity=Severity.WARNING if others or asked else Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict="reconciling is switched off for this app: its status is as old as that"
+        verdict=f"reconciling is switched off for this app: {_how_old(case)}{_unseen(case)}"
         + (", and the operation that was asked for will not start" if asked else ""),
         evidence=(
             cite(case.application, POINTER, says="the controller leaves it alone"),
@@ -53,3 +55,15 @@ def reconciling_switched_off(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _how_old(case: Case) -> str:
+    age = case.age(case.app.status.reconciled_at)
+    old = age is not None and age >= timedelta(minutes=1)
+    return f"its status is {minutes(age)} old" if old else "its status is as old as that"
+
+
+def _unseen(case: Case) -> str:
+    """The commit that people wait for."""
+    behind = [symptom.text for symptom in case.symptoms if symptom.kind is SymptomKind.BEHIND]
+    return f"; {behind[0]}" if behind else ""
