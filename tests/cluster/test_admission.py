@@ -367,3 +367,40 @@ def test_a_pod_may_only_run_as_an_account_that_is_there(talk: Talk) -> None:
     assert talk.create(pod("other")).ok
     talk.model.load([{**account, "metadata": {"name": "shop", "namespace": "shop"}}])
     assert talk.create(runs).ok
+
+
+def test_a_webhook_whose_service_has_no_ready_pod(talk: Talk) -> None:
+    hook: Object = {
+        "name": "v.example.com",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "clientConfig": {"service": {"namespace": "shop", "name": "policy"}},
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+        ],
+    }
+    kind = "ValidatingWebhookConfiguration"
+    meta: Object = {"name": "policy"}
+    configuration: Object = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": meta}
+    service: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": meta,
+        "spec": {"ports": [{"port": 443}]},
+    }
+    assert talk.create({**configuration, "webhooks": [hook]}).code == 201
+    assert 'service "policy" not found' in said(talk.create(config_map("a")))
+    assert talk.create(service).code == 201
+    assert talk.create(config_map("a")).code == 201  # nothing tells of its endpoints
+    slice: Object = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "policy-1", "labels": {"kubernetes.io/service-name": "policy"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": False}}],
+    }
+    assert talk.create(slice).code == 201
+    assert 'no endpoints available for service "policy"' in said(talk.create(config_map("b")))
+    change: Object = {"endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]}
+    assert talk.patch(slice, change).code == 200
+    assert talk.create(config_map("b")).code == 201

@@ -189,3 +189,27 @@ def test_the_same_bytes_whatever_the_seed_of_hashes() -> None:
         for seed in ("1", "77")
     }
     assert outputs == {played()}
+
+
+@given(st.lists(st.integers(1, 40), max_size=6), st.integers(0, 3))
+def test_ids_that_were_loaded_are_never_given_again(numbers: list[int], nameless: int) -> None:
+    """What one model made, another goes on from: objects without an id must not get one of theirs."""
+    loaded: list[Object] = [config_map(f"new-{number}") for number in range(nameless)]
+    for number in numbers:
+        obj = config_map(f"old-{number}")
+        fields(obj["metadata"])["uid"] = f"{number:08x}-0000-4000-8000-{number:012x}"
+        owner: Json = [{"uid": f"{number + 1:08x}-0000-4000-8000-{number + 1:012x}"}]
+        fields(obj["metadata"])["ownerReferences"] = owner
+        loaded.append(obj)
+    model = Model()
+    model.load(loaded)
+    known = [text(dig(one, "metadata", "uid")) for one in model.objects() if one.get("kind") == "ConfigMap"]
+    assert len(set(known)) == len(set(numbers)) + nameless
+    assert model.store.uid() not in {*known, *(uid for one in loaded for uid in owners_of(one))}
+
+
+def test_ids_that_no_model_made_change_nothing() -> None:
+    store = Store()
+    for odd in ("", "x", "zzzzzzzz-0000-4000-8000-000000000001", "ffffffff-0000-4000-8000-0000ffffffff"):
+        store.give_no_more(odd)
+    assert store.uid() == Store().uid()

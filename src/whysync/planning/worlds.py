@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 
 from whysync.cluster.life.life import Life
@@ -17,12 +15,12 @@ from whysync.cluster.life.script import Script
 from whysync.cluster.model import Clock, Model
 from whysync.cluster.timeline import Restless
 from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.snapshot import Gap, Log, Snapshot
-from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
+from whysync.contracts.snapshot import Gap, Snapshot
+from whysync.contracts.tree import Object, copy_object, dig, fields, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Reason, Safety, SyncSafety
 from whysync.diagnosis.world import World
-from whysync.engine.argocd import Denied, Repository
+from whysync.engine.argocd import Repository
 from whysync.engine.argocd.app_of_apps import definitions
 from whysync.engine.found_world import destination_for, with_project
 from whysync.engine.simulation import Simulation
@@ -31,6 +29,7 @@ from whysync.planning.finding_apps import is_application, qualified
 from whysync.planning.outside import beside, health_of_custom_kinds, new_kinds, outside_objects
 from whysync.planning.plan import Ground, Run
 from whysync.planning.steps import steps_of
+from whysync.planning.syncing import Ended, retry_of, synced
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.effects import Effects, effects_of
 from whysync.proofs.ground import Simulated, simulated
@@ -41,26 +40,7 @@ from whysync.sources.masking import Masker, mask_snapshot
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """A Monday. Plans are the same whenever they are made."""
-_LONGEST: Final = timedelta(hours=1)
-_HEALTH: Final = timedelta(minutes=15)
 _SETTINGS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
-_IDS: Final = "-0000-4000-8000-"
-_IDS_OF_FRESH: Final = "-0000-4000-9000-"
-_IDS_OF_FOUND: Final = "-0000-4000-a000-"
-_LOOKS: Final = (timedelta(seconds=15), timedelta(seconds=45))
-_FINE: Final = ("Healthy", "Suspended", "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """What came of a sync."""
-
-    passed: bool
-    message: str
-    seconds: float
-    notes: tuple[str, ...] = ()
-    logs: tuple[Log, ...] = ()
-    """Of pods on the way: those of a Job that runs into its deadline are deleted with what they said."""
 
 
 def on_empty(
@@ -109,8 +89,8 @@ def on_empty(
     notes += [f"{one['kind']} {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in others]
     notes += [f"the operator of {one.rpartition('_')[2]} is taken to do its work" for one in healthy]
     start = len(simulation.argocd.trace)
-    ended = _synced(simulation, name, prune=case.prunes)
-    found = _seen(simulation, application, ended, _IDS_OF_FRESH, desired)
+    ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
+    found = _seen(simulation, application, ended, desired)
     steps = steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed)
     hidden = _hiding(desired)
     return Run(
@@ -155,7 +135,8 @@ def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
     world.push(objects)
     since, start = len(simulation.model.store.journal), len(simulation.argocd.trace)
     simulation.argocd.refresh(world.app)
-    ended = _synced(simulation, world.app, prune=case.prunes, before=before)
+    retry = retry_of(case.application.body)
+    ended = synced(simulation, world.app, prune=case.prunes, retry=retry, before=before)
     effects = effects_of(world, since)
     run = Run(
         ground=ground,
@@ -169,14 +150,12 @@ def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
             *(f"the cluster is taken to know {text(dig(one, 'spec', 'names', 'kind'))}" for one in kinds),
             *ended.notes,
         ),
-        snapshot=masked(_after(_seen(simulation, case.application.body, ended, _IDS_OF_FOUND, head), ground)),
+        snapshot=masked(_after(_seen(simulation, case.application.body, ended, head), ground)),
     )
     return run, effects
 
 
-def _seen(
-    simulation: Simulation, application: Object, ended: Ended, mark: str, desired: list[Object]
-) -> Snapshot:
+def _seen(simulation: Simulation, application: Object, ended: Ended, desired: list[Object]) -> Snapshot:
     """What a bundle would hold now: the app with its own policy, manifests without Argo CD's marks."""
     found = simulation.snapshot()
     name, spec = qualified(application), fields(application.get("spec"))
@@ -184,7 +163,6 @@ def _seen(
         one.with_body({**one.body, "spec": spec}) if one.ref.place == name else one
         for one in found.applications
     )
-    found = _with_own_ids(found, mark)
     known = {(one.namespace, one.pod, one.container) for one in found.logs}
     gone = [one for one in ended.logs if (one.namespace, one.pod, one.container) not in known]
     rendered = dict(found.desired)
@@ -215,75 +193,9 @@ def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Ob
     return [_namespace(name) for name in sorted(wanted - {""})]
 
 
-def _with_own_ids(found: Snapshot, mark: str) -> Snapshot:
-    """Every model counts its ids from one: what goes on from here must not give one of them again."""
-
-    def other(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
-        return tuple(
-            one.with_body(
-                msgspec.json.decode(msgspec.json.encode(one.body).replace(_IDS.encode(), mark.encode()))
-            )
-            for one in manifests
-        )
-
-    return replace(found, live=other(found.live), events=other(found.events))
-
-
 def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
     """Values are masked in all facts alike: that is no news."""
     return [one for one in gaps if "masked" not in one.why]
-
-
-def _synced(simulation: Simulation, name: str, *, prune: bool, before: str = "Healthy") -> Ended:
-    argocd, clock = simulation.argocd, simulation.clock
-    began = clock.now
-    logs: dict[tuple[str, str, str], Log] = {}
-
-    def ended(passed: bool, message: str, *notes: str) -> Ended:
-        return Ended(
-            passed=passed,
-            message=message,
-            seconds=(clock.now - began).total_seconds(),
-            notes=notes,
-            logs=tuple(logs.values()),
-        )
-
-    try:
-        simulation.timeline.settle()
-        problem = _cannot_compare(argocd.status(name))
-        if problem:
-            return ended(False, problem)
-        argocd.request_sync(name, {"sync": {"prune": prune}})
-        done = False
-        for while_ in (*_LOOKS, _LONGEST):
-            done = simulation.until(lambda: "operation" not in argocd.applications[name], while_)
-            if done:
-                break
-            logs = logs | {(one.namespace, one.pod, one.container): one for one in simulation.snapshot().logs}
-        state = fields(argocd.status(name).get("operationState"))
-        message = text(state.get("message"))
-        if not done:
-            return ended(False, f"the sync never ends: {message}")
-        if state.get("phase") != "Succeeded":
-            return ended(False, f"the sync fails: {message}")
-        simulation.until(lambda: argocd.sync_and_health(name)[1] in _FINE, _HEALTH)
-        health = argocd.sync_and_health(name)[1]
-    except Denied as problem:
-        return ended(False, f"Argo CD refuses the sync: {str(problem).rpartition('desc = ')[2]}")
-    except (Restless, NoRest) as problem:
-        return ended(False, f"the cluster never comes to rest: {problem}")
-    if health in _FINE:
-        return ended(True, "")
-    if health == before:
-        return ended(True, "", f"the app was {health} before, and stays so")
-    return ended(False, f"the sync succeeds, and the app ends {health}")
-
-
-def _cannot_compare(status: Object) -> str:
-    for one in map(fields, items(status.get("conditions"))):
-        if one.get("type") in ("ComparisonError", "InvalidSpecError"):
-            return text(one.get("message"))
-    return ""
 
 
 def _safety(world: Simulated, effects: Effects) -> Safety:

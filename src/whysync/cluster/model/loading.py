@@ -8,7 +8,7 @@ from typing import Final
 from whysync.cluster.model.clock import Clock
 from whysync.cluster.model.customs import established
 from whysync.cluster.model.discovery import Discovery
-from whysync.cluster.model.store import Store, owners_of
+from whysync.cluster.model.store import Store, owners_of, uid_of
 from whysync.contracts.tree import Object, dig, fields, text
 
 _NAMESPACES: Final = ("", "namespaces")
@@ -17,6 +17,9 @@ _NAMESPACES: Final = ("", "namespaces")
 def load(objects: Iterable[Object], store: Store, discovery: Discovery, clock: Clock) -> list[Object]:
     """Definitions go first, so that their kinds are known; what is of no known kind is given back."""
     waiting = sorted(objects, key=lambda obj: obj.get("kind") != "CustomResourceDefinition")
+    for obj in waiting:  # before the first of them gets a new one
+        for uid in (uid_of(obj), *owners_of(obj)):
+            store.give_no_more(uid)
     strangers: list[Object] = []
     owners: set[str] = set()
     for obj in waiting:

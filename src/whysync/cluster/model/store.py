@@ -17,6 +17,8 @@ Place = tuple[tuple[str, str], str, str]
 """Group and plural, namespace, name."""
 
 _NONE: Final[frozenset[Place]] = frozenset()
+_OWN_ID: Final = "-0000-4000-8000-"
+_MOST_IDS: Final = 0x7FFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,17 @@ class Store:
 
     def uid(self) -> str:
         number = self.serial()
-        return f"{number:08x}-0000-4000-8000-{number:012x}"
+        return f"{number:08x}{_OWN_ID}{number:012x}"
+
+    def give_no_more(self, uid: str) -> None:
+        """An id that came with a loaded object: where a model has given it, count on from there."""
+        if uid[8:24] == _OWN_ID:
+            try:
+                number = int(uid[:8], 16)
+            except ValueError:
+                return
+            if self._serial < number <= _MOST_IDS:
+                self._serial = number
 
     def suffix(self) -> str:
         """Five characters from those that Kubernetes appends to a generated name."""

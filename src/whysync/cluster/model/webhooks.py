@@ -3,7 +3,8 @@
 A webhook that the model was told about (`Model.webhooks`, by name) is called as a function from object to
 object, by the rules of its configuration in the cluster. It gives back the object, changed or not, or raises
 `Denied` or `Unreachable`. Of those that nobody told about, one whose Service is missing, or whose URL points
-at the machine itself, cannot be reached; all others are taken to agree.
+at the machine itself, cannot be reached, nor one whose Service is known to have no pod that is ready; all
+others are taken to agree.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from whysync.contracts.tree import Object, dig, fields, integer, items, text
 
 Webhook: TypeAlias = Callable[[Object], Object]
 _GROUP = "admissionregistration.k8s.io"
+_SLICES = ("discovery.k8s.io", "endpointslices")
 _MUTATING, _VALIDATING = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
 
 
@@ -139,6 +141,23 @@ def _out_of_reach(hook: Object, store: Store) -> str:
         return f'Post "{_address(hook)}": dial tcp {where}: connect: connection refused'
     service = fields(client.get("service"))
     space, name = text(service.get("namespace")), text(service.get("name"))
-    if store.get((("", "services"), space, name)) is not None:
-        return ""
-    return f'Post "{_address(hook)}": service "{name}" not found'
+    if store.get((("", "services"), space, name)) is None:
+        return f'Post "{_address(hook)}": service "{name}" not found'
+    if _nobody_behind(space, name, store):
+        return f'Post "{_address(hook)}": no endpoints available for service "{name}"'
+    return ""
+
+
+def _nobody_behind(space: str, name: str, store: Store) -> bool:
+    """Where nothing tells of its endpoints (facts seldom do), somebody is taken to answer."""
+    slices = [
+        slice
+        for _, slice in store.within(_SLICES, space)
+        if text(dig(slice, "metadata", "labels", "kubernetes.io/service-name")) == name
+    ]
+    ready = any(
+        dig(one, "conditions", "ready") is not False
+        for slice in slices
+        for one in items(slice.get("endpoints"))
+    )
+    return bool(slices) and not ready
