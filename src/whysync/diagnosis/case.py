@@ -307,6 +307,13 @@ class Case:
     def failures(self, kind: type[F]) -> tuple[Reported[F], ...]:
         return tuple(cast("Reported[F]", r) for r in self.reported if isinstance(r.failure, kind))
 
+    def compared_with(self, index: int) -> bool:
+        """Is the repository of this source the one that Argo CD compared with last, as far as it tells?"""
+        told = self.app.status.sync.compared_to
+        known = (told.sources or ((told.source,) if told.source else ())) if told is not None else ()
+        repo = known[index].repo_url if index < len(known) else ""
+        return not repo or same_repo(repo, self.app.sources[index].repo_url)
+
     def head_of(self, repo: str, revision: str) -> Head | None:
         for head in self.world.snapshot.heads:
             if same_repo(head.repo, repo) and head.revision == (revision or "HEAD"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whysync.contracts.ref import Ref
+from whysync.contracts.ref import Key, Ref
+from whysync.diagnosis.scopes import is_namespaced
 from whysync.semantics.messages import Named
 
 if TYPE_CHECKING:
@@ -22,10 +23,17 @@ def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
         return said_of or case.application.ref
     for key in (*case.rows, *case.desired_by_key, *case.world.live_keys_by_name.get(named.name, ())):
         if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
-            return Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
+            return Ref(group=key.group, kind=key.kind, namespace=_space(case, key), name=key.name)
     return Ref(
         group=named.group,
         kind=named.kind or named.resource or "object",
         namespace=named.namespace,
         name=named.name,
     )
+
+
+def _space(case: Case, key: Key) -> str:
+    """What Argo CD never gets to apply has no row, and has not been given its namespace either."""
+    if key.namespace or key in case.rows or key not in case.desired_by_key:
+        return key.namespace
+    return case.destination_namespace if is_namespaced(case, key.kind) else ""

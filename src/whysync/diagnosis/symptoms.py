@@ -237,6 +237,8 @@ def health_of_row(case: Case, row: ResourceRow) -> tuple[str, str]:
 def _behind(case: Case) -> Iterator[Symptom]:
     for index, source in enumerate(case.app.sources):
         head = case.head_of(source.repo_url, source.target_revision)
+        if head is not None and not case.compared_with(index):
+            continue  # it has looked at another repository so far: whose commit is older says nothing
         compared = case.app.revisions[index] if index < len(case.app.revisions) else ""
         # Where rendering fails, Argo CD keeps the branch's name: it has compared with no commit at all.
         unresolved = head is not None and compared == head.revision

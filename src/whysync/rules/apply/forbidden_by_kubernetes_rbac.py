@@ -28,6 +28,7 @@ from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import Forbidden
 
 READING = ("get", "list", "watch")
+LISTING = ("list", "watch", "deletecollection")
 APPLYING = ("get", "create", "patch")
 NAME = "argocd-needs"
 
@@ -38,13 +39,12 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
         case, Forbidden, by=lambda f: (f.user, "" if f.cluster_scope else f.namespace, f.escalation)
     ):
         failure = group.failure
-        where = f"in namespace {failure.namespace}" if failure.namespace else "in the whole cluster"
         yield Finding(
             about=_about(case, failure),
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Kubernetes does not let {_user(failure)} {_deeds(group)} {where}",
+            verdict=f"Kubernetes does not let {_user(failure)} {_deeds(group)}",
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="the API server refuses it"),
             fixes=tuple(_fixes(group)),
@@ -72,7 +72,17 @@ def _deeds(group: Grouped[Forbidden]) -> str:
     if group.failure.escalation:
         return "grant permissions that it does not hold itself"
     deeds = dict.fromkeys(f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb)
-    return ", ".join(list(deeds)[:4]) or "do this"
+    more = f" and {len(deeds) - 4} more" if len(deeds) > 4 else ""
+    return f"{', '.join(list(deeds)[:4]) or 'do this'}{more}{_where(group)}"
+
+
+def _where(group: Grouped[Forbidden]) -> str:
+    """Who lists at the cluster scope asks for all namespaces; who names an object there, for one of none."""
+    failure = group.failure
+    if failure.namespace:
+        return f" in namespace {failure.namespace}"
+    verbs = {report.failure.verb for report in group.reports}
+    return " in the whole cluster" if verbs & {"", *LISTING} else ", which lie in no namespace"
 
 
 def _resource(failure: Forbidden) -> str:

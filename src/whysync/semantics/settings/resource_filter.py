@@ -6,6 +6,7 @@ Mirrors `ResourcesFilter` and `FilteredResource`, Argo CD 3.6.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import Final, Protocol
 
 import msgspec
@@ -48,13 +49,28 @@ _NEVER_WATCHED: Final = (
 )
 
 
+class ExcludedBy(StrEnum):
+    """Why Argo CD does not look at a kind."""
+
+    NATURE = "nature"
+    EXCLUSIONS = "exclusions"
+    INCLUSIONS = "inclusions"
+
+
 def resource_excluded(settings: Filters, group: str, kind: str, cluster: str) -> bool:
+    return excluded_by(settings, group, kind, cluster) is not None
+
+
+def excluded_by(settings: Filters, group: str, kind: str, cluster: str) -> ExcludedBy | None:
     """Mirrors `IsExcludedResource`: once something is included for a cluster, the rest of it is not."""
-    if _matches((*_NEVER_WATCHED, *settings.resource_exclusions), group, kind, cluster):
-        return True
+    if _matches(_NEVER_WATCHED, group, kind, cluster):
+        return ExcludedBy.NATURE
+    if _matches(settings.resource_exclusions, group, kind, cluster):
+        return ExcludedBy.EXCLUSIONS
     if _matches(settings.resource_inclusions, group, kind, cluster):
-        return False
-    return any(included.matches_cluster(cluster) for included in settings.resource_inclusions)
+        return None
+    listed = any(included.matches_cluster(cluster) for included in settings.resource_inclusions)
+    return ExcludedBy.INCLUSIONS if listed else None
 
 
 def read_filters(tree: Json) -> tuple[FilteredResource, ...]:
