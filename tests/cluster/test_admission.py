@@ -395,12 +395,15 @@ def test_a_webhook_whose_service_has_no_ready_pod(talk: Talk) -> None:
     slice: Object = {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
-        "metadata": {"name": "policy-1", "labels": {"kubernetes.io/service-name": "policy"}},
+        "metadata": {
+            "name": "policy-1",
+            "namespace": "shop",
+            "labels": {"kubernetes.io/service-name": "policy"},
+        },
         "addressType": "IPv4",
         "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": False}}],
     }
-    assert talk.create(slice).code == 201
+    talk.model.load([slice])
     assert 'no endpoints available for service "policy"' in said(talk.create(config_map("b")))
-    change: Object = {"endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]}
-    assert talk.patch(slice, change).code == 200
+    talk.model.load([{**slice, "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]}])
     assert talk.create(config_map("b")).code == 201
