@@ -127,7 +127,8 @@ def _changed(case: Case, settings: Manifest, ref: Ref, by: ExcludedBy) -> Edit |
         if ref.kind not in filtered.kinds:
             return None
         others: list[Json] = [kind for kind in filtered.kinds if kind != ref.kind]
-        kept += [{**fields(entry), "kinds": others}] if others else []
+        if others:
+            kept.append({**fields(entry), "kinds": others})
     return Set(pointer=POINTERS[by], value=dump(kept)) if kept else Remove(pointer=POINTERS[by])
 
 
