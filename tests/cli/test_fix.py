@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 from tests.cli.running import Whysync
 from tests.situations import ROOT, application, bundle, config_map, row
+from whysync.cli.parser import parser
+from whysync.cli.same_place import same_place
 from whysync.contracts import yaml
 from whysync.contracts.tree import Object, dig, fields, items
 
@@ -382,3 +385,39 @@ def test_files_that_are_no_manifests_are_passed_over(whysync: Whysync, checkout:
     ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     assert (ran.code, ran.err) == (0, "")
     assert "replicas" not in written(checkout)
+
+
+def taken_by(out: str) -> str:
+    (line,) = [line.strip() for line in out.splitlines() if line.strip().startswith("take it")]
+    return line.removeprefix("take it").strip()
+
+
+def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path) -> None:
+    folder = tmp_path / "a bundle"
+    folder.symlink_to(ROOT / "examples/autoscaler-loop")
+    told = taken_by(whysync("diagnose", "--bundle", str(folder)).out)
+    assert told == f"whysync fix my-api-service --bundle '{folder}' --checkout DIR | git apply"
+    words = shlex.split(told.partition(" --checkout")[0])
+    assert "proven" in whysync(*words[1:]).out
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        ([], ""),
+        (["--core", "--context", "prod", "-N", "team-a"], " --app-namespace team-a --context prod --core"),
+        (["--server", "argocd.example.com", "--auth-token", "secret"], " --server argocd.example.com"),
+        (["--kubeconfig", "my config", "-H", "Authorization: secret"], " --kubeconfig 'my config'"),
+    ],
+)
+def test_a_place_is_told_again_without_its_secrets(flags: list[str], told: str) -> None:
+    options = parser({}, verb="diagnose").parse_args(["diagnose", *flags])
+    assert same_place(options) == told
+
+
+def test_nothing_can_be_taken_from_a_world_that_is_gone(whysync: Whysync, tmp_path: Path) -> None:
+    assert "take it" not in whysync("lab", "run", "hpa-loop").out
+    kept = str(tmp_path / "end")
+    assert f"fix my-api-service --bundle {kept} " in taken_by(
+        whysync("lab", "run", "hpa-loop", "--bundle", kept).out
+    )

@@ -137,7 +137,7 @@ def test_80_columns_are_enough_for_prose(whysync: Whysync, example: Path) -> Non
     """Patches and commands stand as they are, to be copied; all else is wrapped."""
     ran = whysync("diagnose", "--bundle", str(example), COLUMNS="80")
     long = [line for line in ran.out.splitlines() if len(line) > 80]
-    kept_whole = [line for line in long if re.search(r"\b(kubectl|argocd|patch)\b", line)]
+    kept_whole = [line for line in long if re.search(r"\b(kubectl|argocd|patch|whysync fix)\b", line)]
     assert long == kept_whole
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import shlex
 import shutil
 import sys
 import time
@@ -126,7 +127,11 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
         case form:
             _show_run(done, report, options, screen)
             if report.apps:
-                page = terminal.render(report, screen, wide=form == "wide", proofs=options.show_proof)
+                # Without a bundle nothing is left of this world that `whysync fix` could look at.
+                place = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
+                page = terminal.render(
+                    report, screen, wide=form == "wide", proofs=options.show_proof, place=place
+                )
             else:
                 page = "No Application is left that could be diagnosed.\n"
             sys.stdout.write(page)

@@ -126,7 +126,12 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
         case "name":
             text = fleet.names(report)
         case form:
-            text = terminal.render(report, screen, wide=form == "wide", proofs=options.show_proof)
+            from whysync.cli.same_place import same_place
+
+            place = same_place(options)
+            text = terminal.render(
+                report, screen, wide=form == "wide", proofs=options.show_proof, place=place
+            )
     sys.stdout.write(text)
     if options.exit_zero:
         return Exit.OK

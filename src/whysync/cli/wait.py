@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from whysync import app
 from whysync.cli.choose import place_of
 from whysync.cli.exits import Exit
+from whysync.cli.same_place import same_place
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Report
 from whysync.errors import SourceError, UsageError
@@ -161,7 +162,7 @@ def _write(options: argparse.Namespace, screen: Screen, report: Report) -> None:
         case "markdown":
             text = markdown.render(report)
         case form:
-            text = terminal.render(report, screen, wide=form == "wide")
+            text = terminal.render(report, screen, wide=form == "wide", place=same_place(options))
     sys.stdout.write(text)
 
 

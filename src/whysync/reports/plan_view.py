@@ -143,7 +143,8 @@ def _app(
             yield from screen.wrap("nothing is lost", indent=_INDENT, first=f"  {_safe(safety.sync)}")
     if report is not None and run is not None and not run.passed:
         yield ""
-        yield terminal.render(Report(apps=(report,), groups=()), screen, wide=wide).rstrip("\n")
+        alone = Report(apps=(report,), groups=())
+        yield terminal.render(alone, screen, wide=wide, place=None).rstrip("\n")
 
 
 def _safe(sync: SyncSafety) -> str:

@@ -39,25 +39,30 @@ _BUT = ("it will fail", "it would fail", "it would hang", "it does not", "the ap
 _NOT_NOW = ("a sync runs already", "Argo CD would refuse it")
 
 
-def render(report: Report, screen: Screen, *, wide: bool = False, proofs: bool = False) -> str:
+def render(
+    report: Report, screen: Screen, *, wide: bool = False, proofs: bool = False, place: str | None = ""
+) -> str:
     """Apps that are fine take one line each when there are several; one alone says so in a sentence.
 
-    `proofs`: with what happened on the model, without each fix and with it.
+    `proofs`: with what happened on the model, without each fix and with it. `place` are the flags with which
+    `whysync fix` finds the same facts; `None` where it cannot, as they were made up for this run.
     """
-    blocks = ["\n".join(_app(app, screen, wide=wide, proofs=proofs)) for app in report.apps]
+    blocks = ["\n".join(_app(app, screen, wide=wide, proofs=proofs, place=place)) for app in report.apps]
     note = unproven_note(report.apps)
     common = "\n".join([*common_lines(report, screen), *([note] if note else [])])
     return "\n\n".join(blocks) + "\n" + (f"{common}\n" if common else "")
 
 
-def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool) -> Iterator[str]:
+def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool, place: str | None) -> Iterator[str]:
     yield from _headline(report, screen)
     for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
         yield ""
         yield from _finding(finding, report, screen, wide=wide, first=number == 0)
         yield from _fixes(finding, report, screen, wide=wide, proofs=proofs)
-        if number == 0 and finding.fixes and not finding.fixes[0].commands:
-            yield from _labelled(screen, "take it", _how_to_take(finding.fixes[0], report))
+        if number == 0 and place is not None and finding.fixes and not finding.fixes[0].commands:
+            # On one line, however long: it is there to be copied.
+            command = _how_to_take(finding.fixes[0], report, place)
+            yield f"    {screen.paint('take it', 'dim')}{'':<{_INDENT - 11}}{command}"
     if not wide:
         yield from _consequences(report, screen)
     if report.findings or report.unexplained:
@@ -283,9 +288,9 @@ def _marked(screen: Screen, label: str, title: str, mark: str) -> Iterator[str]:
     yield from lines
 
 
-def _how_to_take(fix: Fix, report: AppReport) -> str:
+def _how_to_take(fix: Fix, report: AppReport, place: str) -> str:
     """Where it goes: into the files of a checkout, or onto the object itself."""
-    command = f"whysync fix {plain(app_argument(report.case))}"
+    command = f"whysync fix {plain(app_argument(report.case) + place)}"
     if is_in_git(fix):
         return f"{command} --checkout DIR | git apply"
     return f"{command} -o yaml | kubectl apply -f -" if fix.create is not None else f"{command} -o commands"
