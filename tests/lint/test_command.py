@@ -187,6 +187,43 @@ def test_the_configuration_sets_severities_for_paths_and_leaves_folders_out(whys
     assert told == [("prod/a.yaml", "critical")]
 
 
+SINCE_1_34 = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  hostnameOverride: web.example.com
+  containers: [{name: web, image: "registry.example.com/web:1"}]
+"""
+
+
+def test_the_version_of_kubernetes_says_which_fields_there_are(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(SINCE_1_34)
+    assert whysync("lint").code == 0
+    assert whysync("lint", "--kubernetes-version", "v1.34.1").code == 0
+    ran = whysync("lint", "--kubernetes-version", "1.30")
+    assert ran.code == 1
+    told = " ".join(ran.out.split())
+    assert '"spec.hostnameOverride" of Pod exists since Kubernetes 1.34; this is 1.30' in told
+
+
+@pytest.mark.parametrize(("version", "which"), [("1.20", "begin"), ("1.99", "end")])
+def test_a_release_without_schemas_is_said(version: str, which: str, whysync: Whysync) -> None:
+    Path("a.yaml").write_text(GOOD)
+    ran = whysync("lint", "--kubernetes-version", version)
+    assert ran.code == 0
+    assert f"the schemas {which} with Kubernetes 1." in " ".join(ran.out.split())
+
+
+def test_a_version_that_is_none(whysync: Whysync) -> None:
+    Path("a.yaml").write_text(GOOD)
+    ran = whysync("lint", "--kubernetes-version", "latest")
+    assert ran.code == 2
+    assert "'latest' is no version of Kubernetes" in ran.err
+    Path(".whysync.yaml").write_text("lint: {kubernetes: '2.0'}\n")
+    assert "'2.0' is no version of Kubernetes" in whysync("lint").err
+
+
 def test_crds_from_elsewhere(whysync: Whysync) -> None:
     cases = Path(__file__).with_name("cases") / "unknown_field"
     crd, widget = (cases / "of_a_custom_resource/a.yaml").read_text().split("---\n")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import sys
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
 from whysync.cli.exits import Exit
-from whysync.cli.lint_parser import targets
+from whysync.cli.lint_parser import FORMS
+from whysync.cli.targets import show, targets, write
 from whysync.diagnosis.finding import Severity
 from whysync.errors import NotFound, Unreadable, UsageError
 from whysync.lint import baseline
 from whysync.lint.check import Check, all_checks
-from whysync.lint.configuration import NAME, Configuration, Outside, read_configuration
+from whysync.lint.configuration import NAME, Configuration, Outside, check_version, read_configuration
 from whysync.lint.linting import lint as linted
 from whysync.lint.mending import mended
 from whysync.lint.remark import Outcome
@@ -30,7 +29,7 @@ def lint(options: argparse.Namespace, screen: Screen) -> int:
     if options.explain is not None:
         sys.stdout.write(_explained(options.explain, known))
         return Exit.OK
-    wanted = targets(options.output)
+    wanted = targets(options.output, FORMS, "lint")
     checks = _chosen(options, known)
     paths: list[str] = options.paths or ["."]
     configuration = _configuration(options, paths, known)
@@ -38,28 +37,15 @@ def lint(options: argparse.Namespace, screen: Screen) -> int:
     if options.fix and _mend(outcome, tree):
         outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
     if options.write_baseline:
-        _write(options.write_baseline, baseline.written(outcome.remarks))
+        write(options.write_baseline, baseline.written(outcome.remarks))
         sys.stderr.write(f"{len(outcome.remarks)} findings are in {options.write_baseline} now\n")
         return Exit.OK
     if options.baseline:
         new, old = baseline.without_known(outcome.remarks, _read(options.baseline), options.baseline)
         outcome = msgspec.structs.replace(outcome, remarks=tuple(new), in_baseline=old)
     fail_on = Severity(options.fail_on)
-    for target in wanted:
-        text = _shown(target.form, outcome, checks, screen if not target.file else Screen(), fail_on)
-        if target.file:
-            _write(target.file, text)
-            continue
-        if target.form not in ("text", "wide"):
-            _speak_utf8()
-        sys.stdout.write(text)
+    show(wanted, lambda form, to: _shown(form, outcome, checks, to, fail_on), screen)
     return Exit.OK if options.exit_zero else exit_of(outcome, fail_on)
-
-
-def _speak_utf8() -> None:
-    """Data is UTF-8 wherever it goes."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        cast("io.TextIOWrapper", sys.stdout).reconfigure(encoding="utf-8")
 
 
 def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
@@ -110,6 +96,7 @@ def _configuration(options: argparse.Namespace, paths: list[str], known: dict[st
     for written in options.outside:
         kind, _, name = written.partition("/")
         outside.append(Outside(kind=kind, name=name or "*"))
+    check_version(options.kubernetes_version, "--kubernetes-version")
     return msgspec.structs.replace(
         configuration,
         crds=(*configuration.crds, *options.crds),
@@ -149,7 +136,7 @@ def _mend(outcome: Outcome, tree: Tree) -> bool:
         own = [remark for remark in outcome.remarks if remark.path == file.path and remark.mend]
         after, done = mended(file, own) if own else (file.text, [])
         if after != file.text:
-            _write(file.path, after)
+            write(file.path, after)
             changed = True
             for remark in done:
                 title = remark.mend.title if remark.mend else ""
@@ -164,13 +151,3 @@ def _read(path: str) -> str:
         raise NotFound(what=f"there is no file {path!r}", next="look at the path") from problem
     except (OSError, UnicodeDecodeError) as problem:
         raise Unreadable(what=f"{path} cannot be read", why=str(problem)) from problem
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(text, encoding="utf-8", newline="")
-    except OSError as problem:
-        raise UsageError(
-            what=f"{path} cannot be written", why=str(problem), next="choose another place"
-        ) from problem

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import NamedTuple
 
 from whysync.cli.parser import common, judging
-from whysync.errors import UsageError
 
 CONFIGURATION = ".whysync.yaml"
 FORMS = ("text", "wide", "json", "sarif", "junit", "github", "gitlab", "markdown")
-
-
-class Target(NamedTuple):
-    form: str
-    file: str
 
 
 def lint(verb: argparse.ArgumentParser, *, append: type[argparse.Action]) -> None:
@@ -39,7 +32,7 @@ def lint(verb: argparse.ArgumentParser, *, append: type[argparse.Action]) -> Non
         "--kubernetes-version",
         metavar="X.Y",
         default="",
-        help="of the cluster: which removed APIs count (schemas are those of 1.36)",
+        help="of the cluster: which kinds and fields it has, 1.25 to 1.37 (default: 1.36)",
     )
     verb.add_argument(
         "--check", metavar="CHECK", action=append, default=[], help="only this one (repeatable)"
@@ -67,18 +60,3 @@ def lint(verb: argparse.ArgumentParser, *, append: type[argparse.Action]) -> Non
     )
     judging(verb)
     common(verb)
-
-
-def targets(written: list[str]) -> list[Target]:
-    """What to write where; the screen gets text unless something else is asked for."""
-    found: list[Target] = []
-    for one in written or ["text"]:
-        form, _, file = one.partition("=")
-        if form not in FORMS:
-            raise UsageError(
-                what=f"{form!r} is no form of output",
-                why=f"it must be one of {', '.join(FORMS)}, with =FILE behind it to write a file",
-                next="whysync lint --help shows what it takes",
-            )
-        found.append(Target(form, file))
-    return found

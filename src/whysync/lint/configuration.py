@@ -12,6 +12,7 @@ import msgspec
 from whysync.contracts.tree import Json
 from whysync.contracts.yaml import Invalid, load
 from whysync.errors import UsageError
+from whysync.semantics.schemas.releases import BASE, NEWEST, OLDEST, release_of
 
 NAME: Final = ".whysync.yaml"
 OFF: Final = "off"
@@ -41,6 +42,25 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     severities: dict[str, str] = {}
     outside: tuple[Outside, ...] = ()
     paths: tuple[Override, ...] = ()
+
+    @property
+    def release(self) -> int:
+        """Of which Kubernetes the kinds and fields are; see `semantics.schemas.releases`."""
+        return (release_of(self.kubernetes) if self.kubernetes else None) or BASE
+
+    @property
+    def release_note(self) -> str:
+        """What a reader should know of the schemas; empty where they are those of that Kubernetes."""
+        minor = version_pair(self.kubernetes)[1] if self.kubernetes else self.release
+        if minor == self.release:
+            return ""
+        which = "begin" if minor < self.release else "end"
+        return f"the schemas {which} with Kubernetes 1.{self.release}: fields are those of that release"
+
+    @property
+    def release_hint(self) -> str:
+        """Where nothing was said, a newer cluster may be meant."""
+        return "" if self.kubernetes else "--kubernetes-version says which one the cluster has"
 
     def level(self, check: str, path: str) -> str:
         """What the file asks for; the last override that fits counts. Empty: nothing said."""
@@ -77,6 +97,7 @@ def read_configuration(written: str, path: str, known: Mapping[str, object]) -> 
     except msgspec.ValidationError as problem:
         raise _refused(path, str(problem)) from problem
     configuration = whole.lint
+    check_version(configuration.kubernetes, path)
     for severities in (configuration.severities, *(one.severities for one in configuration.paths)):
         for check, level in severities.items():
             if check != "*" and check not in known:
@@ -84,6 +105,14 @@ def read_configuration(written: str, path: str, known: Mapping[str, object]) -> 
             if level not in _LEVELS:
                 raise _refused(path, f"{level!r} of {check} is none of {', '.join(_LEVELS)}")
     return configuration
+
+
+def check_version(written: str, where: str) -> None:
+    if written and release_of(written) is None:
+        raise UsageError(
+            what=f"{where}: {written!r} is no version of Kubernetes",
+            next=f"say one such as 1.{BASE}; schemas are known from 1.{OLDEST} to 1.{NEWEST}",
+        )
 
 
 def _refused(path: str, why: str) -> UsageError:

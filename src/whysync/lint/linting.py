@@ -32,7 +32,7 @@ def lint(
     files = reader.files(paths)
     tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
     chosen = all_checks() if checks is None else tuple(checks)
-    outcome = run(tree, chosen, reader.notes)
+    outcome = run(tree, chosen, [*reader.notes, *_release_notes(configuration)])
     if not render:
         return _unrendered(outcome, reader), tree
     more = rendered(tree, chosen, reader.charts, paths)
@@ -49,6 +49,10 @@ def _unrendered(outcome: Outcome, reader: Reader) -> Outcome:
     why = "a Helm chart: its templates are not rendered"
     notes = tuple(Note(path=folder or ".", why=why) for folder in sorted(reader.charts))
     return replace(outcome, notes=(*outcome.notes, *notes))
+
+
+def _release_notes(configuration: Configuration) -> list[Note]:
+    return [Note(path="", why=configuration.release_note)] if configuration.release_note else []
 
 
 def _definitions(paths: Iterable[str]) -> list[Object]:

@@ -133,7 +133,7 @@ class Tree:
     @cached_property
     def misfits(self) -> list[tuple[Item, Misfit]]:
         """Where objects are not as their schemas want them: looked up once for several checks."""
-        return list(judged(self.items, self.definitions))
+        return list(judged(self.items, self.definitions, self.configuration.release))
 
     # --- Argo CD -----------------------------------------------------------------------------------
 

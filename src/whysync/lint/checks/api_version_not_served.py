@@ -1,7 +1,8 @@
-"""An apiVersion that Kubernetes has removed, or a kind that its group does not have.
+"""An apiVersion that Kubernetes does not have, not yet or no longer, or a kind that its group does not have.
 
 ## Why
 No such resource is served: the sync fails with `no matches for kind`, or the app cannot be compared at all.
+`--kubernetes-version` says which Kubernetes the cluster runs.
 
 ## Bad
 ```yaml
@@ -20,34 +21,59 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from whysync.contracts.ref import Ref
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.removed_apis import removal_of
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.configuration import version_pair
+from whysync.lint.configuration import Configuration, version_pair
 from whysync.lint.remark import Remark
-from whysync.lint.schemas.built_in import is_built_in, is_served, kinds_of, served_versions
+from whysync.lint.schemas.built_in import is_built_in, is_served, kinds_of
 from whysync.lint.tree import Tree
+from whysync.semantics.schemas.releases import BASE, span_of_kind, versions_in
 
 
 @check(Layer.SCHEMA, Severity.CRITICAL)
 def api_version_not_served(tree: Tree) -> Found:
-    target = tree.configuration.kubernetes
+    release = tree.configuration.release
     for item in tree.items:
         ref = item.ref
-        if is_served(ref.api_version, ref.kind):
+        if release == BASE and is_served(ref.api_version, ref.kind):
             continue
-        removed = removal_of(ref.api_version, ref.kind)
-        if removed is not None:
-            if target and version_pair(target) < version_pair(removed):
-                continue
-            now = served_versions(ref.kind, ref.group)
-            said = f"Kubernetes {removed} removed {ref.kind} of {ref.api_version}"
-            hint = f"use {now[-1]}" if now else ""
-            yield item, Remark(message=said, field="/apiVersion", hint=hint)
-        elif not is_built_in(ref.api_version, ref.kind) and ref.name and (known := kinds_of(ref.api_version)):
+        if is_built_in(ref.api_version, ref.kind) or removal_of(ref.api_version, ref.kind):
+            if said := _not_in(ref, tree.configuration):
+                hint = _instead(ref, release) or tree.configuration.release_hint
+                yield item, Remark(message=said, field="/apiVersion", hint=hint)
+        elif ref.name and (known := kinds_of(ref.api_version)):
             near = get_close_matches(ref.kind, known, 1, 0.8)
             hint = f"did you mean {near[0]}?" if near else ""
             yield item, Remark(message=f"{ref.api_version} has no kind {ref.kind}", field="/kind", hint=hint)
         elif (versions := tree.definitions.knows(ref.group, ref.kind)) and ref.version not in versions:
             said = f"the CRD of {ref.kind} does not serve {ref.version}: it has {', '.join(versions)}"
             yield item, Remark(message=said, field="/apiVersion")
+
+
+def _not_in(ref: Ref, configuration: Configuration) -> str:
+    """Why that Kubernetes does not have it; empty where it has."""
+    removed = removal_of(ref.api_version, ref.kind)
+    if removed is not None:
+        target = configuration.kubernetes
+        if not target or version_pair(target) >= version_pair(removed):
+            return f"Kubernetes {removed} removed {ref.kind} of {ref.api_version}"
+    span, release = span_of_kind(ref.api_version, ref.kind), configuration.release
+    if span is not None and release < span.first:
+        return f"{ref.kind} of {ref.api_version} exists since Kubernetes 1.{span.first}; this is 1.{release}"
+    if span is not None and release > span.last and removed is None:
+        return f"Kubernetes 1.{span.last + 1} has no {ref.kind} of {ref.api_version} any more"
+    return ""
+
+
+def _instead(ref: Ref, release: int) -> str:
+    """The most settled version that this release has."""
+    known = [one for one in versions_in(ref.group, ref.kind, release) if one != ref.api_version]
+    if not known and ref.group == "extensions":  # its kinds moved on
+        known = [one for to in ("apps", "networking.k8s.io") for one in versions_in(to, ref.kind, release)]
+    return f"use {max(known, key=_settled)}" if known else ""
+
+
+def _settled(api_version: str) -> tuple[bool, bool, str]:
+    return "alpha" not in api_version, "beta" not in api_version, api_version

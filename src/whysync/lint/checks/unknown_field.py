@@ -26,6 +26,7 @@ from whysync.contracts.tree import Missing
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Remove, Set
 from whysync.lint.check import Found, Layer, check
+from whysync.lint.configuration import Configuration
 from whysync.lint.item import Item
 from whysync.lint.remark import Mend, Remark
 from whysync.lint.schemas.misfit import How, Misfit
@@ -39,12 +40,27 @@ def unknown_field(tree: Tree) -> Found:
             yield (
                 item,
                 Remark(
-                    message=f"{item.ref.kind} has {misfit.text.replace('unknown field', 'no field')}",
+                    message=_told(item, misfit, tree.configuration.release),
                     field=misfit.pointer,
-                    hint=f"did you mean {misfit.better}?" if misfit.better else "",
+                    hint=_hint(misfit, tree.configuration),
                     mend=_mend(item, misfit),
                 ),
             )
+
+
+def _told(item: Item, misfit: Misfit, release: int) -> str:
+    if misfit.span is None:
+        return f"{item.ref.kind} has {misfit.text.replace('unknown field', 'no field')}"
+    field = f"{misfit.text.removeprefix('unknown field ')} of {item.ref.kind}"
+    if release < misfit.span.first:
+        return f"{field} exists since Kubernetes 1.{misfit.span.first}; this is 1.{release}"
+    return f"Kubernetes 1.{misfit.span.last + 1} removed {field}; this is 1.{release}"
+
+
+def _hint(misfit: Misfit, configuration: Configuration) -> str:
+    if misfit.span is not None:
+        return configuration.release_hint if configuration.release < misfit.span.first else ""
+    return f"did you mean {misfit.better}?" if misfit.better else ""
 
 
 def _mend(item: Item, misfit: Misfit) -> Mend | None:

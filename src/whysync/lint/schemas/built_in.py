@@ -1,4 +1,7 @@
-"""What a Kubernetes 1.36 API server would say to creating an object of its own kinds."""
+"""What an API server would say to creating an object of its own kinds.
+
+Kinds and fields are those of a chosen release of Kubernetes; which values are refused is the word of 1.36.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from whysync.contracts.tree import Object, fields
 from whysync.lint.schemas.misfit import How, Misfit, as_pointer
 from whysync.lint.schemas.typed import misfits
 from whysync.semantics.schemas import type_of
+from whysync.semantics.schemas.releases import BASE, OLDEST, span_of_kind, type_in
 from whysync.semantics.validation import FieldProblem, problems_on_create
 
 # They ask a running server: nobody commits them.
@@ -27,16 +31,12 @@ def _served() -> dict[tuple[str, str], Resource]:
 
 
 def is_built_in(api_version: str, kind: str) -> bool:
-    return type_of(api_version, kind) is not None
+    """In any release that is known."""
+    return type_of(api_version, kind) is not None or span_of_kind(api_version, kind) is not None
 
 
 def is_served(api_version: str, kind: str) -> bool:
     return (api_version, kind) in _served()
-
-
-def served_versions(kind: str, group: str) -> list[str]:
-    """Under which versions of the group the kind is served by default."""
-    return [version for version, name in _served() if name == kind and version.rpartition("/")[0] == group]
 
 
 def kinds_of(api_version: str) -> list[str]:
@@ -48,12 +48,17 @@ def is_namespaced(api_version: str, kind: str) -> bool | None:
     return None if known is None else known.namespaced
 
 
-def built_in_misfits(body: Object, api_version: str, kind: str) -> list[Misfit]:
+def field_misfits(body: Object, api_version: str, kind: str, release: int) -> list[Misfit]:
+    """Nothing where that release does not have the kind; of one that is gone for long, by the last fields."""
+    known = type_in(api_version, kind, release)
+    if known is None and (span := span_of_kind(api_version, kind)) is not None and span.last < OLDEST:
+        known = type_of(api_version, kind)
+    return [] if known is None else misfits(body, known, release)
+
+
+def built_in_misfits(body: Object, api_version: str, kind: str, release: int = BASE) -> list[Misfit]:
     """Fields first; only an object that can be read is judged further, as the server has it."""
-    known = type_of(api_version, kind)
-    if known is None:
-        return []
-    found = misfits(body, known)
+    found = field_misfits(body, api_version, kind, release)
     resource = _served().get((api_version, kind))
     if found or resource is None or not resource.kept:
         return found

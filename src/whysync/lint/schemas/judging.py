@@ -10,38 +10,36 @@ import msgspec
 from whysync.contracts.pointer import resolve
 from whysync.contracts.tree import Json, Missing
 from whysync.lint.item import Item, Part
-from whysync.lint.schemas.built_in import built_in_misfits, is_built_in
+from whysync.lint.schemas.built_in import built_in_misfits, field_misfits, is_built_in
 from whysync.lint.schemas.custom import Definitions, custom_misfits
 from whysync.lint.schemas.misfit import How, Misfit
-from whysync.lint.schemas.typed import misfits
-from whysync.semantics.schemas import type_of
 
 _LEFT_OPEN = ("${", "$(", "{{", "<", "@@", "%%", "...")
 _SHOUTED = re.compile(r"[A-Z_]{4,}")
 
 
-def judged(objects: Iterable[Item], definitions: Definitions) -> Iterator[tuple[Item, Misfit]]:
+def judged(objects: Iterable[Item], definitions: Definitions, release: int) -> Iterator[tuple[Item, Misfit]]:
     known = definitions.judged
     for item in objects:
         if item.ref.kind == "CustomResourceDefinition" and item.file.part is Part.MANIFESTS:
             # Large, and often the same in several places.
             same = msgspec.json.encode(item.body)
             if same not in known:
-                known[same] = _of(item, definitions)
+                known[same] = _of(item, definitions, release)
             found = known[same]
         else:
-            found = _of(item, definitions)
+            found = _of(item, definitions, release)
         for misfit in found:
             if not _is_left_open(item, misfit):
                 yield item, misfit
 
 
-def _of(item: Item, definitions: Definitions) -> list[Misfit]:
+def _of(item: Item, definitions: Definitions, release: int) -> list[Misfit]:
     ref = item.ref
     if is_built_in(ref.api_version, ref.kind):
         if item.file.part is not Part.MANIFESTS:
-            return _of_a_piece(item)
-        found = built_in_misfits(item.body, ref.api_version, ref.kind)
+            return _of_a_piece(item, release)
+        found = built_in_misfits(item.body, ref.api_version, ref.kind, release)
     elif item.file.part is Part.MANIFESTS:
         found = custom_misfits(item.body, definitions.of(ref.group, ref.version, ref.kind))
     else:
@@ -57,12 +55,9 @@ def _is_completed(misfit: Misfit) -> bool:
     return "Required value" in said or "does not match template" in said or said.startswith("metadata.")
 
 
-def _of_a_piece(item: Item) -> list[Misfit]:
+def _of_a_piece(item: Item, release: int) -> list[Misfit]:
     """What Kustomize lays over an object has its fields, and directives besides."""
-    known = type_of(item.ref.api_version, item.ref.kind)
-    if known is None:
-        return []
-    found = misfits(item.body, known)
+    found = field_misfits(item.body, item.ref.api_version, item.ref.kind, release)
     return [one for one in found if one.how is How.UNKNOWN and "/$" not in one.pointer]
 
 

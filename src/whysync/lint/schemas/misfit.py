@@ -6,6 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from whysync.contracts.tree import MISSING, Json, Missing
+from whysync.semantics.schemas.releases import Span
 
 
 class How(Enum):
@@ -15,13 +16,15 @@ class How(Enum):
 
 
 class Misfit(NamedTuple):
-    """`better` is the right spelling of an unknown field; `value` the value in its right type."""
+    """`better` is the right spelling of an unknown field, `span` the releases that have it; `value` the value
+    in its right type."""
 
     how: How
     pointer: str
     text: str
     better: str = ""
     value: Json | Missing = MISSING
+    span: Span | None = None
 
 
 def as_pointer(body: Json, path: str) -> str:

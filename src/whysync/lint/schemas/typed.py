@@ -1,7 +1,7 @@
 """An object of Kubernetes itself against its Go type: every field that is unknown or of another type.
 
-Mirrors strict decoding of the API server, Kubernetes 1.36, but does not stop at the first field that does
-not fit, and says where in the object it stands.
+Mirrors strict decoding of the API server, with the fields of a chosen release of Kubernetes, but does not
+stop at the first field that does not fit, and says where in the object it stands.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from whysync.semantics.diff.scalars import (
     as_time,
 )
 from whysync.semantics.schemas import Struct, Type
+from whysync.semantics.schemas.releases import BASE, fields_in, span_of_field
 
 _SCALARS: Final[dict[str, Callable[[Json], object]]] = {
     "quantity": lambda value: as_quantity(value.strip() if isinstance(value, str) else value),
@@ -49,63 +50,62 @@ _WANTED: Final = {
 _MOST = 200
 
 
-def misfits(body: Object, kind: Type) -> list[Misfit]:
-    found: list[Misfit] = []
-    _struct(body, kind.struct, "", "", found)
-    return found
+def misfits(body: Object, kind: Type, release: int = BASE) -> list[Misfit]:
+    fitting = _Fitting(release)
+    fitting.struct(body, kind.struct, "", "")
+    return fitting.found
 
 
-def _struct(value: Object, struct: Struct, at: str, path: str, found: list[Misfit]) -> None:
-    known = struct.fields
-    for key, item in value.items():
-        field = known.get(key)
-        if field is None:
-            if len(found) < _MOST:
-                found.append(_unknown(key, value, struct, at, path))
-        elif item is not None and (field.kind != "string" or item.__class__ is not str):
-            _value(item, field.type, f"{at}/{escape(key)}", f"{path}.{key}" if path else key, found)
+class _Fitting:
+    def __init__(self, release: int) -> None:
+        self.release = release
+        self.found: list[Misfit] = []
 
+    def struct(self, value: Object, struct: Struct, at: str, path: str) -> None:
+        known = fields_in(struct, self.release)
+        for key, item in value.items():
+            field = known.get(key)
+            if field is None:
+                if len(self.found) < _MOST:
+                    self.found.append(self.unknown(key, value, struct, at, path))
+            elif item is not None and (field.kind != "string" or item.__class__ is not str):
+                self.value(item, field.type, f"{at}/{escape(key)}", f"{path}.{key}" if path else key)
 
-def _unknown(key: str, value: Object, struct: Struct, at: str, path: str) -> Misfit:
-    near = struct.folded.get(key.lower())
-    better = near.name if near is not None else next(iter(get_close_matches(key, struct.fields, 1, 0.8)), "")
-    if better in value:
-        better = ""
-    where = f"{path}.{key}" if path else key
-    return Misfit(How.UNKNOWN, f"{at}/{escape(key)}", f'unknown field "{where}"', better)
+    def unknown(self, key: str, value: Object, struct: Struct, at: str, path: str) -> Misfit:
+        known = fields_in(struct, self.release)
+        span = span_of_field(struct, key)
+        folded = next((name for name in known if name.lower() == key.lower()), "")
+        better = folded or next(iter(get_close_matches(key, known, 1, 0.8)), "")
+        if span is not None or better in value:
+            better = ""
+        where = f"{path}.{key}" if path else key
+        return Misfit(How.UNKNOWN, f"{at}/{escape(key)}", f'unknown field "{where}"', better, span=span)
 
-
-def _value(item: Json, kind: Type, at: str, path: str, found: list[Misfit]) -> None:
-    name = kind.kind
-    if name == "struct":
-        if isinstance(item, dict):
-            _struct(item, kind.struct, at, path, found)
+    def value(self, item: Json, kind: Type, at: str, path: str) -> None:
+        name = kind.kind
+        if name == "struct":
+            if isinstance(item, dict):
+                self.struct(item, kind.struct, at, path)
+                return
+        elif name == "list":
+            if isinstance(item, list):
+                inner = kind.of
+                for number, one in enumerate(item):
+                    if one is not None and (inner.kind != "string" or one.__class__ is not str):
+                        self.value(one, inner, f"{at}/{number}", f"{path}[{number}]")
+                return
+        elif name == "map":
+            if isinstance(item, dict):
+                inner = kind.of
+                for key, one in item.items():
+                    if one is not None and (inner.kind != "string" or one.__class__ is not str):
+                        self.value(one, inner, f"{at}/{escape(key)}", f"{path}.{key}")
+                return
+        elif name == "raw" or _fits(item, kind):
             return
-    elif name == "list":
-        if isinstance(item, list):
-            inner = kind.of
-            for number, one in enumerate(item):
-                if one is not None and (inner.kind != "string" or one.__class__ is not str):
-                    _value(one, inner, f"{at}/{number}", f"{path}[{number}]", found)
-            return
-    elif name == "map":
-        if isinstance(item, dict):
-            inner = kind.of
-            for key, one in item.items():
-                if one is not None and (inner.kind != "string" or one.__class__ is not str):
-                    _value(one, inner, f"{at}/{escape(key)}", f"{path}.{key}", found)
-            return
-    elif name == "raw" or _fits(item, kind):
-        return
-    if len(found) < _MOST:
-        found.append(
-            Misfit(
-                How.TYPE,
-                at,
-                f"{path} must be {_WANTED.get(name, name)}, {_told(item)}",
-                value=_as(item, name),
-            )
-        )
+        if len(self.found) < _MOST:
+            told = f"{path} must be {_WANTED.get(name, name)}, {_told(item)}"
+            self.found.append(Misfit(How.TYPE, at, told, value=_as(item, name)))
 
 
 def _fits(item: Json, kind: Type) -> bool:

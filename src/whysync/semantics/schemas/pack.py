@@ -163,9 +163,10 @@ def type_named(name: str) -> Type:
 
 @cache
 def struct_named(name: str) -> Struct:
+    """Without any field where only other releases have it: `releases` knows those."""
     package, _, short = name.partition(".")
     table = _table(package)
-    return Struct(name, table.types[short], atomic=short in table.atomic)
+    return Struct(name, table.types.get(short, {}), atomic=short in table.atomic)
 
 
 @cache
@@ -188,13 +189,17 @@ def _parse(text: str, package: str) -> Type:
 
 @cache
 def _index() -> dict[str, _Version]:
-    return msgspec.json.decode(_read("index"), type=dict[str, _Version])
+    return msgspec.json.decode(read_data("index"), type=dict[str, _Version])
 
 
 @cache
 def _table(package: str) -> _Table:
-    return msgspec.json.decode(_read(package.replace("/", ".")), type=_Table)
+    try:
+        data = read_data(package.replace("/", "."))
+    except FileNotFoundError:
+        return _Table(types={}, atomic=frozenset())
+    return msgspec.json.decode(data, type=_Table)
 
 
-def _read(name: str) -> bytes:
+def read_data(name: str) -> bytes:
     return (_DATA / f"{name}.json").read_bytes()
