@@ -275,7 +275,8 @@ def main(root: Path) -> None:
     tables = Tables(packages)
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.glob("*.json"):
-        old.unlink()
+        if old.name != "releases.json":  # that is `tools.releases`
+            old.unlink()
     index: dict[str, object] = {}
     wanted = [name for name, p in packages.items() if p.in_scheme or name in OTHERS]
     for name in wanted:
