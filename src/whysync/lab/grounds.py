@@ -11,7 +11,8 @@ from whysync.lab.scenario import Ground, Webhook, Writer
 
 POD: Final = (
     "namespace", "name", "labels", "image", "pull", "pull_takes", "starts_after", "ready_after", "runs_for",
-    "exit_code", "reason", "log", "calls", "on_no_answer", "retry_every", "unschedulable", "times",
+    "exit_code", "reason", "log", "calls", "on_no_answer", "retry_every", "unschedulable", "times", "serves",
+    "memory", "memory_after", "image_user", "alive_for", "probe_says",
 )  # fmt: skip
 CLUSTER: Final = (
     "objects", "webhooks", "writers", "pods", "nodes", "load_balancers", "volumes", "autoscalers", "stopped",
@@ -74,6 +75,12 @@ def _pod(node: Node) -> PodScript:
         retry_seconds=node.at("retry_every").duration(5.0),
         unschedulable=node.at("unschedulable").text(""),
         times=node.at("times").whole() if node.has("times") else None,
+        serves=node.at("serves").texts(),
+        memory=node.at("memory").text(""),
+        memory_seconds=node.at("memory_after").duration(3.0),
+        image_user=node.at("image_user").text(""),
+        live_seconds=node.at("alive_for").duration() if node.has("alive_for") else None,
+        probe_output=node.at("probe_says").text(""),
     )
 
 

@@ -421,3 +421,71 @@ def test_missing_credentials_of_a_registry_are_told() -> None:
         "Unable to retrieve some image pull secrets (regcred); attempting to pull the image may not succeed."
     )
     assert ("Warning", "FailedToRetrieveImagePullSecret", said) in play.events()
+
+
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ({"port": 90}, 'Get "http://{}:90/": dial tcp {}:90: connect: connection refused'),
+        ({"port": "http", "path": "/health"}, "HTTP probe failed with statuscode: 404"),
+        ({"port": "http", "path": "/ready?full=1"}, ""),
+        ({"port": 8081}, ""),
+    ],
+)  # fmt: skip
+def test_a_program_answers_probes_where_it_serves(probe: Object, said: str) -> None:
+    play = Playground(PodScript(serves=("8080/ready", "8081")))
+    ports: list[Json] = [{"name": "http", "containerPort": 8080}]
+    play.create(pod(container={"ports": ports, "readinessProbe": {"httpGet": probe}}))
+    play.run(30)
+    ready = play.condition("Ready")["status"]
+    told = [message for _, reason, message in play.events() if reason == "Unhealthy"]
+    if not said:
+        assert (ready, told) == ("True", [])
+        return
+    address = text(play.status()["podIP"])
+    assert ready == "False"
+    assert set(told) == {f"Readiness probe failed: {said.format(address, address)}"}
+
+
+def test_a_liveness_probe_at_a_port_where_nobody_listens_kills() -> None:
+    play = Playground(PodScript(serves=("8080",)))
+    play.create(pod(container={"livenessProbe": {"tcpSocket": {"port": 80}, "periodSeconds": 5}}))
+    play.run(20)
+    assert ("Normal", "Killing", "Container web failed liveness probe, will be restarted") in play.events()
+
+
+@pytest.mark.parametrize(("limit", "killed"), [("256Mi", True), ("300Mi", False), ("", False)])
+def test_more_memory_than_its_limit_has_it_killed(limit: str, *, killed: bool) -> None:
+    play = Playground(PodScript(memory="300Mi", memory_seconds=10))
+    play.create(pod(container={"resources": {"limits": {"memory": limit}} if limit else {}}))
+    play.run(8)
+    assert play.container()["restartCount"] == 0
+    play.run(10)
+    last = fields(dig(play.container(), "lastState", "terminated"))
+    assert (last.get("reason"), last.get("exitCode")) == (("OOMKilled", 137) if killed else (None, None))
+
+
+@pytest.mark.parametrize(
+    ("pod_says", "container_says", "user", "why"),
+    [
+        ({"runAsNonRoot": True}, {}, "0", "container has runAsNonRoot and image will run as root"),
+        ({}, {"runAsNonRoot": True}, "node", "container has runAsNonRoot and image has non-numeric user"),
+        ({"runAsUser": 0}, {"runAsNonRoot": True}, "", "container's runAsUser breaks non-root policy"),
+        ({"runAsNonRoot": True}, {"runAsNonRoot": False}, "0", ""),
+        ({"runAsNonRoot": True}, {"runAsUser": 1000}, "0", ""),
+        ({"runAsNonRoot": True}, {}, "1000", ""),
+        ({"runAsNonRoot": True}, {}, "", ""),
+        ({}, {}, "0", ""),
+    ],
+)  # fmt: skip
+def test_a_container_that_must_not_run_as_root(
+    pod_says: Object, container_says: Object, user: str, why: str
+) -> None:
+    play = Playground(PodScript(image_user=user))
+    play.create(pod(container={"securityContext": container_says}, securityContext=pod_says))
+    play.run(30)
+    reason, message = play.waiting()
+    assert (reason, bool(message)) == (("CreateContainerConfigError", True) if why else ("", False))
+    assert message.startswith(why)
+    if why:
+        assert message.endswith("container: web)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from whysync.cluster.life.container import Container
 from whysync.contracts.tree import Object, fields, integer, text
@@ -31,18 +31,26 @@ def threshold(probe: Object) -> int:
     return max(integer(probe.get("failureThreshold"), _THRESHOLD), 1)
 
 
-def answers(container: Container, now: datetime) -> bool:
-    """Would a probe pass now?"""
+def passes_at(container: Container, probe: Object) -> datetime | None:
+    """From when on the probe passes; never for `None`."""
     wanted = container.part.ready_seconds
-    if wanted is None or container.begun is None:
-        return False
-    return now >= container.begun + timedelta(seconds=wanted)
+    if wanted is None or container.begun is None or _misses(container, probe):
+        return None
+    return container.begun + timedelta(seconds=wanted)
+
+
+def answers(container: Container, probe: Object, now: datetime) -> bool:
+    """Would the probe pass now?"""
+    passes = passes_at(container, probe)
+    return passes is not None and now >= passes
 
 
 def killed_at(container: Container) -> datetime | None:
     """When the liveness probe will have failed as often as it may."""
     probe = probe_of(container, "liveness")
     fails, begun = container.part.live_seconds, container.begun
+    if fails is None and _misses(container, probe):
+        fails = 0
     if not probe or fails is None or begun is None:
         return None
     look, bad = first_look(probe, begun), begun + timedelta(seconds=fails)
@@ -55,14 +63,35 @@ def failure(container: Container, probe: Object, address: str) -> str:
     """What the kubelet says of a probe that failed; the script's own words come first."""
     if container.part.probe_output:
         return container.part.probe_output
-    if fields(probe.get("httpGet")):
-        return "HTTP probe failed with statuscode: 503"
+    web = fields(probe.get("httpGet"))
+    if web:
+        port, missed = _port(container, web), _misses(container, probe)
+        if missed == "port":
+            scheme, path = text(web.get("scheme"), "HTTP").lower(), text(web.get("path"), "/")
+            refused = f"dial tcp {address}:{port}: connect: connection refused"
+            return f'Get "{scheme}://{address}:{port}{path}": {refused}'
+        return f"HTTP probe failed with statuscode: {404 if missed else 503}"
     if fields(probe.get("tcpSocket")):
         port = _port(container, fields(probe.get("tcpSocket")))
         return f"dial tcp {address}:{port}: connect: connection refused"
     if fields(probe.get("grpc")):
         return 'service unhealthy (responded with "NOT_SERVING")'
     return ""
+
+
+def _misses(container: Container, probe: Object) -> Literal["", "port", "path"]:
+    """Does the probe ask at a port where nobody listens, or for a path that the program does not have?"""
+    web, served = fields(probe.get("httpGet")), container.part.serves
+    action = web or fields(probe.get("tcpSocket"))
+    if not action or not served:
+        return ""
+    port = str(_port(container, action))
+    paths = [place.partition("/") for place in served if place.partition("/")[0] == port]
+    if not paths:
+        return "port"
+    anywhere = not web or any(not slash for _, slash, _ in paths)
+    wanted = text(web.get("path"), "/").partition("?")[0].lstrip("/")
+    return "" if anywhere or any(path == wanted for _, _, path in paths) else "path"
 
 
 def _port(container: Container, action: Object) -> int:

@@ -15,6 +15,7 @@ from whysync.cluster.life.behaviour import Behaviour
 from whysync.cluster.life.calls import no_answer
 from whysync.cluster.life.container import Container, stamp
 from whysync.cluster.life.desk import Desk, name_of, namespace_of
+from whysync.cluster.life.limits import root_refused, takes_too_much
 from whysync.cluster.life.logs import LogBook
 from whysync.cluster.life.needs import lack_of_config
 from whysync.cluster.life.pod_status import restarts
@@ -152,15 +153,16 @@ class Runtime:
 
     def _make(self, one: Container, at: Place) -> None:
         lack = lack_of_config(one.spec, namespace_of(at.pod), self._desk.model.store.get)
-        if lack is not None:
-            one.reason, one.message = "CreateContainerConfigError", lack.message
+        why = lack.message if lack is not None else root_refused(at.pod, one.spec, one.part.image_user)
+        if why:
+            one.reason, one.message = "CreateContainerConfigError", why
             one.tries += 1
             # After so many tries nobody is told any more; what is missing wakes the kubelet when it comes.
             one.step, one.due = (
                 "unconfigured",
                 self._after(SYNC if one.tries < _MOST_TOLD else _SELDOM_SECONDS),
             )
-            self._tell(one, at, "Warning", "Failed", f"Error: {lack.message}")
+            self._tell(one, at, "Warning", "Failed", f"Error: {why}")
             return
         one.tries = 0
         again = bool(one.last)
@@ -244,6 +246,9 @@ class Runtime:
             killed = part.reason == "OOMKilled" and not part.exit_code
             one.exit_at = now + timedelta(seconds=part.runs_seconds)
             one.exit_code, one.exit_reason = 137 if killed else part.exit_code, part.reason
+        full = now + timedelta(seconds=part.memory_seconds)
+        if takes_too_much(one.spec, part.memory) and (one.exit_at is None or full < one.exit_at):
+            one.exit_at, one.exit_code, one.exit_reason = full, 137, "OOMKilled"
         one.kill_at = probes.killed_at(one)
         if not one.started:
             one.probe_at = probes.first_look(probes.probe_of(one, "startup"), now)
@@ -264,7 +269,7 @@ class Runtime:
         which = "readiness" if one.started else "startup"
         probe = probes.probe_of(one, which)
         one.probe_at = None
-        if probes.answers(one, now):
+        if probes.answers(one, probe, now):
             if one.started:
                 one.ready = True
                 return
@@ -283,9 +288,9 @@ class Runtime:
         often = probes.period(probe)
         if which == "readiness" and one.probe_failures > _MOST_TOLD:
             often = max(often, _SELDOM)  # nobody is told any more: the events of a pod are limited
-            passes = one.part.ready_seconds
-            if passes is not None and one.begun is not None:
-                often = min(often, max(one.begun + timedelta(seconds=passes) - now, probes.period(probe)))
+            passes = probes.passes_at(one, probe)
+            if passes is not None:
+                often = min(often, max(passes - now, probes.period(probe)))
         one.probe_at = now + often
 
     def _kill(self, one: Container, at: Place, which: str) -> None:

@@ -39,6 +39,14 @@ class PodScript:
     """From its start until its liveness probe begins to fail; it never does for `None`."""
     probe_output: str = ""
     """What a failing probe says, such as `HTTP probe failed with statuscode: 500`."""
+    serves: tuple[str, ...] = ()
+    """Where it answers probes, as `8080` or `8080/healthz`; anywhere, where nothing is told."""
+    memory: str = ""
+    """How much it comes to use, such as `300Mi`: a lower limit has it killed."""
+    memory_seconds: float = 3
+    """From its start until it uses that much."""
+    image_user: str = ""
+    """Whom its image runs as, such as `0` or `node`; where nothing is told, somebody who is not root."""
     stop_seconds: float = 1
     """How long it takes to stop when its pod is deleted; no longer than the grace period."""
     exit_code: int = 0

@@ -54,6 +54,8 @@ def container_crash_loops(case: Case) -> Iterator[Finding]:
     for report in case.failures(CrashLoop):
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue
+        if any(c.exit_reason == "OOMKilled" for story in case.pods_of(report.ref) for c in story.containers):
+            continue  # killed for memory, which is another cause
         unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids and s not in told]
         word = last_word(logs_below(case, report.ref))
         yield Finding(

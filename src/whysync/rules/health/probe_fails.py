@@ -30,6 +30,9 @@ from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import CrashLoop, ProbeFailed
 
+_DOWN = "while it is down, it is not ready"
+_EITHER = "killed for the probe, or failing it because it is down"
+
 
 @rule(cause="probe-failing", since="0.1")
 def probe_fails(case: Case) -> Iterator[Finding]:
@@ -40,20 +43,22 @@ def probe_fails(case: Case) -> Iterator[Finding]:
         explains = tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about))))
         told.update(explains)
         failure = group.failure
-        crashes = _crashes(case, explains)
+        crashes = _crashes(case, about, explains)
+        follows = crashes and failure.probe == "readiness"  # which kills nothing
         finding = Finding(
             about=about,
             explains=explains,
+            because=explains if follows else (),
             severity=_severity(case, failure.probe),
             confidence=Confidence.MEDIUM if crashes else Confidence.HIGH,
             verdict=f"the {failure.probe or 'health'} probe of {ref or about} fails"
             + (f": {one_line(failure.detail)}" if failure.detail else "")
-            + ("; it crashes too: killed for the probe, or failing it because it is down" if crashes else ""),
+            + (f"; it crashes too: {_DOWN if follows else _EITHER}" if crashes else ""),
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="the kubelet tells what the probe got"),
             fixes=_fixes(about),
         )
-        yield with_way_back(case, finding)
+        yield finding if follows else with_way_back(case, finding)
     if case.synced_recently:
         return
     for symptom in case.symptoms:
@@ -80,8 +85,10 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             break
 
 
-def _crashes(case: Case, explains: tuple[str, ...]) -> bool:
+def _crashes(case: Case, about: Ref, explains: tuple[str, ...]) -> bool:
     """Does the same resource crash again and again? Which of the two came first, nothing tells."""
+    if any(c.waiting == "CrashLoopBackOff" for story in case.pods_of(about) for c in story.containers):
+        return True
     refs = {s.ref.key for s in case.symptoms if s.id in explains and s.ref is not None}
     return any(report.ref is not None and report.ref.key in refs for report in case.failures(CrashLoop))
 
