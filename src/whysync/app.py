@@ -67,6 +67,19 @@ def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
     raise nowhere()
 
 
+def listing(place: Place, *, progress: Progress | None = None) -> Snapshot:
+    """Which Applications there are; of a live source nothing else is asked."""
+    if place.bundles:
+        return snapshot(place, progress=progress)
+    return snapshot(replace(place, wanted=replace(_wanted(place), listing=True)), progress=progress)
+
+
+def closely(place: Place, names: Sequence[str], *, progress: Progress | None = None) -> Snapshot:
+    """All about these Applications. They were listed before, and refreshed if that was asked for."""
+    wanted = replace(_wanted(place), names=tuple(names), refresh="")
+    return snapshot(replace(place, wanted=wanted), progress=progress)
+
+
 def _both(place: Place, progress: Progress | None, *, everything: bool = False) -> Snapshot:
     """What Argo CD knows, and what only the cluster does."""
     from whysync.sources.argocd import read_argocd

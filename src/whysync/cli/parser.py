@@ -327,7 +327,7 @@ def _lint(verb: argparse.ArgumentParser) -> None:
 def _plan(verb: argparse.ArgumentParser) -> None:
     from whysync.cli.plan_parser import plan
 
-    plan(verb)
+    plan(verb, lambda made: _facts(made, takes_local=False), _Append)
 
 
 def _lab(verb: argparse.ArgumentParser) -> None:

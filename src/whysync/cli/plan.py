@@ -5,16 +5,19 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import sys
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from whysync import app
+from whysync.cli.choose import place_of, with_progress
 from whysync.cli.exits import Exit
+from whysync.cli.places import is_told
+from whysync.cli.plan_parser import FORMS
+from whysync.cli.targets import show, targets
 from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.report import Report
-from whysync.errors import UsageError, WhysyncError
+from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.planning.checkout import Checkout, open_checkout
 from whysync.planning.plan import Plan
 from whysync.planning.planning import plan as planned
@@ -25,18 +28,16 @@ from whysync.sources.git import GitFailed
 
 
 def plan(options: argparse.Namespace, screen: Screen) -> int:
-    if options.live and options.empty:
-        raise UsageError(
-            what="--live and --empty exclude each other",
-            why="with --live both clusters are shown; --empty is for the empty one alone",
-            next="give one of them",
-        )
-    live = app.snapshot(app.Place(bundles=(options.live,), stdin=sys.stdin.buffer)) if options.live else None
+    wanted = targets(options.output, FORMS, "plan")
+    place = _place(options)
+    live = with_progress(lambda progress: app.listing(place, progress=progress)) if place else None
+    if live is not None and not live.applications:
+        raise _no_apps(options)
     trials: dict[str, Trial] = {}
     gc.disable()  # a run of the model has no cycles worth looking for, and the process ends soon
     try:
         with _opened(options) as checkout:
-            made = _planned(checkout, options, live, trials)
+            made = _planned(checkout, options, place, live, trials)
     except GitFailed as problem:
         raise WhysyncError(
             what=f"git failed: {problem.message}", why=problem.complaint, next="look at the repository"
@@ -44,8 +45,32 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
     finally:
         gc.enable()
     report = _diagnosed(made, trials, prove=not options.no_proof)
-    sys.stdout.write(_shown(made, report, options.output, screen))
+    show(wanted, lambda form, to: _shown(made, report, form, to), screen)
     return Exit.OK if options.exit_zero else _exit(made)
+
+
+def _place(options: argparse.Namespace) -> app.Place | None:
+    """Where the cluster is looked at, if it is wanted; a flag that names a place asks for it, too."""
+    if options.empty and options.live is not None:
+        raise UsageError(
+            what="--live and --empty exclude each other",
+            why="with --live both clusters are shown; --empty is for the empty one alone",
+            next="give one of them",
+        )
+    if options.empty or (options.live is None and not options.bundle and not is_told(options)):
+        return None
+    if options.live:
+        options.bundle = [options.live, *options.bundle]
+    return place_of(options)
+
+
+def _no_apps(options: argparse.Namespace) -> NotFound:
+    named = f"; --live {options.live} was read as a bundle" if options.live else ""
+    return NotFound(
+        what="there is no Application among the facts of --live",
+        why=f"no object of kind Application (argoproj.io) was found{named}",
+        next="a bundle is what whysync collect makes; for the cluster itself put --live behind the path",
+    )
 
 
 def _opened(options: argparse.Namespace) -> Checkout:
@@ -55,7 +80,11 @@ def _opened(options: argparse.Namespace) -> Checkout:
 
 
 def _planned(
-    checkout: Checkout, options: argparse.Namespace, live: Snapshot | None, trials: dict[str, Trial]
+    checkout: Checkout,
+    options: argparse.Namespace,
+    place: app.Place | None,
+    live: Snapshot | None,
+    trials: dict[str, Trial],
 ) -> Plan:
     what: str = options.what
     is_path = bool(what) and (Path(what).exists() or (checkout.head.tree.root / what).exists())
@@ -74,7 +103,8 @@ def _planned(
         path=path,
         name="" if is_path else what,
         file=file,
-        live=None if options.empty else live,
+        live=live,
+        closely=(lambda names: app.closely(place, names)) if place and not place.bundles else None,
         on_base=not options.empty,
         trials=trials,
     )
@@ -113,9 +143,25 @@ def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool) -> Report:
 
 
 def _shown(made: Plan, report: Report, form: str, screen: Screen) -> str:
-    from whysync.reports import plan_json, plan_markdown, plan_view
+    from whysync.reports import (
+        plan_github,
+        plan_html,
+        plan_json,
+        plan_junit,
+        plan_markdown,
+        plan_svg,
+        plan_view,
+    )
 
     match form:
+        case "html":
+            return plan_html.render(made, report)
+        case "svg":
+            return plan_svg.render(made, report)
+        case "junit":
+            return plan_junit.render(made, report)
+        case "github":
+            return plan_github.render(made, report)
         case "json":
             return plan_json.render(made, report)
         case "markdown":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +18,15 @@ from whysync.engine.argocd.repository import RepoProblem
 from whysync.errors import NotFound, Unreadable
 from whysync.planning.changes import changes_of, key_of
 from whysync.planning.checkout import Checkout, Side, sources_of
-from whysync.planning.finding_apps import FoundApp, apps_in, concerns, is_application, may_be_touched, placed
+from whysync.planning.finding_apps import (
+    FoundApp,
+    apps_in,
+    concerns,
+    is_application,
+    may_be_touched,
+    placed,
+    qualified,
+)
 from whysync.planning.plan import AppPlan, Ground, Plan, Run
 from whysync.planning.safety import safety_of
 from whysync.planning.trial import Trial
@@ -38,6 +47,16 @@ class Rendering:
     """Set where only this machine cannot render it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Touched:
+    """An app that the commit changes, on both sides."""
+
+    app: FoundApp
+    old: FoundApp | None
+    base: Rendering
+    new: Rendering
+
+
 def plan(
     checkout: Checkout,
     *,
@@ -45,16 +64,18 @@ def plan(
     name: str = "",
     file: str = "",
     live: Snapshot | None = None,
+    closely: Callable[[tuple[str, ...]], Snapshot] | None = None,
     on_base: bool = True,
     trials: dict[str, Trial] | None = None,
 ) -> Plan:
     """`path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
 
+    Where `live` only lists the Applications, `closely` gets the facts of those that the commit touches.
     `trials` gets by name what is needed to try fixes.
     """
     notes: list[str] = []
     found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
-    touched: list[AppPlan] = []
+    touched: list[_Touched] = []
     untouched: list[str] = []
     before = {one.name: one for one in apps_in(checkout, checkout.base)}
     known = {one.name for one in found}
@@ -72,7 +93,9 @@ def plan(
         if not may_be_touched(app, checkout) or (same and new.objects == base.objects):
             untouched.append(app.name)
             continue
-        touched.append(_planned(checkout, app, old, base, new, live, trials, on_base=on_base))
+        touched.append(_Touched(app=app, old=old, base=base, new=new))
+    facts = _facts_of(touched, live, closely)
+    planned = [_planned(checkout, one, facts, trials, on_base=on_base) for one in touched]
     if not (path or name or file):
         notes += [
             f"Application {gone} is not in Git any more: what becomes of its resources is not planned"
@@ -81,7 +104,7 @@ def plan(
     return Plan(
         base=checkout.base.told,
         head=checkout.head.told,
-        apps=tuple(sorted(touched, key=lambda one: one.name)),
+        apps=tuple(sorted(planned, key=lambda one: one.name)),
         untouched=tuple(sorted(untouched)),
         notes=tuple(notes),
     )
@@ -163,18 +186,29 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
     return result
 
 
+def _facts_of(
+    touched: list[_Touched],
+    live: Snapshot | None,
+    closely: Callable[[tuple[str, ...]], Snapshot] | None,
+) -> Snapshot | None:
+    """Nobody asks a cluster about apps that stay as they are, or that cannot be run there."""
+    if live is None or closely is None:
+        return live
+    there = {qualified(one.body) for one in live.applications}
+    names = {one.app.name for one in touched if not one.new.problem}
+    return closely(tuple(sorted(names & there))) if names & there else live
+
+
 def _planned(
     checkout: Checkout,
-    app: FoundApp,
-    old: FoundApp | None,
-    base: Rendering,
-    new: Rendering,
+    touched: _Touched,
     live: Snapshot | None,
     trials: dict[str, Trial] | None,
     *,
     on_base: bool,
 ) -> AppPlan:
     """Broken manifests fail everywhere alike: one cluster is enough to tell it."""
+    app, old, base, new = touched.app, touched.old, touched.base, touched.new
     if new.gap:
         return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
     with checkout.sources([app.body], checkout.head) as head:

@@ -36,6 +36,7 @@ def steps_of(
     begun: dict[_Key, Moment] = {}
     start: datetime | None = None
     waves: dict[_Key, int] = {key: wave for key, (wave, _) in planned.items()}
+    failed = dig(simulation.argocd.status(name), "operationState", "phase") != "Succeeded"
     for moment in moments:
         if moment.app == name and moment.what is What.STARTED:
             start = start or moment.at
@@ -44,6 +45,8 @@ def steps_of(
             states[key] = moment
             begun.setdefault(key, moment)
             waves.setdefault(key, moment.wave or 0)
+        if failed and moment.app == name and moment.what is What.ENDED:
+            break  # tries that fail like the first one tell no more
     said = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
     services = services_in(desired, namespace)

@@ -17,8 +17,14 @@ def render(outcome: Outcome) -> str:
 
 def _line(remark: Remark) -> str:
     hint = f" ({remark.hint})" if remark.hint else ""
-    where = f"file={_property(remark.path)},line={max(remark.line, 1)},title={_property(remark.check)}"
-    return f"::{_COMMANDS[remark.severity]} {where}::{_data(one_line(f'{remark.message}{hint}', 1_000))}"
+    kind, line = _COMMANDS[remark.severity], str(max(remark.line, 1))
+    return command(kind, f"{remark.message}{hint}", file=remark.path, line=line, title=remark.check)
+
+
+def command(kind: str, told: str, **properties: str) -> str:
+    """One line; nothing in it can begin another command."""
+    where = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{kind} {where}::{_data(one_line(told, 1_000))}"
 
 
 def _data(text: str) -> str:

@@ -25,6 +25,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     # logs of failing containers
     logs: bool = True
     log_lines: int = 500
+    # the Applications alone, and nothing of what is around each
+    listing: bool = False
     # a folder of plain YAML that says what Git wants, instead of what Argo CD rendered
     local: str = ""
 

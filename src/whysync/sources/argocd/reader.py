@@ -76,7 +76,7 @@ async def _read(
         )
 
         async def detailed(app: Object) -> Detail:
-            if not (everything or wanted.is_narrow or _is_troubled(app)):
+            if wanted.listing or not (everything or wanted.is_narrow or _is_troubled(app)):
                 return Detail(application=app)
             read = await reader.read(app)
             if progress is not None:

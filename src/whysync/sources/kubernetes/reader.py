@@ -84,7 +84,8 @@ async def _read(
         if wanted.names and not control.applications:
             raise _no_such(wanted)
         apps = list(_decoded(control.applications))
-        closely = [pair for pair in apps if everything or wanted.is_narrow or is_troubled(pair[1])]
+        each = everything or wanted.is_narrow
+        closely = [pair for pair in apps if not wanted.listing and (each or is_troubled(pair[1]))]
         targets = _by_target(Clusters(access, hub, control.settings), [app for _, app in closely])
         several = len(targets) > 1
         parts = await asyncio.gather(

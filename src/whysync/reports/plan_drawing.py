@@ -1,0 +1,293 @@
+"""Phases and waves of a run as a picture: lanes, a line from wave to wave, a box for each resource.
+
+Text is set in a face whose letters are all of one width, so that boxes fit without knowing the font. The
+picture is bounded: of a wave of thousands so many boxes are drawn, those that fail before all others.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from whysync.planning.plan import Change, Item, Run, Sort, State, Step
+from whysync.reports.markup import tag, words
+from whysync.reports.plan_view import MARKS, took
+from whysync.reports.screen import one_line, plain
+
+WIDTH: Final = 1040
+_LETTER: Final = 7.25
+_SPINE: Final = 156
+_LEFT: Final = 196
+_RIGHT: Final = WIDTH - 118
+_CHIP: Final = 28
+_GAP: Final = 8
+_LINE: Final = 17
+_MOST_CHIPS: Final = 60
+_MOST_WAVES: Final = 60
+_LONGEST: Final = 52
+STATE_WORDS: Final = {
+    State.DONE: "done",
+    State.FAILED: "fails",
+    State.WAITING: "is waited for",
+    State.NOT_REACHED: "not reached",
+}
+_ICONS: Final = {
+    State.DONE: "M-4.5 .5l3 3 6-7",
+    State.FAILED: "M-4-4l8 8m0-8l-8 8",
+    State.WAITING: "M0-5v5l3.5 2",
+    State.NOT_REACHED: "M-3 0h6",
+}
+_COLOURS: Final = {
+    Sort.CREATE: "good",
+    Sort.CHANGE: "wait",
+    Sort.RECREATE: "bad",
+    Sort.PRUNE: "bad",
+    Sort.KEEP: "soft",
+    Sort.HOOK: "news",
+}
+Marks = Mapping[tuple[str, str], Sort]
+
+
+@dataclass(slots=True, kw_only=True)
+class Drawing:
+    """Markup of a `<g>`, and how high it is."""
+
+    height: int = 0
+    parts: list[str] = field(default_factory=list[str])
+
+    def text(self, x: int, y: int, told: str, look: str = "", **more: str | int) -> None:
+        self.parts.append(
+            tag("text", words(told, 2_000), x=x, y=y, **{"class": look} if look else {}, **more)
+        )
+
+
+def marks_of(changes: tuple[Change, ...]) -> dict[tuple[str, str], Sort]:
+    return {(one.ref.kind, one.ref.name): one.sort for one in changes}
+
+
+def colour_of(sort: Sort) -> str:
+    return _COLOURS[sort]
+
+
+def drawn(run: Run, marks: Marks, *, top: int = 0) -> Drawing:
+    return _Picture(run, marks).drawn(top)
+
+
+def in_words(step: Step) -> Iterator[str]:
+    """A line for each resource of a wave, for those who cannot see the picture."""
+    shown = shown_of(step)
+    for item in shown:
+        name = f"{item.ref.kind} {item.ref.name}{' (hook)' if item.hook else ''}"
+        yield f"{name}: {STATE_WORDS[item.state]}{f', {item.note}' if item.note else ''}"
+    if len(shown) < len(step.items):
+        yield f"and {len(step.items) - len(shown):,} more"
+
+
+def shown_of(step: Step) -> list[Item]:
+    """In their order; where there are too many, those that went wrong are among them in any case."""
+    if len(step.items) <= _MOST_CHIPS:
+        return list(step.items)
+    bad = [one for one in step.items if one.state in (State.FAILED, State.WAITING)][:_MOST_CHIPS]
+    rest = (one for one in step.items if one.state not in (State.FAILED, State.WAITING))
+    kept = {id(one) for one in bad} | {
+        id(one) for one, _ in zip(rest, range(_MOST_CHIPS - len(bad)), strict=False)
+    }
+    return [one for one in step.items if id(one) in kept]
+
+
+def lasted(step: Step) -> str:
+    """`0 s … 10 min 1 s`, on the virtual clock."""
+    if step.began is None or step.ended is None:
+        return ""
+    began, ended = took(step.began), took(step.ended)
+    return ended if began == ended else f"{began} … {ended}"
+
+
+class _Picture:
+    def __init__(self, run: Run, marks: Marks) -> None:
+        self.run = run
+        self.marks = marks
+        self.places: dict[tuple[str, str], tuple[int, int, int, int]] = {}
+        self.above = Drawing()
+        self.lanes: list[str] = []
+        self.stops: list[tuple[int, State, int]] = []
+
+    def drawn(self, top: int) -> Drawing:
+        y = top
+        steps = _chosen(self.run.steps)
+        last = max((n for n, step in enumerate(steps) if step.began is not None), default=-1)
+        began = y
+        for number, step in enumerate(steps):
+            if number == 0 or steps[number - 1].phase != step.phase:
+                began = y
+                self.above.text(24, y + 31, step.phase, "phase")
+            y = self._wave(step, y + 12)
+            if number + 1 == len(steps) or steps[number + 1].phase != step.phase:
+                self.lanes.append(
+                    tag("rect", x=8, y=began, width=WIDTH - 16, height=y - began + 4, rx=10, class_="lane")
+                )
+                y += 14
+            if number == last and not self.run.passed:
+                y = self._end(y, between=number + 1 < len(steps) and steps[number + 1].phase == step.phase)
+        if len(steps) < len(self.run.steps):
+            self.above.text(_LEFT, y + 12, f"and {len(self.run.steps) - len(steps)} more waves", "soft")
+            y += 26
+        return Drawing(height=y - top, parts=[*self.lanes, *self._spine(), *self.above.parts, *self._needs()])
+
+    def _wave(self, step: Step, y: int) -> int:
+        """Boxes from left to right; what failed gets a row of its own, with the reason in it."""
+        state = _worst(step)
+        self.stops.append((y + _CHIP // 2, state, step.wave))
+        x, top = _LEFT, y
+        shown = shown_of(step)
+        for item in shown:
+            label = _short(f"{item.ref.kind} {item.ref.name}")
+            notes = textwrap.wrap(one_line(item.note, 400), int((_RIGHT - _LEFT - 40) / _LETTER))
+            width = self._width(item, label, notes)
+            if x > _LEFT and (notes or x + width > _RIGHT):
+                x, top = _LEFT, top + _CHIP + _GAP
+            height = _CHIP + len(notes) * _LINE
+            self._chip(item, label, notes, (x, top, width, height))
+            if notes:
+                x, top = _LEFT, top + height - _CHIP + _CHIP + _GAP
+            else:
+                x += width + _GAP
+        if len(shown) < len(step.items):
+            more = f"and {len(step.items) - len(shown):,} more"
+            if x > _LEFT and x + len(more) * _LETTER > _RIGHT:
+                x, top = _LEFT, top + _CHIP + _GAP
+            self.above.text(x + 4, top + 18, more, "soft")
+            x += 1
+        bottom = top + _CHIP if x > _LEFT else top - _GAP
+        self.above.text(
+            WIDTH - 24,
+            y + 18,
+            lasted(step) if step.began is not None else "not reached",
+            "soft",
+            text_anchor="end",
+        )
+        return bottom + _GAP
+
+    def _width(self, item: Item, label: str, notes: list[str]) -> int:
+        badge = 20 if (item.ref.kind, item.ref.name) in self.marks else 0
+        hook = 46 if item.hook else 0
+        line = 34 + _size(label) + badge + hook
+        return min(max(line, *(34 + _size(note) for note in notes)) if notes else line, _RIGHT - _LEFT)
+
+    def _chip(self, item: Item, label: str, notes: list[str], box: tuple[int, int, int, int]) -> None:
+        x, y, width, height = box
+        self.places.setdefault((item.ref.kind, item.ref.name), box)
+        look = item.state.value
+        kind, _, name = label.partition(" ")
+        inside = [
+            tag(
+                "title", words(f"{item.ref.kind} {item.ref.name}: {STATE_WORDS[item.state]} {item.note}", 600)
+            ),
+            tag("rect", x=x, y=y, width=width, height=height, rx=7, class_=f"chip {look}"),
+            tag(
+                "path", d=_ICONS[item.state], transform=f"translate({x + 15} {y + 14})", class_=f"mark {look}"
+            ),
+            tag(
+                "text",
+                tag("tspan", words(kind), class_="soft"),
+                f" {words(name)}",
+                x=x + 28,
+                y=y + 18,
+                **{"class": "soft"} if item.state is State.NOT_REACHED else {},
+            ),
+        ]
+        at = x + 28 + _size(label) + 8
+        if item.hook:
+            inside.append(tag("rect", x=at, y=y + 6, width=38, height=16, rx=8, class_="tag"))
+            inside.append(tag("text", "hook", x=at + 19, y=y + 18, class_="news", text_anchor="middle"))
+            at += 46
+        sort = self.marks.get((item.ref.kind, item.ref.name))
+        if sort is not None and sort is not Sort.HOOK:
+            inside.append(tag("text", MARKS[sort], x=at, y=y + 18, class_=_COLOURS[sort], font_weight=700))
+        for number, note in enumerate(notes):
+            bad = "bad" if item.state is State.FAILED else "wait" if item.state is State.WAITING else "soft"
+            inside.append(tag("text", words(note), x=x + 28, y=y + 18 + (number + 1) * _LINE, class_=bad))
+        self.above.parts.append(tag("g", *inside))
+
+    def _end(self, y: int, *, between: bool) -> int:
+        """Where the sync stops, between what was reached and what was not."""
+        told = f"the sync ends here, after {took(self.run.seconds)}"
+        y += 2 if between else -8
+        self.above.parts.append(
+            tag("path", d=f"M{_SPINE + 22} {y + 10}H{WIDTH - 36 - _size(told)}", class_="end")
+        )
+        self.above.text(WIDTH - 24, y + 14, told, "bad", text_anchor="end")
+        return y + 24 if between else y + 28
+
+    def _spine(self) -> Iterator[str]:
+        for (y, _, _), (below, state, _) in zip(self.stops, self.stops[1:], strict=False):
+            look = "spine not-reached" if state is State.NOT_REACHED else "spine"
+            yield tag("path", d=f"M{_SPINE} {y}V{below}", class_=look)
+        for y, state, wave in self.stops:
+            told = str(wave).replace("-", "−")
+            half = max(14, _size(told) // 2 + 7)
+            yield tag(
+                "g",
+                tag("title", words(f"wave {wave}: {STATE_WORDS[state]}")),
+                tag(
+                    "rect",
+                    x=_SPINE - half,
+                    y=y - 13,
+                    width=2 * half,
+                    height=26,
+                    rx=13,
+                    class_=f"stop {state.value}",
+                ),
+                tag("text", words(told), x=_SPINE, y=y + 4, text_anchor="middle"),
+            )
+
+    def _needs(self) -> Iterator[str]:
+        """From what waits to what it waits for, where that comes later."""
+        for step in self.run.steps:
+            for item in step.items:
+                here = self.places.get((item.ref.kind, item.ref.name))
+                if item.waits_for is None or here is None or item.state is State.DONE:
+                    continue
+                there = self.places.get((item.waits_for.kind, item.waits_for.name))
+                if there is None or there[1] <= here[1]:
+                    continue
+                to, end = there[0] + there[2] // 2, there[1] - 3
+                x, y = min(max(to, here[0] + 24), here[0] + here[2] - 24), here[1] + here[3]
+                middle = (y + end) // 2
+                yield tag("path", d=f"M{x} {y}C{x} {middle} {to} {middle} {to} {end}", class_="needs")
+                yield tag("path", d=f"M{to} {end + 2}l-4.5-8h9z", class_="head")
+
+
+def _chosen(steps: tuple[Step, ...]) -> list[Step]:
+    if len(steps) <= _MOST_WAVES:
+        return list(steps)
+    bad = {n for n, step in enumerate(steps) if _worst(step) in (State.FAILED, State.WAITING)}
+    kept = {*sorted(bad)[: _MOST_WAVES // 2]}
+    for number in range(len(steps)):
+        if len(kept) >= _MOST_WAVES:
+            break
+        kept.add(number)
+    return [steps[number] for number in sorted(kept)]
+
+
+def _worst(step: Step) -> State:
+    states = {item.state for item in step.items}
+    for one in (State.FAILED, State.WAITING):
+        if one in states:
+            return one
+    return State.NOT_REACHED if states == {State.NOT_REACHED} else State.DONE
+
+
+def _short(text: str) -> str:
+    """The middle is left out: names begin and end with what tells them apart."""
+    flat = " ".join(plain(text).split())
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 16]}…{flat[-15:]}"
+
+
+def _size(text: str) -> int:
+    """In pixels; letters of East Asia are twice as wide."""
+    wide = sum(1 for letter in text if unicodedata.east_asian_width(letter) in "WF")
+    return round((len(text) + wide) * _LETTER)

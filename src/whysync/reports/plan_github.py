@@ -1,0 +1,27 @@
+"""A plan as workflow commands of GitHub Actions: what would fail, and what would be lost."""
+
+from __future__ import annotations
+
+from whysync.diagnosis.report import Report, SyncSafety
+from whysync.planning.plan import AppPlan, Plan
+from whysync.reports.github import command
+from whysync.reports.plan_view import by_app, verdict_words
+
+
+def render(plan: Plan, report: Report) -> str:
+    reports = by_app(report)
+    lines: list[str] = []
+    for app in plan.apps:
+        told = verdict_words(app, reports.get(app.name))
+        if not app.runs:
+            lines.append(_said("warning", app, "whysync plan: unknown", told))
+        elif not app.passed:
+            lines.append(_said("error", app, "whysync plan: would fail", told))
+        if app.safety is not None and app.safety.sync is SyncSafety.UNSAFE:
+            why = "; ".join(reason.text for reason in app.safety.reasons)
+            lines.append(_said("warning", app, "whysync plan: not safe to merge", f"{app.name}: {why}"))
+    return "".join(f"{line}\n" for line in sorted(lines))
+
+
+def _said(kind: str, app: AppPlan, title: str, told: str) -> str:
+    return command(kind, told, title=title, **{"file": app.file} if app.file else {})

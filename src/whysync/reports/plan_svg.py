@@ -1,0 +1,133 @@
+"""A plan as one picture: the verdict, then phases and waves of each app, what changes, and the fix."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from typing import Final
+
+from whysync.diagnosis.report import AppReport, Report
+from whysync.planning.plan import AppPlan, Plan
+from whysync.reports.markup import tag, words
+from whysync.reports.plan_drawing import WIDTH, Drawing, colour_of, drawn, in_words, marks_of
+from whysync.reports.plan_style import ALONE
+from whysync.reports.plan_view import (
+    GROUNDS,
+    MARKS,
+    by_app,
+    change_words,
+    took,
+    untouched_words,
+    verdict_words,
+)
+from whysync.reports.proof_view import mark_of
+from whysync.reports.screen import Screen, one_line
+
+_MOST_APPS: Final = 12
+_MOST_CHANGES: Final = 16
+_COLUMN: Final = 116
+"""Letters in a line."""
+
+
+def render(plan: Plan, report: Report) -> str:
+    reports = by_app(report)
+    made = Drawing(height=20)
+    _verdict(made, plan, reports)
+    apps = sorted(plan.apps, key=lambda one: one.passed)
+    for app in apps[:_MOST_APPS]:
+        _app(made, app, reports.get(app.name), several=len(apps) > 1)
+    if len(apps) > _MOST_APPS:
+        _line(made, f"and {len(apps) - _MOST_APPS} more apps: see whysync plan -o html", "soft")
+    if plan.untouched:
+        _line(made, untouched_words(plan), "soft")
+    made.height += 14
+    title, told = headline(plan), description(plan, reports)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        + tag(
+            "svg",
+            tag("title", words(f"whysync plan: {title}"), id="title"),
+            tag("desc", words(told, 4_000), id="desc"),
+            tag("style", ALONE),
+            tag("rect", width=WIDTH, height=made.height, class_="ground"),
+            *made.parts,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {WIDTH} {made.height}",
+            width=WIDTH,
+            height=made.height,
+            role="img",
+            aria_labelledby="title desc",
+            class_="plan",
+        ).replace("</g><", "</g>\n<")
+        + "\n"
+    )
+
+
+def headline(plan: Plan) -> str:
+    if not plan.passed:
+        return "Would fail"
+    if any(not app.runs for app in plan.apps):
+        return "Unknown"
+    return "Would pass" if plan.apps else "Nothing changes"
+
+
+def look_of(plan: Plan) -> str:
+    return {"Would fail": "bad", "Unknown": "wait"}.get(headline(plan), "good")
+
+
+def description(plan: Plan, reports: Mapping[str, AppReport]) -> str:
+    """The picture in words: the sentence of each app, and how each of its waves ends."""
+    told: list[str] = []
+    for app in plan.apps[:_MOST_APPS]:
+        told.append(verdict_words(app, reports.get(app.name)))
+        run = app.decisive
+        for step in run.steps if run is not None else ():
+            told.append(f"{step.phase}, wave {step.wave}: {'; '.join(in_words(step))}")
+    return ". ".join(told)
+
+
+def _verdict(made: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> None:
+    made.height += 22
+    made.text(24, made.height, headline(plan), f"verdict {look_of(plan)}")
+    made.text(WIDTH - 24, made.height, f"{plan.base} → {plan.head}"[:80], "soft", text_anchor="end")
+    made.height += 10
+    failed = [app for app in plan.apps if not app.passed or not app.runs]
+    for app in failed[:_MOST_APPS]:
+        for line in textwrap.wrap(one_line(verdict_words(app, reports.get(app.name))), 130)[:4]:
+            made.height += 20
+            made.text(24, made.height, line, "said")
+    made.height += 22
+
+
+def _app(made: Drawing, app: AppPlan, report: AppReport | None, *, several: bool) -> None:
+    if several:
+        made.height += 22
+        made.text(24, made.height, app.name, "said")
+        made.height += 14
+    run = app.decisive
+    if run is not None and run.steps:
+        picture = drawn(run, marks_of(app.changes), top=made.height)
+        made.parts += picture.parts
+        made.height += picture.height + 12
+    for one in app.runs:
+        ending = f"would {'pass in' if one.passed else 'fail after'} {took(one.seconds)}"
+        _line(
+            made,
+            f"{'✓' if one.passed else '✗'} {GROUNDS[one.ground]}: {ending}",
+            "good" if one.passed else "bad",
+        )
+    for change in app.changes[:_MOST_CHANGES]:
+        _line(made, f"{MARKS[change.sort]} {change_words(change)}", colour_of(change.sort))
+    if len(app.changes) > _MOST_CHANGES:
+        _line(made, f"  and {len(app.changes) - _MOST_CHANGES:,} more", "soft")
+    for finding in report.findings[:1] if report is not None and run is not None and not run.passed else ():
+        for fix in finding.fixes[:2]:
+            proven = mark_of(fix, Screen())
+            _line(made, f"fix: {fix.title}{f'   {proven}' if proven else ''}", "news")
+    made.height += 12
+
+
+def _line(made: Drawing, told: str, look: str) -> None:
+    for number, line in enumerate(textwrap.wrap(one_line(told), _COLUMN)[:3]):
+        made.height += 20
+        made.text(40 if number else 24, made.height, line, look)
