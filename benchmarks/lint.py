@@ -1,4 +1,4 @@
-"""How fast manifests are linted, all checks on, and how that grows; the yardstick is reading them.
+"""How fast manifests are linted, all checks on, and how that grows; beside it reading them, and kubeconform.
 
 `python -m benchmarks.lint [MANIFESTS…]`
 """
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import kubeconform
 from benchmarks.read_bundle import _deployment as deployment  # pyright: ignore[reportPrivateUsage]  (the same object)
 from whysync.contracts.tree import Json, Object
 from whysync.contracts.yaml import documents, dump
@@ -32,17 +33,28 @@ def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> list[tuple[str, str]]:
             read = _seconds(lambda folder=folder: _read(Path(folder)))
             plain = _seconds(lambda folder=folder: _read_json(Path(folder)))
             seconds = _seconds(lambda folder=folder, size=size: _lint(folder, size))
+            beside = _beside(Path(folder), size, seconds)
         each = seconds / size
         first = first or each
+        growth = each / first
         results.append(
             (
                 f"lint {size:,} manifests, all checks",
                 f"{seconds:.2f} s, {size / seconds:,.0f} a second; "
                 f"{seconds / read:.1f} times reading it as YAML, "
-                f"{seconds / plain:.0f} times reading it as JSON; {each / first:.2f} times the smallest's",
+                f"{seconds / plain:.0f} times reading it as JSON; {growth:.2f} times the smallest's",
             )
         )
+        results.append((f"kubeconform, {size:,} manifests, schemas only", beside))
     return results
+
+
+def _beside(folder: Path, size: int, ours: float) -> str:
+    try:
+        spent = kubeconform.seconds(folder)
+    except kubeconform.NotHere as why:
+        return str(why)
+    return f"{spent:.2f} s, {size / spent:,.0f} a second; whysync takes {ours / spent:.1f} times that"
 
 
 def _seconds(work: Callable[[], None]) -> float:

