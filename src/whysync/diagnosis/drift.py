@@ -78,6 +78,11 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
         named = [part for part in pointers.split(self.pointer) if not part.isdecimal()]
         return named[-1] if named else ""
 
+    @property
+    def is_required(self) -> bool:
+        """Without it the API server takes no manifest at all: it can be left to others, not left out."""
+        return self.last_key in ("image", "name") and "ontainers/" in self.pointer
+
     def cited(self) -> tuple[Evidence, ...]:
         """Both sides of the difference, as evidence."""
         wanted = "only the cluster has it" if self.only_live else "Git says this"
@@ -111,14 +116,16 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
 
 def is_shown(case: Case, desired: Manifest, live: Manifest) -> bool:
     """Would Argo CD, by whysync's reckoning, call this pair OutOfSync?"""
-    return any(True for _ in _as_argocd_shows(case, _marked_as(live, desired, case), live))
+    placed = _placed_as(live, _marked_as(live, desired, case))
+    return any(True for _ in _as_argocd_shows(case, placed, live))
 
 
 def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
     desired = _marked_as(live, desired, case)
-    found = list(_as_argocd_shows(case, desired, live))
+    placed = _placed_as(live, desired)
+    found = list(_as_argocd_shows(case, placed, live))
     shown = bool(found)
-    for difference in _one_by_one(found or _plain(case, desired, live)):
+    for difference in _one_by_one(found or _plain(case, placed, live)):
         yield Drift(
             ref=live.ref,
             key=key,
@@ -141,6 +148,14 @@ def _marked_as(live: Manifest, desired: Manifest, case: Case) -> Manifest:
         return desired.with_body(with_annotation(desired.body, TRACKING_ID, mark))
     except MalformedMetadata:
         return desired
+
+
+def _placed_as(live: Manifest, desired: Manifest) -> Manifest:
+    """Argo CD puts what names no namespace into the destination's: ignore rules with one then match it."""
+    space, meta = live.meta.get("namespace"), desired.body.get("metadata")
+    if not space or not isinstance(meta, dict) or meta.get("namespace"):
+        return desired
+    return desired.with_body({**desired.body, "metadata": {**meta, "namespace": space}})
 
 
 def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> Iterator[Difference]:

@@ -142,8 +142,8 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.INJECTED
     if writer is None or writer.kind in (WriterKind.ARGOCD, WriterKind.UNKNOWN, WriterKind.API_SERVER):
         return None
-    if writer.kind in _CONTROLLERS and drift.only_live and _annotation(drift):
-        return _annotated(drift) or Mechanism.BY_CONTROLLER
+    if writer.kind in _CONTROLLERS and _annotation(drift):
+        return _annotated(drift, by_controller=True) or Mechanism.BY_CONTROLLER
     if writer.kind in _BY_HAND:
         return Mechanism.BY_HAND
     if writer.kind in _OTHER_TOOLS:
@@ -196,11 +196,12 @@ def _annotation(drift: Drift) -> str:
     return parts[2] if len(parts) == 3 and parts[:2] == ("metadata", "annotations") else ""
 
 
-def _annotated(drift: Drift) -> Mechanism | None:
+def _annotated(drift: Drift, *, by_controller: bool = False) -> Mechanism | None:
+    """A time on both sides may come from a template, unless a controller is known to write it."""
     name = _annotation(drift)
     if name and is_written_by_cloud(name):
         return Mechanism.CLOUD_ANNOTATION
-    if name and is_instant(name, drift.found) and not is_instant(name, drift.wanted):
+    if name and is_instant(name, drift.found) and (by_controller or not is_instant(name, drift.wanted)):
         return Mechanism.TIMESTAMP
     return None
 

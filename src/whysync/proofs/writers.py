@@ -18,6 +18,7 @@ from whysync.contracts.ref import Ref
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.engine.argocd import GitRepositories
 from whysync.proofs.admission import Passing, admit
@@ -148,6 +149,7 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         or mechanism is Mechanism.GENERATED
         or (mechanism is Mechanism.BY_OTHER_TOOL and _is_gitops(writer))
         or (mechanism is Mechanism.TRACKING and _other_heals(case, drift))
+        or (mechanism is Mechanism.UNTOLD and _fights(case, writer))
     )
     return OtherWriter(
         who=_name(case, drift, mechanism, writer),
@@ -160,6 +162,11 @@ def _writer(case: Case, drift: Drift, mechanism: Mechanism) -> OtherWriter:
         writer=writer,
         evidence=drift.cited(),
     )
+
+
+def _fights(case: Case, writer: Writer | None) -> bool:
+    """Nobody knows the program, but self-heal has undone its work again and again."""
+    return writer is not None and writer.kind is WriterKind.UNKNOWN and looping(case) is not None
 
 
 def _is_gitops(writer: Writer | None) -> bool:

@@ -20,7 +20,7 @@ hand has a rule of its own.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.ignoring import ignore_field
 from whysync.semantics.writers import Writer, WriterKind, phrase
 
@@ -43,13 +43,8 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
             verdict=f"{who} owns {drift.last_key} of {drift.ref}, which Git"
             f" {'leaves out' if drift.only_live else 'sets too'}",
             evidence=drift.cited(),
-            fixes=(ignore,) if drift.only_live or _is_required(drift) else (drop, ignore),
+            fixes=(ignore,) if drift.only_live or drift.is_required else (drop, ignore),
         )
-
-
-def _is_required(drift: Drift) -> bool:
-    """Without it the API server takes no manifest at all: it can be left to others, not left out."""
-    return drift.last_key in ("image", "name") and "ontainers/" in drift.pointer
 
 
 def _confidence(writer: Writer | None) -> Confidence:

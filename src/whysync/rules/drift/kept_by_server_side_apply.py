@@ -4,7 +4,8 @@
 Server-side apply remembers who declared which field. A field that Argo CD once applied (or took over when the
 app moved from client-side apply) stays its own: when Git leaves the field out, the next apply must remove
 it. Where the API server fills the field in again, or does not let it go, the difference comes back
-after every sync.
+after every sync. Some lists have one owner for all of it: what the API server fills in there (`apiVersion`
+and `kind` of a StatefulSet's `volumeClaimTemplates`) counts as applied by Argo CD, too.
 
 ## How whysync knows
 Only the cluster has the field, and `managedFields` name `argocd-controller` with operation `Apply` as its
@@ -22,9 +23,11 @@ Another manager owns the field: then it is that manager's. Git was changed and n
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Missing
+from whysync.contracts.pointer import index_of, join, split
+from whysync.contracts.tree import Missing, items
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, rule
 from whysync.diagnosis.ignoring import ignore_field
+from whysync.semantics.writers import writer_of
 
 
 @rule(cause="ssa-ownership", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -44,7 +47,10 @@ def kept_by_server_side_apply(case: Case) -> Iterator[Finding]:
             writer=first.writer,
             explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
-            verdict=f"{names} of {first.ref} {owner} by server-side apply, and Git does not declare it",
+            verdict=f"the API server fills in {names} of {first.ref}, in a list that server-side apply owns"
+            " as a whole, and Git does not declare it"
+            if all(_in_a_whole_list(drift) for drift in drifts)
+            else f"{names} of {first.ref} {owner} by server-side apply, and Git does not declare it",
             evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
             fixes=(
                 Fix.change(
@@ -59,3 +65,16 @@ def kept_by_server_side_apply(case: Case) -> Iterator[Finding]:
                 ignore_field(case, first.ref, *pointers),
             ),
         )
+
+
+def _in_a_whole_list(drift: Drift) -> bool:
+    """Is it part of a list that has one owner for all of it? Then what the server puts in is that owner's.
+
+    An element that is not there is owned only where the list is owned as a whole.
+    """
+    parts = split(drift.pointer)
+    at = next((index for index, part in enumerate(parts) if index_of(part) is not None), None)
+    if at is None:
+        return False
+    beyond = join((*parts[:at], str(len(items(drift.live.at(join(parts[:at])))))))
+    return writer_of(drift.live.body, beyond) is not None

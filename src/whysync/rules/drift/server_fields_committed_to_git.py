@@ -10,7 +10,7 @@ versions, and `ignoreResourceStatusField: none`, show it.)
 The differing field is one that the server sets by itself, and Git declares it.
 
 ## Fix
-Delete these fields from the manifest in Git.
+Delete these fields from the manifest in Git, and with them what else of the server's it holds.
 
 ## When it is something else
 An operator's status that Git never declared does not count as a difference.
@@ -18,7 +18,18 @@ An operator's status that Git never declared does not count as a difference.
 
 from collections.abc import Iterator
 
+from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+
+_SERVERS = (
+    "/metadata/creationTimestamp",
+    "/metadata/generation",
+    "/metadata/managedFields",
+    "/metadata/resourceVersion",
+    "/metadata/selfLink",
+    "/metadata/uid",
+    "/status",
+)
 
 
 @rule(cause="status-in-git", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -36,5 +47,17 @@ def server_fields_committed_to_git(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{first.ref} in Git holds {', '.join(fields)}, which only the server sets",
             evidence=tuple(evidence for drift in drifts[:3] for evidence in drift.cited()),
-            fixes=(Fix.remove(first.ref, *fields, title="Delete what the server sets from the manifest"),),
+            fixes=(
+                Fix.remove(
+                    first.ref,
+                    *_all_of_the_server(first, fields),
+                    title="Delete what the server sets from the manifest",
+                ),
+            ),
         )
+
+
+def _all_of_the_server(drift: Drift, differing: list[str]) -> list[str]:
+    """Also what the manifest holds and Argo CD does not compare: it is none of Git's either."""
+    held = [pointer for pointer in _SERVERS if not isinstance(drift.desired.at(pointer), Missing)]
+    return sorted({*held, *differing})

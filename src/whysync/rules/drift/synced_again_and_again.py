@@ -11,7 +11,8 @@ each started automatically. The differences that are there now name the field an
 
 ## Fix
 End the fight at its field: let the other writer own it (drop it from Git, or ignore it with
-`RespectIgnoreDifferences=true`). Until then, switch self-heal off.
+`RespectIgnoreDifferences=true`). Until then, switch self-heal off. Where Git is right, it is the other program
+that has to stop.
 
 ## When it is something else
 Somebody who syncs by hand, again and again, shows in the history as that user.
@@ -22,6 +23,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, Set, cite, rule
 from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.freshness import Looping, looping
+from whysync.diagnosis.ignoring import ignore_field
 from whysync.semantics.writers import WriterKind, phrase
 
 SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
@@ -39,31 +41,42 @@ def synced_again_and_again(case: Case) -> Iterator[Finding]:
         field=contested[0].pointer if contested else None,
         writer=contested[0].writer if contested else None,
         explains=("looping", *(drift.symptom for drift in untold)),
-        because=tuple(drift.symptom for drift in contested),
+        because=tuple(drift.symptom for drift in contested or case.drifts),
         confidence=Confidence.HIGH if contested else Confidence.MEDIUM,
-        verdict=f"Argo CD has synced one commit {loop.times} times in a row{_period(loop)}{_who(contested)}",
+        verdict=f"Argo CD has synced one commit {loop.times} times in a row"
+        f"{_period(loop)}{_who(case, contested)}",
         evidence=(
             cite(case.application, loop.pointer, says="one commit, again and again"),
             *(evidence for drift in contested[:3] for evidence in drift.cited()),
         ),
-        fixes=(
-            Fix.application(
-                case.application.ref,
-                Set(pointer=SELF_HEAL, value=False),
-                title="Switch self-heal off until the field has one owner",
-                risk="drift is not undone by itself any more",
-            ),
-        )
-        if case.heals_itself
-        else (),
+        fixes=tuple(_fixes(case, untold)),
     )
+
+
+def _fixes(case: Case, untold: list[Drift]) -> Iterator[Fix]:
+    """What another rule explains has its ways out there; here, those of what nobody else explains."""
+    mine = [drift for drift in untold if drift.ref.key == untold[0].ref.key]
+    declared = [drift.pointer for drift in mine if not (drift.only_live or drift.is_required)]
+    if mine and len(declared) == len(mine):
+        yield Fix.remove(mine[0].ref, *declared, title="Let the other writer own it: drop the field from Git")
+    if mine:
+        yield ignore_field(case, mine[0].ref, *(drift.pointer for drift in mine))
+    if case.heals_itself:
+        yield Fix.application(
+            case.application.ref,
+            Set(pointer=SELF_HEAL, value=False),
+            title="Switch self-heal off until the field has one owner",
+            risk="drift is not undone by itself any more",
+        )
 
 
 def _period(loop: Looping) -> str:
     return f", one every {minutes(loop.period)}" if loop.period and loop.period.total_seconds() >= 60 else ""
 
 
-def _who(contested: list[Drift]) -> str:
+def _who(case: Case, contested: list[Drift]) -> str:
+    if not contested and case.drifts:
+        return ", and the difference stays, whatever a sync writes"
     if not contested:
         return ", and something writes it back"
     drift = contested[0]

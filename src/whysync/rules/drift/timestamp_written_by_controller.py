@@ -5,8 +5,8 @@ Some controllers note on the object when they last looked at it, refreshed it or
 all the time and is not Git's.
 
 ## How whysync knows
-The annotation's name speaks of a time, its live value is one, and Git's value is none (or Git has
-no such annotation).
+The annotation's name speaks of a time, its live value is one, and a controller is recorded as its writer; or
+Git's value is no time (or Git has no such annotation).
 
 ## Fix
 Ignore exactly this annotation, with `RespectIgnoreDifferences=true`; delete it from Git where it was copied
