@@ -11,8 +11,8 @@ each started automatically. The differences that are there now name the field an
 
 ## Fix
 End the fight at its field: let the other writer own it (drop it from Git, or ignore it with
-`RespectIgnoreDifferences=true`). Until then, switch self-heal off. Where Git is right, it is the other program
-that has to stop.
+`RespectIgnoreDifferences=true`). Until then, switch self-heal off. Where Git is right, the other program
+has to stop.
 
 ## When it is something else
 Somebody who syncs by hand, again and again, shows in the history as that user.
