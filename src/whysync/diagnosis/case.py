@@ -37,7 +37,7 @@ from whysync.semantics.comparison.normalization import Normalization
 from whysync.semantics.health.assess import health_of
 from whysync.semantics.health.verdict import Verdict
 from whysync.semantics.ignore import BadRule, Normalizer
-from whysync.semantics.messages import Failure
+from whysync.semantics.messages import AutosyncWipeRefused, Failure
 from whysync.semantics.settings import Settings
 from whysync.semantics.tracking import TRACKING_ID
 
@@ -67,6 +67,11 @@ class Case:
     @cached_property
     def desired(self) -> tuple[Manifest, ...]:
         return self.world.snapshot.desired.get(self.app.qualified_name, ())
+
+    @cached_property
+    def renders_to_nothing(self) -> bool:
+        """Argo CD itself says that the source is empty: then no manifests are all there is to know."""
+        return not self.desired and bool(self.failures(AutosyncWipeRefused))
 
     @cached_property
     def desired_is_marked(self) -> bool:
@@ -136,7 +141,7 @@ class Case:
             case Fact.APPLICATION:
                 return True
             case Fact.DESIRED:
-                return bool(self.desired)
+                return bool(self.desired) or self.renders_to_nothing
             case Fact.LIVE:
                 return bool(snapshot.live)
             case Fact.EVENTS:

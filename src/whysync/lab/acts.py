@@ -82,7 +82,7 @@ def _run(node: Node) -> Run:
         command.wrong(
             f"{command.name} cannot be run: {problem}",
             next="the lab knows kubectl apply, create, replace, patch, edit, scale, delete, annotate, label,"
-            " set image, and argocd app sync, get, terminate-op, set, delete",
+            " set image, and argocd app sync, get, terminate-op, confirm-deletion, set, delete",
         )
     return Run(
         command=command.text().strip(),

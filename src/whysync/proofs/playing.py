@@ -26,6 +26,7 @@ from whysync.proofs.watch import Watch
 
 _LONGEST_WAIT: Final = timedelta(minutes=10)
 _A_MOMENT: Final = timedelta(seconds=2)
+_AWAITED: Final = ("sync", "wait", "terminate-op", "confirm-deletion")
 _RIGHTS: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 _UNKNOWN_VALUE: Final = "dW5rbm93bg=="
 
@@ -164,7 +165,7 @@ class Player:
         if failed:
             raise Refuted(said.rpartition("desc = ")[2] or said)
         self.gaps += lift(world)
-        if command.tool == "argocd" and command.verb in ("sync", "wait", "terminate-op"):
+        if command.tool == "argocd" and command.verb in _AWAITED:
             self._watch.run(_LONGEST_WAIT, lambda: self._watch.sync_ended)
         self._watch.run(_A_MOMENT)
 

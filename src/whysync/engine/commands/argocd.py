@@ -8,6 +8,8 @@ from whysync.engine.commands.actor import Actor, Outcome
 from whysync.engine.commands.line import Command
 from whysync.engine.commands.merging import merged
 from whysync.engine.commands.projects import run_proj
+from whysync.engine.operation.app_request import APPROVED
+from whysync.engine.status import go_time
 
 _OF_SOURCE = {"--path": "path", "--repo": "repoURL", "--revision": "targetRevision"}
 _OF_DESTINATION = {"--dest-namespace": "namespace", "--dest-server": "server", "--dest-name": "name"}
@@ -44,6 +46,9 @@ def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
                 return f"application '{name}' deleted", False
             case "wait":
                 return "", False
+            case "confirm-deletion":
+                argocd.server.update(app, user=user, groups=by.groups)
+                return _confirmed(name, app, argocd), False
             case _:
                 argocd.server.update(app, user=user, groups=by.groups)
                 return _set(command, app, argocd)
@@ -91,6 +96,13 @@ def _resource(written: str) -> Json:
     if space:
         found["namespace"] = space
     return found
+
+
+def _confirmed(name: str, app: str, argocd: ArgoCD) -> str:
+    """As the CLI does it: an annotation with the time, which pruning and deleting look for."""
+    now = go_time(argocd.office.clock.now)
+    argocd.edit(app, lambda body: fields(merged(body, {"metadata": {"annotations": {APPROVED: now}}})))
+    return f"Application '{name}' updated successfully"
 
 
 def _set(command: Command, app: str, argocd: ArgoCD) -> Outcome:

@@ -20,7 +20,7 @@ _KUBECTL: Final = (
     "set",
     "rollout",
 )
-_ARGOCD: Final = ("sync", "get", "terminate-op", "set", "delete", "wait")
+_ARGOCD: Final = ("sync", "get", "terminate-op", "set", "delete", "wait", "confirm-deletion")
 _PROJ: Final = (
     "add-source",
     "add-destination",

@@ -17,9 +17,10 @@ The path does not exist at all: path-not-found.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import app_argument
+from whysync.diagnosis.commands import app_argument, beside
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import counted
 from whysync.semantics.messages import AutosyncWipeRefused
@@ -47,7 +48,7 @@ def autosync_would_delete_everything(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     f"argocd app manifests {app_argument(case)} --source git   # nothing comes out",
-                    f"argocd app diff {app_argument(case)}",
+                    *_what_left(case, revision),
                     title="Find out why the source is empty (path, branch, include, values) and mend it",
                 ),
                 Fix.run(
@@ -57,3 +58,14 @@ def autosync_would_delete_everything(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _what_left(case: Case, revision: str) -> Iterator[str]:
+    """From the commit that was deployed last to this one: a folder that moved is seen at once."""
+    deployed = next((entry.revision for entry in reversed(case.app.status.history)), "")
+    source = next(iter(case.app.sources), None)
+    if deployed and revision and deployed != revision and source is not None and source.path:
+        command = ("git", "diff", "--stat", deployed[:12], revision[:12], "--", source.path)
+        yield beside(" ".join(quote(word) for word in command), "what left the folder")
+    else:
+        yield f"argocd app diff {app_argument(case)}"

@@ -5,7 +5,7 @@ An object that Argo CD once applied is not in Git any more. Argo CD deletes it o
 for. Until then the app is OutOfSync, and the field-by-field diff is empty.
 
 ## How whysync knows
-The row says that it requires pruning, and pruning is off for the app, or forbidden for the object.
+The row says that it requires pruning, and pruning is off for the app.
 
 ## Fix
 Three ways out: prune it; put it back into Git; or keep it on purpose, with
@@ -13,19 +13,21 @@ Three ways out: prune it; put it back into Git; or keep it on purpose, with
 
 ## When it is something else
 A controller that copies labels or annotations can make an object look like the app's own: then it was
-never in Git. When all rows at once require pruning, the source rendered to nothing.
+never in Git. When all rows at once require pruning, the source rendered to nothing. An option of the object
+itself (`Prune=false`) forbids it: prune-blocked.
 """
 
 from collections.abc import Iterator
 from shlex import quote
 
 from whysync.contracts.application import ResourceRow
-from whysync.contracts.tree import text
+from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
 from whysync.diagnosis.commands import on_object, refresh, sync
 from whysync.diagnosis.makers import maker_of
+from whysync.diagnosis.sync_options import has_option
+from whysync.semantics.messages import AutosyncWipeRefused
 
-OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
 STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
 
 
@@ -34,13 +36,12 @@ def removed_from_git_not_pruned(case: Case) -> Iterator[Finding]:
     if case.app.status.sync.status == "Unknown":
         return  # nothing was rendered: every row then looks like that
     rows = [(i, row) for i, row in enumerate(case.app.status.resources) if _is_extra(case, row)]
-    if not rows:
-        return
-    kept = [row for _, row in rows if _keeps(case, row)]
+    if not rows or case.failures(AutosyncWipeRefused):
+        return  # where the source is empty, that is the trouble
     names = ", ".join(str(row.ref) for _, row in rows[:3]) + (
         f" and {len(rows) - 3} more" if len(rows) > 3 else ""
     )
-    why = _why(case, kept, len(rows))
+    why = _why(case)
     selection = " ".join(
         f"--resource {quote(f'{row.group}:{row.kind}:{row.ref.place}')}" for _, row in rows[:10]
     )
@@ -81,7 +82,19 @@ def _other_reading(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
 
 def _is_extra(case: Case, row: ResourceRow) -> bool:
     extra = row.requires_pruning and row.status == "OutOfSync" and not _being_pruned(case)
-    return extra and maker_of(case, row) is None  # what was never in Git is another story
+    if not extra or maker_of(case, row) is not None:
+        return False  # what was never in Git is another story
+    live = case.live_of(row.key)
+    # What forbids its pruning, or keeps it while it is being deleted, is told where it is known better.
+    return live is None or not (_is_kept(case, live) or _is_held(live))
+
+
+def _is_kept(case: Case, live: Manifest) -> bool:
+    return has_option(live, "Prune=false") or case.has_sync_option("Prune=false")
+
+
+def _is_held(live: Manifest) -> bool:
+    return bool(live.meta.get("deletionTimestamp") and live.meta.get("finalizers"))
 
 
 def _being_pruned(case: Case) -> bool:
@@ -93,25 +106,15 @@ def _being_pruned(case: Case) -> bool:
     )
 
 
-def _keeps(case: Case, row: ResourceRow) -> bool:
-    live = case.live_of(row.key)
-    return live is not None and "Prune=false" in text(live.annotations.get("argocd.argoproj.io/sync-options"))
-
-
-def _why(case: Case, kept: list[ResourceRow], rows: int) -> str:
-    if len(kept) == rows:
-        return "its own option Prune=false keeps it"
+def _why(case: Case) -> str:
     if case.is_automated:
         return "automatic pruning has not taken it yet" if case.prunes else "automatic pruning is off"
     return "nobody has synced with --prune"
 
 
 def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evidence]:
-    for index, row in rows[:5]:
+    for index, _ in rows[:5]:
         yield cite(case.application, f"/status/resources/{index}", says="Argo CD would prune it")
-        live = case.live_of(row.key)
-        if live is not None and _keeps(case, row):
-            yield cite(live, OPTIONS, says="and this forbids it")
     yield cite(case.application, "/spec/syncPolicy", says="how the app syncs")
 
 

@@ -37,8 +37,8 @@ def waits_for_a_status_nobody_writes(case: Case) -> Iterator[Finding]:
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
         live = case.live_of(row.key)
-        if live is None:
-            continue
+        if live is None or live.meta.get("deletionTimestamp"):
+            continue  # what is being deleted reads as Progressing until it is gone
         found = _unwritten(row.ref, live)
         if found is None:
             continue
