@@ -25,8 +25,8 @@ _RIGHT: Final = WIDTH - 118
 _CHIP: Final = 28
 _GAP: Final = 8
 _LINE: Final = 17
-_MOST_CHIPS: Final = 60
-_MOST_WAVES: Final = 60
+_MOST_CHIPS: Final = 24
+_MOST_WAVES: Final = 40
 _LONGEST: Final = 52
 STATE_WORDS: Final = {
     State.DONE: "done",
@@ -152,7 +152,7 @@ class _Picture:
             height = _CHIP + len(notes) * _LINE
             self._chip(item, label, notes, (x, top, width, height))
             if notes:
-                x, top = _LEFT, top + height - _CHIP + _CHIP + _GAP
+                x, top = _LEFT, top + height + _GAP
             else:
                 x += width + _GAP
         if len(shown) < len(step.items):
@@ -172,10 +172,15 @@ class _Picture:
         return bottom + _GAP
 
     def _width(self, item: Item, label: str, notes: list[str]) -> int:
-        badge = 20 if (item.ref.kind, item.ref.name) in self.marks else 0
+        badge = 20 if self._mark(item) is not None else 0
         hook = 46 if item.hook else 0
         line = 34 + _size(label) + badge + hook
         return min(max(line, *(34 + _size(note) for note in notes)) if notes else line, _RIGHT - _LEFT)
+
+    def _mark(self, item: Item) -> Sort | None:
+        """What becomes of it; a hook says so itself."""
+        sort = self.marks.get((item.ref.kind, item.ref.name))
+        return None if sort is Sort.HOOK else sort
 
     def _chip(self, item: Item, label: str, notes: list[str], box: tuple[int, int, int, int]) -> None:
         x, y, width, height = box
@@ -204,8 +209,8 @@ class _Picture:
             inside.append(tag("rect", x=at, y=y + 6, width=38, height=16, rx=8, class_="tag"))
             inside.append(tag("text", "hook", x=at + 19, y=y + 18, class_="news", text_anchor="middle"))
             at += 46
-        sort = self.marks.get((item.ref.kind, item.ref.name))
-        if sort is not None and sort is not Sort.HOOK:
+        sort = self._mark(item)
+        if sort is not None:
             inside.append(tag("text", MARKS[sort], x=at, y=y + 18, class_=_COLOURS[sort], font_weight=700))
         for number, note in enumerate(notes):
             bad = "bad" if item.state is State.FAILED else "wait" if item.state is State.WAITING else "soft"

@@ -30,9 +30,13 @@ from whysync.reports.screen import one_line
 LARGEST: Final = 1_500_000
 """Characters; what does not fit is named at the end."""
 _MOST_CHANGES: Final = 300
-_MOST_WAVES: Final = 60
+_MOST_WAVES: Final = 40
 _MOST_NOTES: Final = 40
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_CAPTION: Final = (
+    "A wave waits until all of the wave before it is healthy, and its hooks have ended. "
+    "Marks in the boxes: + made, ~ changed, ± made anew, − pruned."
+)
 _SAFETY: Final = {
     SyncSafety.SAFE: ("good", "safe to merge"),
     SyncSafety.UNSAFE: ("bad", "not safe to merge"),
@@ -47,8 +51,8 @@ def render(plan: Plan, report: Report) -> str:
     left: list[AppPlan] = []
     used = 0
     for number, app in enumerate(apps):
-        made = "\n".join(_app(app, reports.get(app.name), number))
-        if used + len(made) > LARGEST:
+        made = "" if left else "\n".join(_app(app, reports.get(app.name), number))
+        if left or used + len(made) > LARGEST:
             left.append(app)
             continue
         used += len(made)
@@ -138,7 +142,7 @@ def _clusters(app: AppPlan) -> Iterator[str]:
             )
         )
     if rows:
-        yield tag("table", *rows)
+        yield tag("table", *rows, class_="clusters")
 
 
 def _figure(run: Run, app: AppPlan, number: int, *, opened: bool) -> Iterator[str]:
@@ -166,8 +170,10 @@ def _figure(run: Run, app: AppPlan, number: int, *, opened: bool) -> Iterator[st
         )
         for step in run.steps[:_MOST_WAVES]
     ]
+    if len(run.steps) > _MOST_WAVES:
+        steps.append(tag("li", f"and {len(run.steps) - _MOST_WAVES} more waves"))
     listed = tag("details", tag("summary", "The same as a list"), tag("ol", *steps, id=f"{name}-list"))
-    figure = tag("figure", svg)
+    figure = tag("figure", svg, tag("figcaption", _CAPTION, class_="soft"))
     if opened:
         yield tag("h3", words(title))
         yield figure
@@ -185,7 +191,7 @@ def _changes(app: AppPlan) -> Iterator[str]:
             "tr",
             tag("td", MARKS[one.sort], class_=f"sort {colour_of(one.sort)}"),
             tag("td", words(change_words(one), 600), class_="name"),
-            tag("td", tag("code", words(one.origin)) if one.origin else " "),
+            tag("td", tag("code", words(one.origin)) if one.origin else " ", class_="from"),
         )
         for one in app.changes[:_MOST_CHANGES]
     ]

@@ -70,6 +70,8 @@ white-space:nowrap}}
 table{{border-collapse:collapse;width:100%;margin:6px 0}}
 th{{text-align:left;font-weight:600;color:var(--soft);font-size:13px}}
 th,td{{padding:6px 12px 6px 0;border-bottom:1px solid var(--line);vertical-align:top}}
+.clusters th,.clusters td:nth-child(2){{white-space:nowrap}} td.from{{min-width:14em}}
+figcaption{{font-size:13px}}
 td.sort{{width:2em;font-weight:700;text-align:center}}
 figure{{margin:12px 0;overflow-x:auto}} figure svg{{display:block;width:100%;min-width:760px;height:auto}}
 summary{{cursor:pointer;color:var(--soft)}}

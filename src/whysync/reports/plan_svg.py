@@ -24,6 +24,8 @@ from whysync.reports.proof_view import mark_of
 from whysync.reports.screen import Screen, one_line
 
 _MOST_APPS: Final = 12
+_LARGEST: Final = 1_000_000
+"""Characters; an app that begins below it is drawn to its end."""
 _MOST_CHANGES: Final = 16
 _COLUMN: Final = 116
 """Letters in a line."""
@@ -34,10 +36,12 @@ def render(plan: Plan, report: Report) -> str:
     made = Drawing(height=20)
     _verdict(made, plan, reports)
     apps = sorted(plan.apps, key=lambda one: one.passed)
-    for app in apps[:_MOST_APPS]:
-        _app(made, app, reports.get(app.name), several=len(apps) > 1)
-    if len(apps) > _MOST_APPS:
-        _line(made, f"and {len(apps) - _MOST_APPS} more apps: see whysync plan -o html", "soft")
+    shown = 0
+    while shown < min(len(apps), _MOST_APPS) and sum(map(len, made.parts)) < _LARGEST:
+        _app(made, apps[shown], reports.get(apps[shown].name), several=len(apps) > 1)
+        shown += 1
+    if len(apps) > shown:
+        _line(made, f"and {len(apps) - shown} more apps: see whysync plan -o html", "soft")
     if plan.untouched:
         _line(made, untouched_words(plan), "soft")
     made.height += 14

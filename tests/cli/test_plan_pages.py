@@ -1,0 +1,174 @@
+"""A plan as a page and as a picture: goldens, well-formed, nothing in it but text, never too large."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.cli.running import Whysync
+from tests.golden import Golden
+from tests.planning.shop import DEPLOYMENT, HOOK, HPA, SECRET, Shop
+from tests.situations import ROOT
+from whysync.contracts.ref import Ref
+from whysync.diagnosis.report import Report
+from whysync.planning.plan import AppPlan, Change, Ground, Item, Plan, Run, Sort, State, Step
+from whysync.reports import plan_github, plan_html, plan_junit, plan_svg
+
+HERE = ROOT / "tests/reports/plan"
+NOTHING = Report(apps=(), groups=())
+FORMS = {"html": plan_html.render, "svg": plan_svg.render, "junit": plan_junit.render}
+EVIL = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</style><svg onload=alert(1)>",
+    "]]>&lt;<!--",
+    "javascript:alert(1)",
+    "a\x00b\x1b[31m\u202e\ud800\ufffe",
+    "日本語" * 40,
+    "x" * 5_000,
+)
+
+
+def planned(name: str = "shop", *, resources: int = 1, waves: int = 1, apps: int = 1) -> Plan:
+    """One that fails, with this name wherever there can be one."""
+    refs = [
+        Ref(kind="ConfigMap", namespace=name, name=f"{name}{number or ''}") for number in range(resources)
+    ]
+    steps = tuple(
+        Step(
+            phase="Sync",
+            wave=wave,
+            items=tuple(
+                Item(ref=ref, state=State.FAILED if not number else State.NOT_REACHED, note=name, hook=True)
+                for number, ref in enumerate(refs)
+            ),
+            began=0.0,
+            ended=601.0,
+        )
+        for wave in range(waves)
+    )
+    run = Run(ground=Ground.EMPTY, passed=False, message=name, seconds=601, steps=steps, notes=(name,))
+    changes = tuple(Change(sort=Sort.PRUNE, ref=ref, risk=name, origin=name) for ref in refs)
+    app = AppPlan(name=f"argocd/{name}", file=name, runs=(run,), changes=changes, notes=(name,))
+    return Plan(base=name, head=name, apps=(app,) * apps, untouched=(name,), notes=(name,))
+
+
+class TestGoldens:
+    @pytest.fixture
+    def shop(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+        made = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+        monkeypatch.chdir(made.folder)
+        made.put("hook.yaml", f"{HOOK}---\n{HPA}")
+        made.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
+        made.remove("secret.yaml")
+        return made
+
+    @pytest.mark.usefixtures("shop")
+    def test_a_shop(self, whysync: Whysync, golden: Golden, tmp_path: Path) -> None:
+        """Into files and onto the screen, and the same bytes each time."""
+        names = ("html", "svg", "junit", "github")
+        files = [f"-o{form}={tmp_path / 'out' / form}" for form in names]
+        ran = whysync("plan", "apps/shop", "--base", "main", *files)
+        assert (ran.code, ran.out, ran.err) == (1, "", "")
+        for form in names:
+            text = (tmp_path / "out" / form).read_text(encoding="utf-8")
+            golden(HERE / f"shop.{form}", text)
+        assert (
+            whysync("plan", "apps/shop", "--base", "main", "-o", "html").out
+            == (HERE / "shop.html").read_text()
+        )
+
+    def test_what_is_in_it(self) -> None:
+        page = (HERE / "shop.html").read_text()
+        flat = " ".join("".join(ElementTree.fromstring(page).itertext()).split())
+        assert page.index("Would fail") < page.index("<main>"), "the verdict comes first"
+        for told in (
+            "needs Service shop, which is made only later",
+            "waits for Service/shop … deadline 600 s",
+            "would fail after 10 min 1 s",
+            "would pass in 16 s",
+            "the sync ends here, after 10 min 1 s",
+            "HorizontalPodAutoscaler shop: not reached",
+            "Secret old-token (pruned! nothing else holds its data)",
+            "not safe to merge",
+            "Run the hook after the sync: PostSync ✓ proven",
+            "+ argocd.argoproj.io/hook: PostSync",
+        ):
+            assert told in flat, told
+
+
+class TestHostileNames:
+    @pytest.mark.parametrize("form", FORMS)
+    @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
+    def test_text_is_never_markup(self, form: str, name: str) -> None:
+        """What the page is made of stays the same, whatever things are called."""
+        made = ElementTree.fromstring(FORMS[form](planned(name), NOTHING).encode("utf-8"))
+        usual = ElementTree.fromstring(FORMS[form](planned("shop"), NOTHING))
+        assert _shape(made) <= _shape(usual)
+
+    @pytest.mark.parametrize("form", FORMS)
+    @given(name=st.text(min_size=1, max_size=60))
+    @example(name="\r\x85\u2028")
+    def test_any_text(self, form: str, name: str) -> None:
+        made = FORMS[form](planned(name), NOTHING)
+        assert _shape(ElementTree.fromstring(made)) <= _shape(
+            ElementTree.fromstring(FORMS[form](planned("shop"), NOTHING))
+        )
+
+    @given(name=st.text(min_size=1, max_size=60))
+    @example(name="x\n::set-output name=a::b")
+    def test_no_command_of_github_is_smuggled_in(self, name: str) -> None:
+        lines = plan_github.render(planned(name), NOTHING).split("\n")
+        assert [line.startswith("::error ") for line in lines] == [True, False]
+
+    def test_the_page_asks_for_nothing(self) -> None:
+        page = plan_html.render(planned("http://evil.example/x.png"), NOTHING)
+        assert "default-src 'none'" in page.replace("&#x27;", "'")
+        assert not re.search(r"<(script|link|iframe|img|object|embed|form|base)\b", page)
+        assert not re.search(r"\bon[a-z]+=|url\(|@import", page)
+        assert not [one for one in re.findall(r'(?:href|src)="([^"]*)"', page) if not one.startswith("#")]
+
+
+class TestSize:
+    @pytest.mark.parametrize(("resources", "waves", "apps"), [(2_000, 1, 1), (100, 300, 1), (60, 40, 500)])
+    def test_it_is_bounded(self, resources: int, waves: int, apps: int) -> None:
+        plan = planned("a-name-of-usual-length-", resources=resources, waves=waves, apps=apps)
+        page, picture = plan_html.render(plan, NOTHING), plan_svg.render(plan, NOTHING)
+        assert len(page) < 2 * plan_html.LARGEST
+        assert len(picture) < 2_500_000
+        ElementTree.fromstring(page)
+        ElementTree.fromstring(picture)
+
+    def test_what_fails_is_drawn_among_thousands(self) -> None:
+        items = [Item(ref=Ref(kind="Job", name=f"j{n}"), state=State.DONE) for n in range(2_000)]
+        items[1_999] = Item(ref=Ref(kind="Job", name="the-one"), state=State.FAILED, note="boom")
+        step = Step(phase="Sync", wave=0, items=tuple(items), began=0.0, ended=9.0)
+        run = Run(ground=Ground.LIVE, passed=False, message="boom", seconds=9, steps=(step,))
+        plan = Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", runs=(run,)),))
+        for text in (plan_html.render(plan, NOTHING), plan_svg.render(plan, NOTHING)):
+            assert "the-one" in text
+            assert "and 1,976 more" in text
+
+
+@pytest.mark.parametrize(
+    ("plan", "told"),
+    [
+        (Plan(base="a", head="b", apps=()), "Nothing changes"),
+        (Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", notes=("no chart",)),)), "Unknown"),
+    ],
+)
+def test_without_a_run(plan: Plan, told: str) -> None:
+    for render in (plan_html.render, plan_svg.render):
+        text = render(plan, NOTHING)
+        ElementTree.fromstring(text)
+        assert told in text
+    ElementTree.fromstring(plan_junit.render(plan, NOTHING))
+
+
+def _shape(root: ElementTree.Element) -> set[tuple[str, frozenset[str]]]:
+    return {(one.tag, frozenset(one.attrib)) for one in root.iter()}
