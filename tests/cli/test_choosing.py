@@ -27,6 +27,21 @@ def test_a_verb_wins_over_an_app_of_that_name(whysync: Whysync, tmp_path: Path) 
     assert whysync("diagnose", "list", "--bundle", path, "-o", "name").out == "argocd/list\n"
 
 
+@pytest.mark.parametrize(
+    ("typed", "verb"), [("diagnos", "diagnose"), ("lsit", "list"), ("diag", "diagnose"), ("lint2", "lint")]
+)
+def test_a_verb_with_a_slip_in_it_is_suggested(whysync: Whysync, typed: str, verb: str) -> None:
+    ran = whysync(typed, "--bundle", DOCS)
+    assert ran.code == 2
+    assert f"meant  whysync {verb}? {typed} is no command" in ran.err
+
+
+def test_an_app_with_a_name_like_a_verb_is_an_app(whysync: Whysync, tmp_path: Path) -> None:
+    path = bundle(tmp_path, application("diagnos"))
+    assert whysync("diagnos", "--bundle", path, "-o", "name").out == "argocd/diagnos\n"
+    assert "meant" not in whysync("shop", "--bundle", path).err
+
+
 def test_an_app_by_its_namespace(whysync: Whysync, tmp_path: Path) -> None:
     path = bundle(tmp_path, application("web", namespace="one"), application("web", namespace="two"))
     assert whysync("two/web", "--bundle", path, "-o", "name").out == "two/web\n"

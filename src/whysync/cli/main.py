@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from whysync.cli.run import run
 
-    return run(with_verb(arguments))
+    return run(with_verb(arguments), meant=arguments[0] if arguments else "")
 
 
 def with_verb(arguments: list[str]) -> list[str]:

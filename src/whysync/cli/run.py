@@ -17,13 +17,15 @@ from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.screen import Screen, plain
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], *, meant: str = "") -> int:
+    """`meant` is the first word as it was typed: an app's name, or perhaps a verb with a slip in it."""
     try:
         code = _run(arguments)
         sys.stdout.flush()
         return code
     except WhysyncError as error:
         _complain(error)
+        _suggest_verb(meant)
         return Exit.ERROR
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted\n")
@@ -55,6 +57,21 @@ def _complain(error: WhysyncError) -> None:
         sys.stderr.write(f"  why    {plain(error.why)}\n")
     if error.next:
         sys.stderr.write(f"  next   {plain(error.next)}\n")
+
+
+def _suggest_verb(typed: str) -> None:
+    """`whysync diagnos` asks for an app of that name, which may exist; where it fails, the slip is likely."""
+    from difflib import get_close_matches
+
+    from whysync.cli.main import VERBS
+
+    if len(typed) < 2 or typed in VERBS:
+        return
+    begun = [verb for verb in VERBS if verb.startswith(typed)]
+    for verb in begun[:1] or get_close_matches(typed, VERBS, n=1, cutoff=0.75):
+        sys.stderr.write(
+            f"  meant  whysync {verb}? {plain(typed)} is no command, so it was taken for an app\n"
+        )
 
 
 def _screen(color: bool) -> Screen:

@@ -187,3 +187,9 @@ def test_a_whole_sync_from_real_commits(shop: Made) -> None:
             'Failed to unmarshal "a.yaml": failed to unmarshal manifest: '
             "error converting YAML to JSON: yaml: line 3: did not find expected key"
         )
+        world.run(timedelta(minutes=10))
+        (condition,) = items(world.argocd.status("shop").get("conditions"))
+        cached = (
+            "desc = Manifest generation error (cached): rpc error: code = FailedPrecondition desc = Failed to"
+        )
+        assert cached in str(fields(condition).get("message"))

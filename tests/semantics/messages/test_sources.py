@@ -31,6 +31,7 @@ from whysync.semantics.messages import (
     RepoServerDown,
     RepoUnreachable,
     RevisionNotFound,
+    SettingsMalformed,
     SourceIntegrity,
     SourceSpecInvalid,
     TlsUntrusted,
@@ -174,6 +175,11 @@ TRUST: list[Row] = [
         TlsUntrusted,
         {"host": "10.0.0.1", "reason": Distrust.WRONG_HOST, "peer": Peer.CLUSTER},
     ),
+    (
+        UNKNOWN + "ssh: handshake failed: ssh: no authorities for hostname: git.example.org:22",
+        TlsUntrusted,
+        {"host": "git.example.org", "reason": Distrust.HOST_KEY_UNKNOWN, "peer": Peer.REPOSITORY},
+    ),
 ]
 
 REACH: list[Row] = [
@@ -273,6 +279,7 @@ REVISIONS: list[Row] = [
         SourceIntegrity,
         {"revision": "4b825dc642cb6eb9a060e54bf8d69288fbee4904"},
     ),
+    (UNKNOWN + "constraint not found in index", RevisionNotFound, {}),
 ]
 
 HELM_TEXTS: list[Row] = [
@@ -385,6 +392,54 @@ HELM_TEXTS: list[Row] = [
         HelmDependency,
         {},
     ),
+    (
+        HELM + "Error: shop/templates/web.yaml:7:21\n"
+        '  executing "shop/templates/web.yaml" at <.Values.web.image.tag>:\n'
+        "    nil pointer evaluating interface {}.tag\n\nUse --debug flag to render out invalid YAML",
+        HelmRender,
+        {
+            "template": "shop/templates/web.yaml",
+            "line": 7,
+            "column": 21,
+            "value_path": ".Values.web.image.tag",
+            "detail": "nil pointer evaluating interface {}.tag",
+        },
+    ),
+    (
+        HELM + "Error: shop/templates/web.yaml:1:9\n"
+        '  executing "shop/templates/web.yaml" at <include "shop.name" .>:\n    error calling include:\n'
+        "shop/charts/common/templates/_names.tpl:3:14\n"
+        '  executing "shop.name" at <.Values.name.short>:\n    nil pointer evaluating interface {}.short',
+        HelmRender,
+        {
+            "template": "shop/charts/common/templates/_names.tpl",
+            "line": 3,
+            "value_path": ".Values.name.short",
+        },
+    ),
+    (
+        HELM + "Error: shop/templates/web.yaml:1:9\n"
+        '  executing "shop/templates/web.yaml" at <include "shop.nam" .>:\n    error calling include:\n'
+        'template: no template "shop.nam" associated with template "gotpl"',
+        HelmRender,
+        {
+            "template": "shop/templates/web.yaml",
+            "detail": 'error calling include: template: no template "shop.nam" associated with template '
+            '"gotpl"',
+        },
+    ),
+    (
+        UNKNOWN + "helm version 'v2' is not supported",
+        HelmRender,
+        {"detail": "helm version 'v2' is not supported"},
+    ),
+    (
+        UNKNOWN
+        + "`helm2 template . --name shop` failed exit status 1: Error: found in requirements.yaml, but "
+        "missing in charts/ directory: stable/redis",
+        HelmDependency,
+        {"chart": "stable/redis"},
+    ),
 ]
 
 OTHER_TOOLS: list[Row] = [
@@ -472,6 +527,25 @@ OTHER_TOOLS: list[Row] = [
         SourceSpecInvalid,
         {},
     ),
+    (
+        UNKNOWN + "kustomize version v9.9.9 is not registered",
+        KustomizeBuild,
+        {"detail": "kustomize version v9.9.9 is not registered"},
+    ),
+    (
+        KUSTOMIZE + "# Warning: 'commonLabels' is deprecated. Please use 'labels' instead.\n"
+        "# Warning: 'bases' is deprecated. Please use 'resources' instead.\n"
+        'Error: invalid Kustomization: json: unknown field "resource"',
+        KustomizeBuild,
+        {"detail": 'invalid Kustomization: json: unknown field "resource"'},
+    ),
+    (
+        UNKNOWN + "Manifest generation error (cached): rpc error: code = FailedPrecondition desc = Failed to "
+        'evaluate jsonnet "main.jsonnet": RUNTIME ERROR: Field does not exist: image\n'
+        "\tmain.jsonnet:4:12-30\tobject <anonymous>\n\tDuring manifestation",
+        JsonnetFailed,
+        {"file": "main.jsonnet", "line": 4, "detail": "RUNTIME ERROR: Field does not exist: image"},
+    ),
 ]
 
 ARGOCD_PARTS: list[Row] = [
@@ -557,6 +631,24 @@ ARGOCD_PARTS: list[Row] = [
         + "failed to initialize repository resources: mkdir /tmp/_argocd-repo/5: no space left on device",
         ArgocdDiskFull,
         {"path": "/tmp/_argocd-repo/5"},
+    ),
+    (
+        'time="2026-02-03T10:00:00Z" level=error msg="Failed to set app state: NOREPLICAS Not enough good '
+        'replicas to write."',
+        ArgocdCacheDown,
+        {},
+    ),
+    (
+        'time="2026-02-03T10:00:00Z" level=fatal msg="error converting YAML to JSON: yaml: line 9: could not '
+        "find expected ':'\"",
+        SettingsMalformed,
+        {"detail": "error converting YAML to JSON: yaml: line 9: could not find expected ':'"},
+    ),
+    (
+        'time="2026-02-03T10:00:00Z" level=error msg="finished unary call" error="error converting YAML to '
+        'JSON: yaml: line 9: mapping values are not allowed in this context"',
+        InvalidYaml,
+        {"line": 9},
     ),
 ]
 

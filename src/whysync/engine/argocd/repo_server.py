@@ -142,7 +142,7 @@ class RepoServer:
         except RepoProblem as problem:
             failed = self._failed.setdefault(key, _Failed(self._clock.now, 0, ""))
             failed.times += 1
-            failed.error = problem.message
+            failed.error = _as_kept(problem)
             self._rendered.pop(key, None)
             raise
         self._failed.pop(key, None)
@@ -161,6 +161,13 @@ class RepoServer:
 
 
 _NOTHING: Final = Rendered(manifests=(), source_type="")
+
+
+def _as_kept(problem: RepoProblem) -> str:
+    """A status of gRPC is kept with its code: `rpc error: code = FailedPrecondition desc = …` inside."""
+    if problem.code == "Unknown":
+        return problem.message
+    return f"rpc error: code = {problem.code} desc = {problem.message}"
 
 
 def _is_commit(revision: str) -> bool:

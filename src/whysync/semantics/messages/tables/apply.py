@@ -165,13 +165,13 @@ FIRST: tuple[Pattern, ...] = (
         fill(NamespaceTerminating),
     ),
     Pattern(
-        "exceeded quota",
-        r"exceeded quota: (?P<quota>[\w.-]{1,253}), requested: "
+        "xceeded quota",
+        r"[Ee]xceeded quota: (?P<quota>[\w.-]{1,253}), requested: "
         r"(?P<requested>.{1,500}?), used: (?P<used>.{1,500}?), limited: "
         r"(?P<limited>[^\s)]{1,500}(?:, ?[\w./-]{1,100}=[^\s,)]{1,60})*)",
         quota_exceeded,
     ),
-    Pattern("exceeded quota", r"exceeded quota: (?P<quota>[\w.-]{1,253})", quota_exceeded),
+    Pattern("xceeded quota", r"[Ee]xceeded quota: (?P<quota>[\w.-]{1,253})", quota_exceeded),
     Pattern(
         "failed quota",
         r"failed quota: (?P<quota>[\w.-]{1,253}): must specify (?P<must>[\w.,;:/ -]{1,500})",

@@ -34,8 +34,12 @@ def health_script(match: re.Match[str], context: Context) -> Failure:
 
 
 def of_argocd(context: Context) -> bool:
-    """Is this Argo CD's own trouble? Applications have a Redis and disks, too, but no such wrappers."""
-    return bool(context.layers) or "argocd" in context.text[:2000]
+    """Is this Argo CD's own trouble? Applications have a Redis and disks, too, but no such wrappers.
+
+    Its own logs are lines of logrus; what containers of the app log is never read by these tables.
+    """
+    said = context.text[:2000]
+    return bool(context.layers) or "argocd" in said or ("level=" in said and "msg=" in said)
 
 
 def cache_down(match: re.Match[str], context: Context) -> Failure | None:
@@ -84,6 +88,8 @@ FIRST: tuple[Pattern, ...] = (
     Pattern("MISCONF", r"MISCONF .*", cache_down),
     Pattern("READONLY You can't write", r"READONLY You can't write.*", cache_down),
     Pattern("LOADING Redis", r"LOADING Redis.*", cache_down),
+    Pattern("NOREPLICAS", r"NOREPLICAS .*", cache_down),
+    Pattern("MASTERDOWN", r"MASTERDOWN .*", cache_down),
     Pattern("OOM command not allowed", r"OOM command not allowed.*", cache_down),
     Pattern("cache: key is missing", r"cache: key is missing", cache_down),
     Pattern(
@@ -122,6 +128,12 @@ FIRST: tuple[Pattern, ...] = (
         r"attempt to (?:call|index|compare|perform arithmetic|concatenate) .{0,60}(?:nil|"
         r"a nil value|table|boolean|number|string|function).*",
         lambda m, c: health_script(m, c) if c.within(LayerKind.APP_HEALTH) or "[G]" in c.text else None,
+    ),
+    # Manifests that cannot be read are an answer to the caller; only settings make Argo CD give up and exit.
+    Pattern(
+        "level=fatal",
+        r"level=fatal msg=\"?(?P<detail>error (?:converting YAML to JSON|unmarshaling JSON): [^\"\n]{0,300})",
+        fill(SettingsMalformed),
     ),
     Pattern(
         "ailed to load resource overrides",

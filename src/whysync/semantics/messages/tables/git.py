@@ -198,6 +198,13 @@ TABLE: tuple[Pattern, ...] = (
         r"verification failed",
         host_key,
     ),
+    # Go's SSH says so of a host that shows a certificate, which known hosts must name an authority for.
+    Pattern(
+        "ssh: ",
+        r"ssh: (?:no authorities for hostname: (?P<host>[\w.-]{1,253})|host key mismatch|"
+        r"certificate signed by unrecognized authority|cert has expired|cert is not yet valid).*",
+        host_key,
+    ),
     Pattern("could not set up SSH known hosts", r"could not set up SSH known hosts callback for.*", host_key),
     Pattern("x509: ", r"x509: .*", certificate),
     Pattern(

@@ -19,6 +19,11 @@ from whysync.semantics.messages.layers import LayerKind
 from whysync.semantics.messages.network import host_of, reason_of, url_in
 from whysync.semantics.messages.pattern import Context, Pattern, compiled, number, said
 
+_EXECUTING = (
+    r"(?P<template>[\w./@+-]{1,300}):(?P<line>\d{1,7}):(?P<column>\d{1,7}):?\s{1,8}"
+    r"executing \"[^\"]{1,300}\" at <(?P<expr>[^>]{0,300})>:\s{1,8}"
+)
+
 
 def of_dependencies(context: Context) -> bool:
     """Older versions of Argo CD call Helm by its version: `helm2 dependency build`."""
@@ -35,14 +40,11 @@ def of_helm(context: Context) -> bool:
 def template_error(match: re.Match[str], context: Context) -> Failure:
     """`template: <file>:<line>:<column>: executing "…" at <expr>: <detail>`, nested as includes are.
 
-    The innermost `executing` is where it went wrong.
+    The innermost `executing` is where it went wrong. Helm 4 puts the place, `executing` and the detail on
+    three lines, and leaves out the word `template` and the colon after the place.
     """
-    executing = compiled(
-        r"(?P<template>[\w./@+-]{1,300}):(?P<line>\d{1,7}):"
-        r"(?P<column>\d{1,7}): executing \"[^\"]{1,300}\" at <(?P<expr>[^>]{0,300})>: "
-    )
     last = match
-    for found in executing.finditer(context.text[:8192]):
+    for found in compiled(_EXECUTING).finditer(context.text[:8192]):
         last = found
     detail = context.text[last.end() :].strip() if last is not match else said(match, "detail")
     expression = said(last, "expr")
@@ -68,7 +70,10 @@ def template_error(match: re.Match[str], context: Context) -> Failure:
 
 
 def _first_line(detail: str) -> str:
-    return detail.partition("\n")[0].replace("Use --debug flag to render out invalid YAML", "").strip()
+    """With the next line where the first ends in a colon: `error calling include:`, and then what failed."""
+    lines = [line.strip() for line in detail.split("\n", 4)[:4] if line.strip()]
+    told = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return told.replace("Use --debug flag to render out invalid YAML", "").strip()
 
 
 def execution_error(match: re.Match[str], context: Context) -> Failure:
@@ -206,7 +211,8 @@ def invalid_chart(match: re.Match[str], context: Context) -> Failure:
 TABLE: tuple[Pattern, ...] = (
     Pattern(
         "missing in charts/ directory",
-        r"found in Chart\.yaml, but missing in charts/ directory: (?P<chart>[\w., -]{1,300})",
+        r"found in (?:Chart|requirements)\.yaml, but missing in charts/ directory: "
+        r"(?P<chart>[\w./, -]{1,300})",
         dependency,
     ),
     Pattern(
@@ -237,13 +243,7 @@ TABLE: tuple[Pattern, ...] = (
         r"(?P<column>\d{1,7})\): (?P<detail>.*)",
         execution_error,
     ),
-    Pattern(
-        "executing ",
-        r"(?P<template>[\w./@+-]{1,300}):(?P<line>\d{1,7}):"
-        r"(?P<column>\d{1,7}): executing \"[^\"]{1,300}\" at <(?P<expr>[^>]{0,300})>: "
-        r"(?P<detail>.*)",
-        template_error,
-    ),
+    Pattern("executing ", _EXECUTING + r"(?P<detail>.*)", template_error),
     Pattern(
         "parse error at",
         r"parse error at \((?P<template>[^:()]{1,300}):(?P<line>\d{1,7})\): (?P<detail>.*)",
@@ -296,7 +296,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("no chart name found", r"no chart name found", chart_version),
     Pattern(
         "constraint not found in",
-        r"(?:version matching )?constraint not found in \d+ (?:tags|versions|index)",
+        r"(?:version matching )?constraint not found in (?:\d{1,9} )?(?:tags|versions|index)",
         chart_version,
     ),
     Pattern(
@@ -348,7 +348,7 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern('failed to download "', r"failed to download \"(?P<repo>[^\"]{1,300})\".*", chart_repository),
     Pattern("directory charts/", r"directory (?P<repo>charts/\S{1,300}) not found", dependency),
-    Pattern("helm chart version '", r"helm chart version '\d+' is not supported", invalid_chart),
+    Pattern("is not supported", r"helm (?:chart )?version '[^']{0,60}' is not supported", invalid_chart),
     Pattern("could not parse kubernetes version", r"could not parse kubernetes version .*", invalid_chart),
     Pattern("Chart.yaml file is missing", r"Chart\.yaml file is missing", invalid_chart),
     Pattern("validation: chart", r"validation: chart\.metadata\..*", invalid_chart),

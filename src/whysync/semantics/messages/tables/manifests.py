@@ -58,8 +58,14 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
         patch_target=(target["id"] or target["patch"] or target["name"]).strip() if target else "",
         duplicate_id=twice["id"] if twice else "",
         remote=remote,
-        detail=text.removeprefix("Error: ").strip(),
+        detail=_without_warnings(text),
     )
+
+
+def _without_warnings(text: str) -> str:
+    """Kustomize writes `# Warning: …` on stderr as well, one line each, in front of the error."""
+    lines = [line for line in text.splitlines() if not line.startswith("# Warning:")]
+    return "\n".join(lines).strip().removeprefix("Error: ") or text.strip()
 
 
 def _built(context: Context) -> str:
@@ -92,7 +98,7 @@ def jsonnet(match: re.Match[str], context: Context) -> Failure:
         text=context.text,
         file=said(spot, "file") if spot else said(match, "file"),
         line=number(spot, "line") if spot else None,
-        detail=said(match, "detail"),
+        detail=said(match, "detail").partition("\n")[0],  # the stack follows, one line each
     )
 
 
@@ -160,6 +166,7 @@ KUSTOMIZE: tuple[Pattern, ...] = (
     Pattern("is not in or below", r"security; file .{1,300} is not in or below.*", kustomize),
     Pattern("load restriction", r".*load restriction.*", kustomize),
     Pattern("trouble configuring builtin", r"trouble configuring builtin.*", kustomize),
+    Pattern("is not registered", r"kustomize version \S{1,60} is not registered", kustomize),
 )
 
 TABLE: tuple[Pattern, ...] = (
@@ -288,7 +295,7 @@ def any_kustomize(match: re.Match[str], context: Context) -> Failure | None:
         text=context.text,
         path=_built(context),
         remote=url_in(context.text),
-        detail=context.text.removeprefix("Error: "),
+        detail=_without_warnings(context.text),
     )
 
 
