@@ -173,4 +173,5 @@ def _shown(made: Plan, report: Report, form: str, screen: Screen) -> str:
 def _exit(made: Plan) -> Exit:
     if not made.passed:
         return Exit.FOUND
-    return Exit.UNSURE if any(not one.runs for one in made.apps) else Exit.OK
+    unsure = any(not one.runs or one.unseen for one in made.apps)
+    return Exit.UNSURE if unsure else Exit.OK

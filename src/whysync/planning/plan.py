@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from whysync.contracts.ref import Ref
-from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.diagnosis.report import Safety
 
 
@@ -94,6 +94,8 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     safety: Safety | None = None
     notes: tuple[str, ...] = ()
+    unseen: tuple[Gap, ...] = ()
+    """What of the live cluster could not be read."""
 
     @property
     def passed(self) -> bool:

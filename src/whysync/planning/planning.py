@@ -35,6 +35,7 @@ from whysync.proofs.ground import NotSimulated
 from whysync.sources.masking import mask_snapshot
 
 _MOST_APPS: Final = 500
+_MOST_UNSEEN: Final = 10
 _HEAD: Final = "the head/"
 
 
@@ -219,6 +220,8 @@ def _planned(
     case = _found_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
+    unseen = tuple(gap for gap in case.gaps if "masked" not in gap.why) if case is not None else ()
+    notes += [f"not seen: {gap.what}: {gap.why}" for gap in unseen[:_MOST_UNSEEN]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
     ground = Ground.LIVE
@@ -264,6 +267,7 @@ def _planned(
         changes=changes,
         safety=safety_of(changes, runs),
         notes=tuple(notes),
+        unseen=unseen,
     )
 
 

@@ -1,0 +1,157 @@
+"""`whysync plan --live` of a place that answers: Argo CD's API, a cluster, both; asked as diagnose asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.cli.running import Ran, Whysync
+from tests.planning.shop import APP, CONFIG, HOOK, PASSWORD, SECRET, Shop
+from tests.sources.argocd.scenes import application
+from tests.sources.argocd.server import ArgoCD, Fault, at
+from tests.sources.kubernetes.fake_api import kubeconfig
+from tests.sources.kubernetes.reading import serving
+from tests.sources.test_three_sources import Cluster
+from whysync.contracts.snapshot import Snapshot
+from whysync.planning.checkout import open_checkout
+from whysync.planning.planning import plan
+
+TROUBLED = application("other", sync="OutOfSync", health="Degraded")
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    """The shop needs its Service before the sync: that is there from before, and not on an empty cluster."""
+    made = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+    monkeypatch.chdir(made.folder)
+    return made
+
+
+@pytest.fixture
+def deployed(shop: Shop) -> Snapshot:
+    """The base, as it runs; beside it an app in trouble that the commit does not touch."""
+    empty = shop.git("commit-tree", "-m", "x", shop.git("hash-object", "-t", "tree", "/dev/null"))
+    with open_checkout(str(shop.folder), base=empty) as checkout:
+        found = plan(checkout).apps[0].runs[-1].snapshot
+    assert found is not None
+    shop.put("hook.yaml", HOOK)
+    return replace(found, applications=(*found.applications, TROUBLED))
+
+
+@pytest.fixture
+def argocd(deployed: Snapshot) -> Iterator[ArgoCD]:
+    with ArgoCD(deployed) as there:
+        yield there
+
+
+@pytest.fixture
+def cluster(deployed: Snapshot, tmp_path: Path) -> Iterator[str]:
+    with serving(Cluster(deployed)) as server:
+        yield str(kubeconfig(tmp_path, server.url))
+
+
+def would_pass_there(ran: Ran) -> None:
+    flat = " ".join(ran.out.split())
+    assert (ran.code, ran.err) == (1, ""), ran
+    assert "on the cluster as it is now would pass" in flat
+    assert "on an empty cluster would fail" in flat
+    assert PASSWORD not in ran.out
+
+
+class TestArgoCD:
+    def test_only_what_changes_is_asked_about(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        would_pass_there(whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof"))
+        assert argocd.asked("/applications/shop/managed-resources") == 1
+        assert argocd.asked("/applications/other") == 0
+
+    def test_nothing_changes_and_nothing_is_asked(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
+        shop.remove("hook.yaml")
+        ran = whysync("plan", "--base", "main", "--live", *at(argocd))
+        assert ran.code == 0
+        assert argocd.asked("managed-resources") == 0
+
+    def test_a_flag_that_names_a_place_is_enough(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        would_pass_there(whysync("plan", "shop", "--base", "main", *at(argocd), "--no-proof"))
+
+    def test_not_with_empty(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        ran = whysync("plan", "--base", "main", *at(argocd), "--empty", "--no-proof")
+        assert "on the cluster as it is now" not in ran.out
+        assert argocd.log == []
+
+    def test_an_app_that_only_argocd_knows(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
+        (shop.folder / "argocd/shop.yaml").unlink()
+        ran = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
+        assert "on the cluster as it is now" in ran.out
+
+    def test_a_new_app_is_on_no_cluster(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
+        new = APP.replace("name: shop", "name: new").replace("apps/shop", "apps/new")
+        shop.commit({"argocd/new.yaml": new, "apps/new/a.yaml": CONFIG})
+        ran = whysync("plan", "new", "--base", "main", "--live", *at(argocd))
+        assert ran.code == 0
+        assert "it is planned as a new one" in " ".join(ran.out.split())
+        assert argocd.asked("/applications/new") == 0
+
+    def test_what_cannot_be_read_is_named(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
+        """It would pass, as far as can be seen: that is not the same as passing."""
+        shop.remove("hook.yaml")
+        shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+        argocd.fault("/managed-resources|/resource-tree|/resource[?]", Fault.FORBIDDEN)
+        ran = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
+        flat = " ".join(ran.out.split())
+        assert "not seen: " in flat
+        assert "permission denied" in flat
+        assert ran.code == 3, ran.out
+        told = json.loads(whysync("plan", "--base", "main", *at(argocd), "--no-proof", "-o", "json").out)
+        assert any("permission denied" in gap["why"] for gap in told["plan"]["apps"][0]["gaps"])
+
+    @pytest.mark.parametrize("fault", [Fault.FORBIDDEN, Fault.UNAUTHENTICATED, Fault.A_PAGE])
+    def test_errors_are_those_of_diagnose(self, whysync: Whysync, argocd: ArgoCD, fault: Fault) -> None:
+        argocd.fault("/api/v1/applications", fault)
+        ran, other = (
+            whysync("plan", "--base", "main", "--live", *at(argocd)),
+            whysync("diagnose", *at(argocd)),
+        )
+        assert (ran.code, ran.out, ran.err) == (2, "", other.err)
+
+
+class TestCluster:
+    def test_with_a_kubeconfig_alone(self, whysync: Whysync, cluster: str) -> None:
+        flags = ("--kubeconfig", cluster, "--argocd-namespace", "argocd")
+        would_pass_there(whysync("plan", "--base", "main", "--live", *flags, "--no-proof"))
+
+    @pytest.mark.parametrize("flags", [(), ("--core",), ("--context", "real")])
+    def test_of_the_environment(self, whysync: Whysync, cluster: str, flags: tuple[str, ...]) -> None:
+        ran = whysync(
+            "plan", "--base", "main", "--live", *flags, "--argocd-namespace", "argocd", "--no-proof",
+            KUBECONFIG=cluster,
+        )  # fmt: skip
+        would_pass_there(ran)
+
+    def test_argocd_and_the_cluster(self, whysync: Whysync, argocd: ArgoCD, cluster: str) -> None:
+        flags = (*at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd")
+        would_pass_there(whysync("plan", "--base", "main", "--live", *flags, "--no-proof"))
+        assert argocd.asked("/applications/other") == 0
+
+    def test_a_context_that_is_not_there(self, whysync: Whysync, cluster: str) -> None:
+        flags = ("--kubeconfig", cluster, "--context", "nope")
+        ran, other = whysync("plan", "--base", "main", "--live", *flags), whysync("diagnose", *flags)
+        assert (ran.code, ran.err) == (2, other.err)
+        assert "nope" in ran.err
+
+
+@pytest.mark.usefixtures("shop")
+def test_nowhere(whysync: Whysync) -> None:
+    ran, other = whysync("plan", "--base", "main", "--live"), whysync("diagnose")
+    assert (ran.code, ran.err) == (2, other.err)
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_folder_of_the_checkout_is_no_bundle(whysync: Whysync) -> None:
+    ran = whysync("plan", "--base", "main", "--live", "apps/shop")
+    assert ran.code == 2
+    assert "--live apps/shop was read as a bundle" in ran.err
+    assert "put --live behind the path" in ran.err
