@@ -19,12 +19,16 @@ policy: admission-denied.
 
 from collections.abc import Iterator
 
+import msgspec
+
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.pointer import index_of, split
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.contracts.tree import Missing, json_kind
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.mistyped import Mistyped, is_told, mistyped
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import SchemaInvalid, SchemaProblem
@@ -45,6 +49,8 @@ WORDS = {
     SchemaProblem.OPTIONS: "the options of the sync contradict each other",
     SchemaProblem.OTHER: "it is not valid",
 }
+# What a plain type is asked for with: the others (quantities, times) have words of their own.
+PLAIN_TYPES = ("unrecognized type", "cannot unmarshal", "cannot convert")
 
 
 @rule(cause="schema-invalid", since="0.1")
@@ -53,21 +59,23 @@ def manifest_breaks_schema(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
-        field = failure.pointer or None
-        removed = _is_removed(failure, desired)
+        wrong = _mistyped(failure, desired)
+        field = wrong.pointer if wrong else failure.pointer or None
+        mended = _mended(failure, desired, wrong)
+        said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group)
         yield Finding(
-            about=case.application.ref if removed else ref,
+            about=case.application.ref if mended else ref,
             field=field,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(ref, group) + ("; Git does not have the field any more" if removed else ""),
-            root=one_line(failure.detail) or None,
+            verdict=said + (f"; {mended}" if mended else ""),
+            root=None if wrong else one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server refuses the object"),
                 *((cite(desired, field, says="the field in Git"),) if desired and field else ()),
             ),
-            fixes=tuple(_fixes(case, ref, failure, desired, removed=removed)),
+            fixes=tuple(_fixes(case, ref, failure, desired, wrong, mended=bool(mended))),
         )
 
 
@@ -78,27 +86,70 @@ def _verdict(ref: Ref, group: Grouped[SchemaInvalid]) -> str:
     return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {WORDS[failure.problem]}{said}"
 
 
-def _is_removed(failure: SchemaInvalid, desired: Manifest | None) -> bool:
-    return (
-        failure.problem is SchemaProblem.UNKNOWN_FIELD
-        and bool(failure.pointer)
-        and desired is not None
-        and isinstance(desired.at(failure.pointer), Missing)
-    )
+def _mistyped(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | None:
+    """Where Git holds a value of the wrong type: the API server tells a path without indexes, or none."""
+    if desired is None or failure.problem is not SchemaProblem.TYPE:
+        return None
+    asked = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
+    found = mistyped(desired)
+    same = [one for one in found if _without_indexes(split(one.pointer)) == _without_indexes(asked)]
+    return next(iter(same if asked else found), None)
+
+
+def _without_indexes(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for part in parts if index_of(part) is None)
+
+
+def _of_type(ref: Ref, group: Grouped[SchemaInvalid], desired: Manifest, wrong: Mistyped) -> str:
+    value = desired.at(wrong.pointer)
+    plain = isinstance(value, (str, int, float))
+    written = msgspec.json.encode(value).decode() if plain else ""
+    told = written if 0 < len(written) < 80 else f"a value of type {json_kind(value)}"
+    return f"{ref}{group.others}: {_dotted(wrong.pointer)} must be {wrong.words}, and Git has {told}"
+
+
+def _dotted(pointer: str) -> str:
+    """`spec.containers[0].ports`, as Kubernetes writes it."""
+    parts = (f".{part}" if index_of(part) is None else f"[{part}]" for part in split(pointer))
+    return "".join(parts).removeprefix(".")
+
+
+def _mended(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None) -> str:
+    """In what way Git is right by now; empty where it is not, or where nobody can tell."""
+    if desired is None:
+        return ""
+    if failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
+        gone = isinstance(desired.at(failure.pointer), Missing)
+        return "Git does not have the field any more" if gone else ""
+    plain = failure.problem is SchemaProblem.TYPE and any(words in failure.detail for words in PLAIN_TYPES)
+    return "Git has the right type by now" if plain and wrong is None and is_told(desired) else ""
 
 
 def _fixes(
-    case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None, *, removed: bool
+    case: Case,
+    ref: Ref,
+    failure: SchemaInvalid,
+    desired: Manifest | None,
+    wrong: Mistyped | None,
+    *,
+    mended: bool,
 ) -> Iterator[Fix]:
-    if removed:
-        yield Fix.run(sync(case), title="Sync again: the field has been removed")
+    if mended:
+        yield Fix.run(sync(case), title="Sync again: Git has been corrected")
         return
     unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
     if unknown and failure.pointer and desired is not None:
         yield Fix.remove(
             ref, failure.pointer, title="Take the field out (or correct its name: see kubectl explain)"
         )
-    parts = [part for part in failure.field.replace("[", ".").split(".") if part and "]" not in part]
+    if wrong is not None and not isinstance(wrong.value, Missing):
+        yield Fix.change(
+            ref,
+            Set(pointer=wrong.pointer, value=wrong.value),
+            title=f"Write it as {wrong.words}",
+        )
+    asked = _dotted(wrong.pointer) if wrong else failure.field
+    parts = [part for part in asked.replace("[", ".").split(".") if part and "]" not in part]
     above = parts[:-1] if unknown else parts
     path = ".".join((ref.kind.lower(), *above))
     version = f"--api-version={desired.ref.api_version}" if desired is not None else ""

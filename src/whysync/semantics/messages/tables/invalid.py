@@ -62,6 +62,9 @@ _PROBLEMS = {
 }
 
 
+_OF_TYPE = r"must be of type|cannot convert|expected \w+, got|unrecognized type: |cannot unmarshal \w+ into"
+
+
 def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
     resource = invalid_object(context.text)
     errors = context.text[match.start() :].strip()
@@ -82,7 +85,8 @@ def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
 
 def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
     path, kind, rest = error["path"], error["type"], (error["rest"] or "").strip()
-    path = "" if path in ("<nil>", "[]") else path  # the object as a whole
+    whole = path == "patch"  # what was sent, not a field of that name
+    path = "" if path in ("<nil>", "[]") or whole else path  # the object as a whole
     lower = rest.lower()
     if path == "metadata.annotations" and kind == "Too long":
         limit = compiled(r"(\d{4,9})").search(rest)
@@ -100,17 +104,20 @@ def _field_error(error: re.Match[str], text: str, resource: Named) -> Failure:
         return found
     problem = _PROBLEMS[kind]
     value, detail = _value_and_detail(rest) if kind not in ("Required value", "Forbidden") else ("", rest)
-    if kind == "Invalid value" and compiled(r"must be of type|cannot convert|expected \w+, got").search(rest):
+    if kind == "Invalid value" and compiled(_OF_TYPE).search(rest):
         problem = SchemaProblem.TYPE
+        # Go names the struct, then the path without indexes.
+        inside = compiled(r"Go struct field \w{0,100}\.([\w.]{1,300}) of type").search(rest)
+        path = inside[1] if inside and whole else path
     elif path == "metadata.name" or "RFC 1123" in rest or "RFC 1035" in rest:
         problem = SchemaProblem.NAME
     return SchemaInvalid(
         text=text,
         resource=resource,
         field=path,
-        pointer=pointer_of(path),
+        pointer="" if whole else pointer_of(path),
         problem=problem,
-        value=value,
+        value="" if whole else value,
         detail=detail,
     )
 
