@@ -75,6 +75,7 @@ def _is_quiet(name: str) -> bool:
         "polling-lag",
         "crd-without-health-check",
         "ignored-and-still-written",
+        "suspended-by-hand",
     )
 
 

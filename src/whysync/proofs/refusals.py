@@ -18,6 +18,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.mended import mended_by
 from whysync.diagnosis.reported import Reported
 from whysync.proofs.admission import configuration
+from whysync.proofs.objects import unmasked
 from whysync.semantics.messages import (
     AdmissionDenied,
     AlreadyExists,
@@ -25,6 +26,7 @@ from whysync.semantics.messages import (
     Forbidden,
     LimitRange,
     QuotaExceeded,
+    SecretEncoding,
     WebhookDown,
 )
 
@@ -36,6 +38,8 @@ _CODES: Final[dict[type[Failure], tuple[int, str]]] = {
     AdmissionDenied: (400, ""),
     WebhookDown: (500, "InternalError"),
     AlreadyExists: (409, "AlreadyExists"),
+    # Values are masked in the facts: the model cannot see for itself that one is no base64.
+    SecretEncoding: (400, "BadRequest"),
 }
 
 
@@ -59,7 +63,10 @@ class Refusals:
             if desired is None or reported is None or mended_by(case, reported.failure) is not None:
                 continue
             self._by_key[result.key] = Refusal(
-                ref=result.ref, failure=reported.failure, message=result.message, wish=_wish(desired.body)
+                ref=result.ref,
+                failure=reported.failure,
+                message=result.message,
+                wish=_wish(unmasked(desired.body)),
             )
         if self._by_key:
             model.load([configuration(_NAME, "ValidatingWebhookConfiguration")])

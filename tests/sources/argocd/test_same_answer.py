@@ -40,8 +40,11 @@ LESS_EVIDENCE = {
     "missing-service-account": "that an object is not there, among objects of its kind",
     "quota": "a ResourceQuota",
     "sidecar-injected": "a webhook's configuration",
+    "switched-off": "the head of a branch",
     "wave-stalled": "StorageClasses",
 }
+# Argo CD has long not compared these: asking it for events would make it look, and reading changes nothing.
+NOT_ASKED = ("switched-off",)
 _MARK = re.compile(r"<masked \d+>|\+{8,}")
 
 
@@ -81,7 +84,7 @@ def asked(argocd: ArgoCD) -> Snapshot:
 def test_the_api_gives_the_answer_of_a_bundle(name: str) -> None:
     with ArgoCD(of_lab(name)) as argocd:
         found = asked(argocd)
-    assert found.gaps == ()
+    assert bool(found.gaps) is (name in NOT_ASKED)
     there, here = answer(played(name).snapshot()), answer(found)
     assert [one["name"] for one in here] == [one["name"] for one in there]
     # Exactly those that are listed differ: a list that has become too long fails too.

@@ -61,7 +61,7 @@ def _fixes(case: Case, untold: list[Drift]) -> Iterator[Fix]:
         yield Fix.remove(mine[0].ref, *declared, title="Let the other writer own it: drop the field from Git")
     if mine:
         yield ignore_field(case, mine[0].ref, *(drift.pointer for drift in mine))
-    if case.heals_itself:
+    elif case.heals_itself:
         yield Fix.application(
             case.application.ref,
             Set(pointer=SELF_HEAL, value=False),
