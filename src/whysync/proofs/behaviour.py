@@ -7,6 +7,7 @@ taken to run, and that is said as a gap where an answer hangs on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -48,7 +49,7 @@ def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -
         pods=_once(parts),
         load_balancers="pending" if pending else "ok",
         volumes="pending" if unbound else "ok",
-        metrics=tuple(_metrics(case, objects)),
+        metrics=tuple(_metrics(case, [*objects, *_new_autoscalers(case, desired)])),
         # What a quota counts lies mostly outside of what was loaded: its numbers stay as they were seen.
         stopped=frozenset({"resourcequota"}),
     )
@@ -68,8 +69,18 @@ def _metrics(case: Case, objects: Iterable[Object]) -> Iterator[Metric]:
             target = fields(dig(one, "spec", "scaleTargetRef"))
             found = case.live_named(text(target.get("kind")), namespace, text(target.get("name")))
             number = integer(found.spec.get("replicas"), 1) if found is not None else 0
+            if not number and "status" not in one:
+                number = integer(dig(one, "spec", "minReplicas"), 1)
         if number:
             yield Metric(namespace=namespace, name=name, replicas=number)
+
+
+def _new_autoscalers(case: Case, desired: Iterable[Manifest]) -> Iterator[Object]:
+    """Those that a sync is to bring: what they will ask for nobody knows, so they are content."""
+    for one in desired:
+        if one.ref.kind == "HorizontalPodAutoscaler" and case.live_of(one.key) is None:
+            namespace = one.ref.namespace or case.destination_namespace
+            yield {**one.body, "metadata": {"name": one.ref.name, "namespace": namespace}}
 
 
 def begun_again(pod: Object, now: datetime) -> Object:
@@ -143,6 +154,8 @@ class _Seen:
                 "denied" if any(word in told for word in _DENIALS) else "missing"
             )
             return self._part(name, image, pull=pull)
+        if "runAsNonRoot and image" in text(waiting.get("message")):
+            return replace(self._part(name, image), image_user="0")
         ended = fields(state.get("terminated")) or fields(dig(status, "lastState", "terminated"))
         code = integer(ended.get("exitCode"))
         crashes = waiting.get("reason") == "CrashLoopBackOff" or "terminated" in state

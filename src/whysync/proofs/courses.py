@@ -26,6 +26,8 @@ _LONGER: Final = timedelta(hours=2)
 """As long as a Job may lie that is deleted when its time is over."""
 _SOON: Final = timedelta(minutes=4)
 _SETTLES: Final = timedelta(minutes=20)
+_PATIENCE: Final = timedelta(hours=3)
+"""As long is waited for what is to end by itself, such as a sync window."""
 _LOOP: Final = 4
 """After so many syncs that Argo CD starts by itself, a loop has shown itself."""
 
@@ -52,21 +54,24 @@ class Course:
 class Without:
     """What happens without a fix; each course is run once, and only when it is asked for."""
 
-    def __init__(self, case: Case, only: frozenset[Key] | None = None) -> None:
+    def __init__(
+        self, case: Case, only: frozenset[Key] | None = None, touched: frozenset[Key] = frozenset()
+    ) -> None:
         self._case = case
         self._only = only
+        self._touched = touched
 
     @cached_property
     def waiting(self) -> Course:
         """Nobody does anything; Argo CD does what it does by itself."""
-        watch = Watch(simulated(self._case, only=self._only))
+        watch = Watch(simulated(self._case, only=self._only, touched=self._touched))
         watch.run(_WHILE, lambda: len(watch.starts) > _LOOP)
         return Course(watch=watch, since=watch.began)
 
     @cached_property
     def syncing(self) -> Course:
         """A person tries a plain sync, and ends the one that hangs before it."""
-        watch = Watch(simulated(self._case, only=self._only))
+        watch = Watch(simulated(self._case, only=self._only, touched=self._touched))
         player = Player(watch)
         _end_what_hangs(watch, player)
         refused = player.sync()
@@ -92,22 +97,44 @@ class With:
     settled: datetime
     last_sync: datetime
     """When the sync of the last round began: what held until then held without one."""
+    written: int = 0
+    """How long the journal of writes was when all had settled."""
     synced: bool = False
     gaps: tuple[str, ...] = ()
     refused: list[str] = field(default_factory=list[str])
 
 
-def with_fix(case: Case, fix: Fix, wanted: Signs, only: frozenset[Key] | None = None) -> With:
-    """Raises `Unplayable`, `Refuted`, `NotSimulated` and `Restless`."""
-    watch = Watch(simulated(case, touched=touched_by(fix, case), only=only))
+def with_fix(
+    case: Case,
+    fix: Fix,
+    wanted: Signs,
+    only: frozenset[Key] | None = None,
+    touched: frozenset[Key] = frozenset(),
+    *,
+    syncs: bool = False,
+) -> With:
+    """Raises `Unplayable`, `Refuted`, `NotSimulated` and `Restless`. `syncs`: a sync belongs to it."""
+    watch = Watch(simulated(case, touched=touched_by(fix, case) | touched, only=only))
     player = Player(watch)
     was_operating = watch.world.is_operating
     player.carry_out(fix)
     watch.run(_SOON, lambda: _is_over(watch, wanted))
-    if wanted & watch.signs and not player.syncs:
+    if (syncs or wanted & watch.signs) and not player.syncs:
         _sync_by_hand(watch, player, hangs=was_operating)
     watch.run(_SETTLES, lambda: watch.is_calm or len(watch.starts) > 2 * _LOOP)
-    settled = watch.now
+    return _in_rounds(case, watch, player)
+
+
+def waited(case: Case, wanted: Signs, only: frozenset[Key] | None = None) -> With:
+    """Nothing is done but to wait until it is over. Raises `NotSimulated` and `Restless`."""
+    watch = Watch(simulated(case, only=only))
+    watch.deed("waiting")
+    watch.run(_PATIENCE, lambda: not (wanted & watch.signs or watch.is_busy))
+    return _in_rounds(case, watch, Player(watch))
+
+
+def _in_rounds(case: Case, watch: Watch, player: Player) -> With:
+    settled, written = watch.now, len(watch.world.simulation.model.store.journal)
     round = _round(case)
     watch.run(round)
     watch.run(round)
@@ -119,6 +146,7 @@ def with_fix(case: Case, fix: Fix, wanted: Signs, only: frozenset[Key] | None = 
         player=player,
         settled=settled,
         last_sync=last,
+        written=written,
         synced=any(at <= settled for at in watch.starts),
         gaps=tuple(dict.fromkeys(player.gaps)),
         refused=[refused] if refused else [],

@@ -13,13 +13,15 @@ from typing import Final
 from whysync.contracts.ref import Key
 from whysync.contracts.tree import text
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
 from whysync.diagnosis.ran_before import ran_before
-from whysync.proofs.courses import ROUNDS, Course, With, Without, with_fix
-from whysync.proofs.ground import Simulated
+from whysync.proofs.claims import Claim, claim_of
+from whysync.proofs.courses import ROUNDS, Course, With, Without, waited, with_fix
+from whysync.proofs.ground import Simulated, simulated
 from whysync.proofs.images import unseen_images
-from whysync.proofs.looks import leaves_a_deed
+from whysync.proofs.lag import is_lag, seen_sooner
+from whysync.proofs.looks import leaves_a_deed, only_waits
 from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.playing import Refuted, Unplayable
 from whysync.proofs.remaining import still_differing
@@ -27,8 +29,12 @@ from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_
 from whysync.proofs.slicing import explained_keys, slice_for
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run
+from whysync.proofs.watch import Watch
 from whysync.semantics.messages import Unknown, understand
 
+_BEHAVING: Final = re.compile("/containers/|/securitycontext/")
+_BEFORE_IT_STARTS: Final = re.compile("keyref/(?:key|name)$|/resources/requests/")
+"""What the kubelet and the scheduler judge: the program is the same, whatever it says."""
 _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _PER_RUN: Final = 5
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
@@ -57,13 +63,23 @@ class Judge:
             return asked_again(self._case, denied, fix)
         if self._case.app.metadata.deletion_timestamp is not None:
             return not_run("the app is being deleted: there is nothing that it could come to")
+        if is_lag(self._case, finding):
+            return self._seen_sooner(finding, fix)
         only = slice_for(self._case, finding)
+        claim = claim_of(self._case, finding, fix)
+        if claim is not None:
+            return self._claimed(claim, fix)
+        waits = only_waits(fix.commands)
+        if finding.severity is Severity.INFO and not waits:
+            return not_run("nothing is wrong that it could end")
         self._without = self._courses.setdefault(only, Without(self._case, only))
         start = self._without.waiting.watch
         wanted = self._wanted(finding, start.glimpses[0].signs)
         if not wanted:
             return not_run("nothing of what it explains shows on a model")
         self.work += _PER_RUN + len(start.world.part.keys)
+        if waits:
+            return self._waited(finding, wanted, only)
         try:
             course = with_fix(self._case, fix, wanted, only)
         except Unplayable as problem:
@@ -82,6 +98,58 @@ class Judge:
         shown = self._without.waiting.shows(wanted)
         return (
             Rejected(why=f"it is refused: {why}") if shown else not_run(f"on the model it is refused: {why}")
+        )
+
+    # --- where there is nothing to be seen, or nothing to be done --------------------------------
+
+    def _seen_sooner(self, finding: Finding, fix: Fix) -> Proof:
+        self.work += 2 * _PER_RUN
+        try:
+            return seen_sooner(self._case, finding, fix)
+        except (Unplayable, Refuted) as problem:
+            return not_run(str(problem))
+
+    def _claimed(self, claim: Claim, fix: Fix) -> Proof | Rejected:
+        touched = frozenset({claim.key})
+        without = Without(self._case, touched=touched)
+        shown = without.syncing if claim.shows_in_a_sync else without.waiting
+        self.work += 2 * _PER_RUN
+        if not claim.holds(shown.watch):
+            return not_run("the model does not show what it says")
+        try:
+            course = with_fix(self._case, fix, frozenset(), None, touched, syncs=claim.shows_in_a_sync)
+        except (Unplayable, Refuted) as problem:
+            return not_run(str(problem))
+        trace = trace_of(shown, course)
+        new = course.watch.signs - without.waiting.watch.signs - claim.brings
+        if claim.holds(course.watch, course.written) or new:
+            words = "; ".join(in_words(sign) for sign in sorted(new)[:2]) or "it is as before"
+            return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
+        gaps = [*course.gaps, *_of_owners(fix, self._case)]
+        if gaps:
+            return Proof(
+                status=ProofStatus.LIKELY, rounds=ROUNDS, why=f"not known: {'; '.join(gaps)}", trace=trace
+            )
+        once = claim.shows_in_a_sync and claim.holds(course.watch)
+        why = "the first sync with it still overwrites the field" if once else ""
+        return Proof(status=ProofStatus.PROVEN, rounds=ROUNDS, why=why, trace=trace)
+
+    def _waited(self, finding: Finding, wanted: Signs, only: frozenset[Key] | None) -> Proof:
+        """To wait is right where it ends by itself; that new images run is then all that it rests on."""
+        course = waited(self._case, wanted, only)
+        if self._left(finding, wanted, course):
+            return not_run("on the model it does not end by itself")
+        new = course.watch.signs - course.watch.at_first - wanted
+        if new:
+            return not_run(f"on the model {in_words(min(new))} then")
+        now = Course(watch=Watch(simulated(self._case, only=only)), since=course.watch.began)
+        trace = trace_of(now, course)
+        unseen = unseen_images(course.watch.world) if wanted & _OF_THE_SYNC or _is_unwell(wanted) else []
+        if unseen:
+            why = f"not known: whether {unseen[0]} runs, which nobody has seen"
+            return Proof(status=ProofStatus.LIKELY, rounds=ROUNDS, why=why, trace=trace)
+        return Proof(
+            status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, wanted, course), trace=trace
         )
 
     # --- the verdict -----------------------------------------------------------------------------
@@ -190,7 +258,7 @@ class Judge:
         tried = keys & world.part.keys
         if tried and len(tried) < len(keys):
             notes.append(f"tried with {len(tried)} of {len(keys)} resources")
-        unseen = unseen_images(world) if any(one.startswith("unhealthy") for one in wanted) else []
+        unseen = unseen_images(world) if _is_unwell(wanted) else []
         if unseen:
             notes.append(f"assumed: that {unseen[0]} runs, which nobody has seen")
         sync, health = world.codes
@@ -208,6 +276,10 @@ class Judge:
             *_of_behaviour(finding, fix, self._case),
             *_of_owners(fix, self._case),
         ]
+
+
+def _is_unwell(wanted: Signs) -> bool:
+    return any(one.startswith("unhealthy") for one in wanted)
 
 
 def _of_facts(finding: Finding, fix: Fix, world: Simulated) -> list[str]:
@@ -228,7 +300,8 @@ def _of_behaviour(finding: Finding, fix: Fix, case: Case) -> list[str]:
     if before is not None and before.edits == fix.edits:
         return []
     health = any(sign.startswith("unhealthy") for sign in signs_for(case, finding.explains))
-    changed = [edit.pointer for edit in fix.edits if "/containers/" in edit.pointer.lower()]
+    inside = [edit.pointer for edit in fix.edits if _BEHAVING.search(edit.pointer.lower())]
+    changed = [pointer for pointer in inside if not _BEFORE_IT_STARTS.search(pointer.lower())]
     return [f"how its pods behave with another {changed[0]}"] if health and changed else []
 
 

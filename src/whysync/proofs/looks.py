@@ -46,6 +46,14 @@ def leaves_a_deed(commands: tuple[str, ...]) -> bool:
     return any(not one.startswith(_LOOKS_AT_THE_DEED) and "--dry-run" not in one for one in looks)
 
 
+def only_waits(commands: tuple[str, ...]) -> bool:
+    """Is there nothing to be done but `argocd app wait`, and perhaps a look?"""
+    acts = [line for line in lines_of(commands) if line.sort is not Sort.LOOKS]
+    return bool(acts) and all(
+        one.command is not None and (one.command.tool, one.command.verb) == ("argocd", "wait") for one in acts
+    )
+
+
 def lines_of(commands: tuple[str, ...]) -> list[Line]:
     return [_line(part) for written in commands for part in _parts(written)]
 

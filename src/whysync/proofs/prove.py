@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from whysync.cluster.life.life import Restless as NoRest
 from whysync.cluster.timeline import Restless
-from whysync.diagnosis.finding import Finding, RejectedFix, Severity
+from whysync.diagnosis.finding import Finding, RejectedFix
 from whysync.diagnosis.fix import Fix, Proof
 from whysync.diagnosis.report import AppReport
 from whysync.proofs.ground import NotSimulated
@@ -41,8 +41,6 @@ class _Prover:
     def proven(self, finding: Finding) -> Finding:
         if not finding.fixes:
             return finding
-        if finding.severity is Severity.INFO:
-            return _with_proof(finding, not_run("nothing is wrong that it could end"))
         if finding.caused_by:
             return _with_proof(finding, not_run("it follows from another cause: mend that one"))
         fixes: list[Fix] = []

@@ -92,6 +92,12 @@ def live_object(world: Simulated, row: Object) -> Object | None:
     return world.simulation.model.store.get((resource.store, space, text(row.get("name"))))
 
 
+def health_in(world: Simulated, row: Object) -> str:
+    """Of a row of the status; nothing where Argo CD has no check for it, or it is not there."""
+    live = live_object(world, row)
+    return _health(world, row, live) if live is not None else ""
+
+
 def _health(world: Simulated, row: Object, live: Object) -> str:
     told = text(dig(row, "health", "status"))
     if told:

@@ -49,7 +49,8 @@ def in_a_sentence(fix: Fix) -> str:
     match proof.status:
         case ProofStatus.PROVEN:
             more = f"; {proof.why}" if proof.why else ""
-            return f"proven over {proof.rounds} rounds on a model of the cluster{more}"
+            rounds = f" over {proof.rounds} rounds" if proof.rounds else ""
+            return f"proven{rounds} on a model of the cluster{more}"
         case ProofStatus.LIKELY:
             return f"likely: it helps on a model of the cluster; {proof.why}"
         case ProofStatus.NOT_RUN:

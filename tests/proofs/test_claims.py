@@ -1,0 +1,156 @@
+"""Where Argo CD shows nothing wrong, the claim itself is tried: a field, a health, a commit; or to wait."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.proofs.test_judging import first, tried, with_fixes
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
+from whysync.proofs.claims import claim_of
+from whysync.proofs.judge import Judge
+from whysync.proofs.lag import seen_sooner
+from whysync.proofs.verdicts import Rejected
+
+WAIT = "argocd app wait {} --operation"
+
+
+def proof(name: str, fix: Fix) -> Proof:
+    found = tried(name, fix)
+    assert isinstance(found, Proof)
+    return found
+
+
+# --- a field that a sync overwrites --------------------------------------------------------------
+
+
+def test_a_respected_rule_keeps_a_sync_from_the_field() -> None:
+    _, finding = first("ignored-and-still-written")
+    found = proof("ignored-and-still-written", finding.fixes[0])
+    assert (found.status, found.why) == (ProofStatus.PROVEN, "")
+    assert "  +0:00  argocd app sync feed" in "\n".join(found.trace)
+
+
+def test_a_dropped_field_is_overwritten_once_more() -> None:
+    _, finding = first("ignored-and-still-written")
+    found = proof("ignored-and-still-written", finding.fixes[1])
+    assert found.status is ProofStatus.PROVEN
+    assert found.why == "the first sync with it still overwrites the field"
+
+
+def test_an_option_that_does_something_else_is_refuted() -> None:
+    case, finding = first("ignored-and-still-written")
+    option = Add(pointer="/spec/syncPolicy/syncOptions", value="ApplyOutOfSyncOnly=false")
+    fix = Fix.application(case.application.ref, option, title="Another option")
+    found = Judge(case).judged(finding, fix)
+    assert isinstance(found, Rejected)
+    assert found.why == "on a model of this cluster, with it it is as before"
+
+
+def test_a_rule_that_is_respected_already_claims_nothing() -> None:
+    """Without the trouble on the model nothing can be shown to end it."""
+    case, finding = first("ignored-and-still-written")
+    elsewhere = replace(finding, field="/metadata/name")
+    found = Judge(case).judged(elsewhere, finding.fixes[0])
+    assert isinstance(found, Proof)
+    assert (found.status, found.why) == (ProofStatus.NOT_RUN, "the model does not show what it says")
+
+
+# --- a health that nobody reads ------------------------------------------------------------------
+
+KEY = "/data/resource.customizations.health.db.example.com_Database"
+
+
+def check(script: str) -> Fix:
+    _, finding = first("crd-without-health-check")
+    (edit,) = finding.fixes[0].edits
+    return Fix(
+        title="A check",
+        kind=FixKind.SETTINGS,
+        target=finding.fixes[0].target,
+        edits=(Set(pointer=edit.pointer, value=script),),
+    )
+
+
+def test_a_check_brings_to_light_what_the_object_says() -> None:
+    _, finding = first("crd-without-health-check")
+    found = proof("crd-without-health-check", finding.fixes[0])
+    assert found.status is ProofStatus.PROVEN
+    assert "Synced · Degraded" in found.trace[-1]
+
+
+@pytest.mark.parametrize("script", ["return nil", "this is no Lua"])
+def test_a_check_that_judges_nothing_is_refuted(script: str) -> None:
+    assert isinstance(tried("crd-without-health-check", check(script)), Rejected)
+
+
+def test_no_claim_about_what_is_not_there() -> None:
+    case, finding = first("crd-without-health-check")
+    gone = replace(finding, about=replace(finding.about, name="gone"))
+    assert claim_of(case, gone, finding.fixes[0]) is None
+    assert claim_of(case, replace(finding, severity=Severity.WARNING), finding.fixes[0]) is None
+
+
+# --- a commit that was not seen yet --------------------------------------------------------------
+
+
+def test_a_refresh_lets_a_commit_be_seen_sooner() -> None:
+    _, finding = first("polling-lag")
+    found = proof("polling-lag", finding.fixes[0])
+    assert (found.status, found.why) == (ProofStatus.PROVEN, "what that commit changes is not known yet")
+    assert found.trace == (
+        "without the fix",
+        "   +1:00  it is seen by itself",
+        "with the fix",
+        "   +0:00  argocd app get my-api-service --refresh",
+        "   +0:02  it is seen",
+    )
+
+
+def test_what_is_late_has_a_reason_that_nobody_knows() -> None:
+    case, finding = first("polling-lag")
+    late = replace(finding, severity=Severity.WARNING)
+    assert "should have seen it long ago" in seen_sooner(case, late, finding.fixes[0]).why
+
+
+def test_what_does_not_make_argo_cd_look_does_not_help() -> None:
+    case, _ = first("polling-lag")
+    note = Set(pointer="/metadata/annotations/example.com~1note", value="x")
+    assert proof("polling-lag", Fix.application(case.application.ref, note, title="note")).why == (
+        "it does not make Argo CD look"
+    )
+
+
+# --- to wait -------------------------------------------------------------------------------------
+
+
+def test_a_window_ends_by_itself() -> None:
+    _, finding = first("sync-window")
+    found = proof("sync-window", finding.fixes[0])
+    assert (found.status, found.why) == (ProofStatus.PROVEN, "")
+    assert "  +80:00  sync to" in "\n".join(found.trace)
+
+
+def test_a_wave_ends_if_what_it_brings_runs() -> None:
+    _, finding = first("wave-in-progress")
+    found = proof("wave-in-progress", finding.fixes[0])
+    assert found.status is ProofStatus.LIKELY
+    assert "inventory/api:4.0.0 runs, which nobody has seen" in found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "app"),
+    [("crash-loop", "my-api-service"), ("wave-stalled", "streaming"), ("hpa-loop", "my-api-service")],
+)
+def test_to_wait_for_what_does_not_end_is_never_proven(name: str, app: str) -> None:
+    (fix,) = with_fixes(name, Fix.run(WAIT.format(app), title="Wait")).fixes
+    assert fix.proof.status is ProofStatus.NOT_RUN
+    assert fix.proof.why == "on the model it does not end by itself"
+
+
+def test_news_without_a_claim_are_not_tried() -> None:
+    case, finding = first("wave-in-progress")
+    (fix,) = with_fixes("wave-in-progress", Fix.run("argocd app sync inventory", title="Sync")).fixes
+    assert fix.proof.why == "nothing is wrong that it could end"
+    assert Judge(case).judged(finding, fix) == fix.proof
