@@ -50,7 +50,7 @@ WORDS = {
     SchemaProblem.OTHER: "it is not valid",
 }
 # What a plain type is asked for with: the others (quantities, times) have words of their own.
-PLAIN_TYPES = ("unrecognized type", "cannot unmarshal", "cannot convert")
+PLAIN_TYPES = ("unrecognized type", "cannot restore", "cannot unmarshal", "cannot convert")
 
 
 @rule(cause="schema-invalid", since="0.1")
