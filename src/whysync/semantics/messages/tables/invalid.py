@@ -62,7 +62,9 @@ _PROBLEMS = {
 }
 
 
-_OF_TYPE = r"must be of type|cannot convert|expected \w+, got|unrecognized type: |cannot restore |cannot unmarshal \w+ into"
+_OF_TYPE = (
+    r"must be of type|cannot (?:convert|restore) |cannot unmarshal \w+ into|expected \w+, got|unrecognized type: "
+)
 
 
 def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
