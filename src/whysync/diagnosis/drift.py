@@ -81,6 +81,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_required(self) -> bool:
         """Without it the API server takes no manifest at all: it can be left to others, not left out."""
+        if self.pointer.endswith(("/clientConfig/service/name", "/clientConfig/service/namespace")):
+            return True
         return self.last_key in ("image", "name") and "ontainers/" in self.pointer
 
     def cited(self) -> tuple[Evidence, ...]:

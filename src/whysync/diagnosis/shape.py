@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from whysync.contracts.pointer import split
+from whysync.contracts.pointer import split, within
 from whysync.contracts.ref import Ref, group_of
 from whysync.contracts.tree import Json, fields
 from whysync.semantics.schemas import kinds
@@ -22,6 +22,8 @@ _WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", 
 _DIGEST = re.compile(r"@sha256:[0-9a-f]{6,}")
 _STAMP = re.compile(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _HEX = re.compile(r"[0-9a-f]{32,}")
+_CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
+_TOKEN = re.compile(r"([A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
 
 # Addresses and numbers that the API server itself hands out, and fields it fills in on every write.
@@ -93,7 +95,12 @@ def is_late_initialised(drift: Drift) -> bool:
 
 
 def is_flipped_by_its_webhook(drift: Drift) -> bool:
-    """Programs that serve a webhook switch its failure policy, and fill in its CA, once they are ready."""
+    """Programs that serve a webhook switch its failure policy, and fill in its CA, once they are ready.
+
+    In a CRD they also put their own Service in the place of the one that the file names.
+    """
+    if drift.ref.kind == "CustomResourceDefinition":
+        return within(drift.pointer, _CONVERSION_CLIENT)
     return drift.ref.kind.endswith("WebhookConfiguration") and drift.last_key == "failurePolicy"
 
 
@@ -145,10 +152,31 @@ def looks_generated(case: Case, drift: Drift) -> bool:
     parts = split(drift.pointer)
     if drift.ref.kind == "Secret" and parts[:1] in (("data",), ("stringData",)):
         return not _is_managed_secret(case, drift)
+    if drift.ref.kind == "ConfigMap" and parts[:1] == ("data",):
+        return _differ_in_random_words(drift.wanted, drift.found)
     annotated = len(parts) >= 2 and parts[-2] == "annotations"
     if annotated and key.startswith(_GENERATED_KEYS):
         return True
     return annotated and _is_stamp(drift.wanted) and _is_stamp(drift.found)
+
+
+def _differ_in_random_words(wanted: Json | object, found: Json | object) -> bool:
+    """The same text but for words that look drawn by lot: a key that a template made up inside a file."""
+    if not isinstance(wanted, str) or not isinstance(found, str):
+        return False
+    mine, theirs = _TOKEN.split(wanted), _TOKEN.split(found)
+    if len(mine) != len(theirs) or mine[::2] != theirs[::2]:
+        return False
+    return all(
+        one == other or (_is_random(one) and _is_random(other))
+        for one, other in zip(mine[1::2], theirs[1::2], strict=True)
+    )
+
+
+def _is_random(word: str) -> bool:
+    """Capitals, small letters and digits, mixed: no word of a language, no path, no sum in hexadecimal."""
+    mixed = any(map(str.isdigit, word)) and any(map(str.isupper, word)) and any(map(str.islower, word))
+    return mixed and "/" not in word and len(set(word)) > len(word) // 3
 
 
 def _is_stamp(value: Json | object) -> bool:

@@ -53,10 +53,15 @@ def sync_window_closed(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="the sync is held back"),
             invalid=group.failure.invalid,
         )
-    if not reported and not automatic.allowed and case.is_automated and behind_git(case):
+    waits = behind_git(case) or _never_synced(case)
+    if not reported and not automatic.allowed and case.is_automated and waits:
         differs = tuple(s.id for s in case.symptoms if s.kind in (SymptomKind.DIFFERS, SymptomKind.MISSING))
         if differs:
             yield _finding(case, windows, automatic, explains=differs, evidence=(), invalid="")
+
+
+def _never_synced(case: Case) -> bool:
+    return case.operation is None and not case.app.status.history
 
 
 def _finding(

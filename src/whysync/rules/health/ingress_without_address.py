@@ -27,7 +27,7 @@ import msgspec
 
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import text
+from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import beside, kubectl, on_object
 from whysync.diagnosis.references import is_absent, references_of
@@ -61,7 +61,7 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         live = case.live_of(row.key)
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
-        if live is None or not live.spec or live.at(f"{ADDRESS}/ingress") or _lacks_its_class(case, live):
+        if live is None or not live.spec or _has_address(live) or _lacks_its_class(case, live):
             continue
         if _mended_in_git(case, row, live):
             continue  # what is left is to sync
@@ -86,6 +86,11 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             ),
             fixes=reason.fixes,
         )
+
+
+def _has_address(live: Manifest) -> bool:
+    """Some controllers write one entry without anything in it; old versions of Argo CD wait on, then."""
+    return any(fields(one) for one in items(live.at(f"{ADDRESS}/ingress")))
 
 
 def _lacks_its_class(case: Case, live: Manifest) -> bool:
