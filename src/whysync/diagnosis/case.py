@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TypeVar, cast
 
+import msgspec
+
 from whysync.contracts.application import (
     Application,
     OperationState,
@@ -220,6 +222,13 @@ class Case:
         if found is None and not key.namespace:  # a row without one: as for live objects
             found = self.desired_by_key.get(key._replace(namespace=self.destination_namespace))
         return found
+
+    def placed(self, ref: Ref) -> Ref:
+        """A sync's result gives the destination's namespace to what has none of its own; its row does not."""
+        bare = ref.key._replace(namespace="")
+        if ref.namespace and ref.key not in self.rows and bare in self.rows:
+            return msgspec.structs.replace(ref, namespace="")
+        return ref
 
     def live_named(self, kind: str, namespace: str, name: str) -> Manifest | None:
         """By kind alone, where the text at hand does not tell the API group."""

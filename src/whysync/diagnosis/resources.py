@@ -17,6 +17,7 @@ def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
 
     Where a text names nothing at all, the Application itself is what it is about.
     """
+    said_of = case.placed(said_of) if said_of is not None else None
     if said_of is not None and (not named.name or named.name == said_of.name):
         return said_of
     if not named.name:

@@ -61,7 +61,7 @@ def _results(case: Case) -> Iterator[Spoken]:
             yield Spoken(
                 text=result.message,
                 symptom=f"result:{result.key}",
-                ref=result.ref,
+                ref=case.placed(result.ref),
                 manifest=case.application,
                 pointer=f"/status/operationState/syncResult/resources/{index}/message",
             )

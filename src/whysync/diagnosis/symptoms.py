@@ -133,11 +133,12 @@ def _is_comparison_error(case: Case, operation: OperationState) -> bool:
 def _results(case: Case) -> Iterator[Symptom]:
     for result in case.results:
         if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES:
+            ref = case.placed(result.ref)
             yield _symptom(
                 f"result:{result.key}",
                 SymptomKind.RESULT,
-                f"{result.ref} {result.hook_phase or result.status}: {result.message}".rstrip(": "),
-                ref=result.ref,
+                f"{ref} {result.hook_phase or result.status}: {result.message}".rstrip(": "),
+                ref=ref,
             )
 
 

@@ -63,7 +63,8 @@ _PROBLEMS = {
 
 
 _OF_TYPE = (
-    r"must be of type|cannot (?:convert|restore) |cannot unmarshal \w+ into|expected \w+, got|unrecognized type: "
+    r"must be of type|expected \w+, got|unrecognized type: "
+    r"|cannot (?:convert|restore) |cannot unmarshal \w+ into"
 )
 
 
