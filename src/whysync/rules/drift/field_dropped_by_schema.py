@@ -10,7 +10,8 @@ Git has the field, the cluster does not, although Git was synced. For built-in k
 Kubernetes does not know the field; for custom resources the CRD's schema does not, where it is at hand.
 
 ## Fix
-Correct the name or the place of the field, or delete it; or install the version that knows it. With
+Correct the name or the place of the field, or delete it; or install the version that knows it. A near name
+beside it, which Git does not set and which takes such a value, is offered first, and tried. With
 `Validate=true` and strict checks the mistake is refused at the next sync instead of dropped.
 
 ## When it is something else
@@ -20,9 +21,27 @@ removed the field by hand: then managedFields or the audit log tell.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.contracts.pointer import split
+from whysync.contracts.tree import Missing
+from whysync.diagnosis import (
+    Case,
+    Confidence,
+    Drift,
+    Evidence,
+    Fact,
+    Finding,
+    Fix,
+    Mechanism,
+    Remove,
+    Set,
+    cite,
+    rule,
+)
 from whysync.diagnosis.commands import kubectl
+from whysync.diagnosis.fix import Edit
 from whysync.diagnosis.known_fields import builtin_knows, schema_lacks
+from whysync.diagnosis.misspelt import meant
+from whysync.diagnosis.words import one_line
 
 
 @rule(cause="unknown-field-dropped", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -48,7 +67,8 @@ def field_dropped_by_schema(case: Case) -> Iterator[Finding]:
             verdict=f"{names} of {first.ref} never arrives in the cluster: {why}",
             evidence=(*(e for drift in drifts for e in drift.cited()), *proof),
             fixes=(
-                Fix.run(
+                _corrected(case, drifts)
+                or Fix.run(
                     kubectl("explain", first.ref.kind, f"--api-version={first.ref.api_version}"),
                     title="Look up how the field is called and where it belongs, and correct it in Git",
                 ),
@@ -60,6 +80,29 @@ def field_dropped_by_schema(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _corrected(case: Case, drifts: list[Drift]) -> Fix | None:
+    """Under its right name, where a near one is plain; what that changes in the cluster is the risk."""
+    edits: list[Edit] = []
+    named: list[str] = []
+    changes: list[str] = []
+    for drift in drifts:
+        right = meant(case, drift.ref, drift.pointer)
+        if right is None or isinstance(drift.wanted, Missing):
+            return None
+        name = split(right)[-1]
+        edits += [Remove(pointer=drift.pointer), Set(pointer=right, value=drift.wanted)]
+        named.append(f"{name} instead of {drift.last_key}")
+        if isinstance(drift.wanted, str | int):
+            now = drift.live.at(right)
+            was = "unset" if isinstance(now, Missing) else one_line(str(now))
+            changes.append(f"{name} becomes {one_line(str(drift.wanted))} in the cluster, {was} now")
+    if any(split(drift.pointer)[:2] == ("spec", "template") for drift in drifts):
+        changes.append("its pods are restarted")
+    return Fix.change(
+        drifts[0].ref, *edits, title=f"Correct the name: {', '.join(named)}", risk="; ".join(changes)
+    )
 
 
 def _proof(case: Case, drifts: list[Drift]) -> Iterator[Evidence]:
