@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from whysync.contracts import pointer as pointers
 from whysync.contracts.ref import Key, Ref, ref_of
-from whysync.contracts.tree import Object, dig, fields, text
+from whysync.contracts.tree import Object, dig, text
 from whysync.diagnosis.difference import differences
 from whysync.planning.plan import Change, Sort
+from whysync.planning.renames import lost_by_rename, renames
 from whysync.proofs.effects import Effects
 from whysync.semantics import hooks
 
@@ -76,11 +79,16 @@ def changes_of(
         stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
         risk = "stays in the cluster: it is not pruned" if stays else lost_with(obj)
         found.append(Change(sort=Sort.KEEP if stays else Sort.PRUNE, ref=ref, risk=risk))
-    return tuple(
-        sorted(
-            _renames(found, old, new), key=lambda one: (_ORDER.index(one.sort), one.ref.kind, str(one.ref))
-        )
-    )
+    return tuple(sorted(_joined(found, old, new), key=_place))
+
+
+def _place(change: Change) -> tuple[int, str, str, bool]:
+    """By what happens; what is made under a new name stands below what goes for it."""
+    other = change.renamed
+    if other is None:
+        return _ORDER.index(change.sort), change.ref.kind, str(change.ref), False
+    made = change.sort is Sort.CREATE
+    return _ORDER.index(Sort.PRUNE), change.ref.kind, str(other if made else change.ref), made
 
 
 def lost_with(obj: Object) -> str:
@@ -100,40 +108,25 @@ def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
     return f"restart of {pods} pods" if pods and pods > 1 else "restart"
 
 
-def _renames(found: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
-    """The same object under another name is no rename to Kubernetes: one is deleted, one made."""
+def _joined(found: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
+    """Both halves of a rename, each with the name of the other."""
     gone = {one.ref.key: one for one in found if one.sort in (Sort.PRUNE, Sort.KEEP)}
+    made = {one.ref.key: one for one in found if one.sort is Sort.CREATE}
+    before = renames(
+        {key: old[key] for key in gone if key in old}, {key: new[key] for key in made if key in new}
+    )
+    after = {key: one for one, key in before.items()}
     result: list[Change] = []
-    used: set[Key] = set()
     for one in found:
-        if one.sort is Sort.CREATE:
-            body = _nameless(new[one.ref.key])
-            twin = next(
-                (
-                    key
-                    for key in gone
-                    if key not in used
-                    and (key.group, key.kind) == (one.ref.key.group, one.ref.key.kind)
-                    and _nameless(old[key]) == body
-                ),
-                None,
-            )
-            if twin is not None:
-                used.add(twin)
-                one = Change(
-                    sort=one.sort, ref=one.ref, renamed=gone[twin].ref, risk=one.risk, origin=one.origin
-                )
+        key = one.ref.key
+        if one.sort is Sort.CREATE and key in before:
+            one = replace(one, renamed=gone[before[key]].ref)
+        elif one.sort in (Sort.PRUNE, Sort.KEEP) and key in after:
+            pruned = one.sort is Sort.PRUNE
+            risk = lost_by_rename(old[key], new[after[key]], one.risk) if pruned else one.risk
+            one = replace(one, renamed=made[after[key]].ref, risk=risk)
         result.append(one)
     return result
-
-
-def _nameless(obj: Object) -> Object:
-    """What an object says beside its name; labels and selectors often repeat the name."""
-    spec = fields(obj.get("spec"))
-    kept: Object = {key: value for key, value in spec.items() if key not in ("selector", "template")}
-    containers = dig(spec, "template", "spec")
-    rest: Object = {key: value for key, value in obj.items() if key not in ("metadata", "spec", "status")}
-    return {**rest, "spec": kept, "pod": containers if isinstance(containers, dict) else None}
 
 
 def _fields(before: Object, after: Object) -> tuple[str, ...]:

@@ -30,7 +30,10 @@ class Sort(StrEnum):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One resource. `risk` is what is lost or interrupted; `renamed` is its name before."""
+    """One resource. `risk` is what is lost or interrupted.
+
+    `renamed` joins the halves of a rename: the name before of what is made, the new one of what goes.
+    """
 
     sort: Sort
     ref: Ref

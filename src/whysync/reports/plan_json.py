@@ -7,7 +7,7 @@ import msgspec
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.report import Report, Safety
-from whysync.planning.plan import AppPlan, Change, Plan, Run, Step
+from whysync.planning.plan import AppPlan, Change, Plan, Run, Sort, Step
 from whysync.reports import json_v1
 from whysync.reports.plan_view import by_app, verdict_words
 
@@ -79,12 +79,14 @@ def _step(step: Step) -> Object:
 
 
 def _change(change: Change) -> Object:
+    other = _ref(change.renamed) if change.renamed is not None else None
     return {
         "change": change.sort.value,
         "ref": _ref(change.ref),
         "risk": change.risk,
         "fields": list(change.fields),
-        "was": _ref(change.renamed) if change.renamed is not None else None,
+        "was": other if change.sort is Sort.CREATE else None,
+        "becomes": other if change.sort is not Sort.CREATE else None,
         "origin": change.origin,
     }
 

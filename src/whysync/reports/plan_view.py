@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from whysync.contracts.ref import Ref
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.planning.plan import AppPlan, Change, Ground, Plan, Run, Sort, State, Step
 from whysync.reports import terminal
@@ -208,7 +209,7 @@ def _changes(app: AppPlan, screen: Screen) -> Iterator[str]:
 def change_words(change: Change) -> str:
     words = f"{change.ref.kind} {change.ref.name}"
     if change.renamed is not None:
-        words += f" (was {change.renamed.name}: one is deleted, the other made)"
+        return one_line(f"{words} ({_renamed(change, change.renamed)})")
     if change.sort is Sort.HOOK:
         words += " (hook)"
     elif change.sort is Sort.PRUNE:
@@ -219,3 +220,14 @@ def change_words(change: Change) -> str:
         first, *rest = change.fields
         words += f" ({first} and {len(rest)} more)" if rest else f" ({first})"
     return one_line(words)
+
+
+def _renamed(change: Change, other: Ref) -> str:
+    """The half that goes says what that means; where the name stays, the namespace is another."""
+    name = other.name if other.name != change.ref.name else other.place
+    if change.sort is Sort.CREATE:
+        return f"was {name}"
+    lost = f": {change.risk}" if change.risk else ""
+    if change.sort is Sort.KEEP:
+        return f"renamed to {name}: that is a creation beside it{lost}"
+    return f"renamed to {name}: that is a deletion and a creation{lost}"
