@@ -18,6 +18,10 @@ Make it smaller: split the object or the Application. Limits of Argo CD itself c
 
 from collections.abc import Iterator
 
+import msgspec
+
+from whysync.contracts.pointer import join
+from whysync.contracts.tree import Json, Object
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.commands import (
     API_SERVER,
@@ -34,6 +38,8 @@ from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import SizeLimit, TooLarge
 
 GRPC_LIMIT = "ARGOCD_GRPC_MAX_SIZE_MB=300"
+TELLING = 500_000
+OF_ONE_OBJECT = (SizeLimit.REQUEST, SizeLimit.ETCD, SizeLimit.OBJECT)
 WORDS = {
     SizeLimit.REQUEST: "the request is larger than the API server takes",
     SizeLimit.ETCD: "the object is larger than etcd stores (about 1.5 MB)",
@@ -50,8 +56,15 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         numbers = f" ({failure.size} of {failure.limit} bytes)" if failure.size and failure.limit else ""
+        desired = case.desired_of(ref.key) if failure.limit_of in OF_ONE_OBJECT else None
+        largest = _largest(desired.body) if desired is not None else None
+        if largest is not None and not numbers:
+            # Facts that were cut by hand are smaller than what was refused: their size tells nothing.
+            size = f" of {largest.whole // 1000} kB" if largest.whole > TELLING else ""
+            numbers = f"; most{size} is at {largest.pointer}"
         yield Finding(
             about=ref,
+            field=largest.pointer if largest is not None else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -59,6 +72,32 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="what is too large"),
             fixes=(_fix(case, failure.limit_of),),
         )
+
+
+class Largest(msgspec.Struct, frozen=True, kw_only=True):
+    pointer: str
+    whole: int
+
+
+def _largest(body: Object) -> Largest | None:
+    """The innermost field that holds more than half of what the whole object has."""
+    whole = _size(body)
+    at: Json = body
+    parts: list[str] = []
+    while isinstance(at, dict):
+        found = next(((key, item) for key, item in at.items() if _size(item) * 2 > whole), None)
+        if found is None:
+            break
+        parts.append(found[0])
+        at = found[1]
+    return Largest(pointer=join(parts), whole=whole) if parts else None
+
+
+def _size(value: Json) -> int:
+    try:
+        return len(msgspec.json.encode(value))
+    except (ValueError, OverflowError, RecursionError):
+        return 0
 
 
 def _fix(case: Case, limit: SizeLimit) -> Fix:
