@@ -54,7 +54,7 @@ def binding_mode(desk: Desk, claim: Object) -> str:
 
 
 def ensure_class(desk: Desk) -> None:
-    """A default class, where the cluster has no class of its own."""
+    """A default class, where the cluster has no class of its own; volumes of most can grow."""
     if desk.list(CLASSES):
         return
     annotations: Object = {_DEFAULT: "true"}
@@ -65,5 +65,6 @@ def ensure_class(desk: Desk) -> None:
         "provisioner": "hostpath.csi.k8s.io",
         "reclaimPolicy": "Delete",
         "volumeBindingMode": "Immediate",
+        "allowVolumeExpansion": True,
     }
     desk.model.load([standard])

@@ -40,9 +40,30 @@ class _Catalogue:
                 plural=resource.plural,
                 namespaced=resource.namespaced,
             )
-            for resource in self.kinds
+            for resource in self._preferred_first()
             if resource.kept
         )
+
+    def _preferred_first(self) -> list[Resource]:
+        """Groups in their order; of a group, the version that clients shall use comes first."""
+        places = {group: at for at, group in enumerate(dict.fromkeys(one.group for one in self.kinds))}
+        newest = sorted(self.kinds, key=lambda one: version_rank(one.version), reverse=True)
+        return sorted(newest, key=lambda one: places[one.group])
+
+
+def version_rank(version: str) -> tuple[int, int, int]:
+    """Stable versions above beta above alpha, later ones above earlier ones."""
+    major, stage, minor = version.removeprefix("v"), 2, "0"
+    for rank, word in ((1, "beta"), (0, "alpha")):
+        if word in major:
+            major, _, minor = major.partition(word)
+            stage = rank
+            break
+    return stage, _number(major), _number(minor)
+
+
+def _number(digits: str) -> int:
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else -1
 
 
 class Discovery:

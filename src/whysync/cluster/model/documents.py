@@ -10,7 +10,7 @@ import hashlib
 from binascii import b2a_base64
 from typing import Final
 
-from whysync.cluster.model.discovery import Discovery
+from whysync.cluster.model.discovery import Discovery, version_rank
 from whysync.cluster.model.kinds import Resource
 from whysync.contracts.tree import Json, Object
 
@@ -75,24 +75,9 @@ def _group(name: str, discovery: Discovery) -> Object:
     found = dict.fromkeys(resource.version for resource in discovery.kinds() if resource.group == name)
     versions: list[Json] = [
         {"groupVersion": f"{name}/{version}", "version": version}
-        for version in sorted(found, key=_age, reverse=True)
+        for version in sorted(found, key=version_rank, reverse=True)
     ]
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
-
-
-def _age(version: str) -> tuple[int, int, int]:
-    """Stable versions before beta before alpha, later ones first."""
-    major, stage, minor = version.removeprefix("v"), 2, "0"
-    for rank, word in ((1, "beta"), (0, "alpha")):
-        if word in major:
-            major, _, minor = major.partition(word)
-            stage = rank
-            break
-    return stage, _number(major), _number(minor)
-
-
-def _number(digits: str) -> int:
-    return int(digits) if digits.isdecimal() and len(digits) < 10 else -1
 
 
 def _resources(api_version: str, discovery: Discovery) -> Object | None:

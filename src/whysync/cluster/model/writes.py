@@ -44,6 +44,7 @@ from whysync.cluster.model.patches import patched
 from whysync.cluster.model.pod_security import check_pod_security
 from whysync.cluster.model.quotas import charge, charged_to
 from whysync.cluster.model.requests import Call, Reply
+from whysync.cluster.model.resizing import check_resize
 from whysync.cluster.model.reviews import review
 from whysync.cluster.model.rules import check_policies
 from whysync.cluster.model.scale import scale_of
@@ -271,6 +272,7 @@ class Writes:
         if not unchanged:  # what is there has been through this
             check_escalation(obj, live, call, self._store)
             check_update(obj, live, call)
+            check_resize(obj, live, call, self._store)
         check_policies(obj, live, call, "UPDATE", self._store)
         check_webhooks(obj, live, call, "UPDATE", self._store, self.webhooks)
         if resource.namespaced and resource.kind in _CHARGED_ON_CHANGE:

@@ -188,9 +188,11 @@ def _definition_names(found: Object) -> Problems:
 def _stored_versions(obj: Object) -> Problems:
     """The storage version need not be among them: the server itself adds it before it looks."""
     stored = [text(item) for item in items(dig(obj, "status", "storedVersions"))]
-    if not stored:
-        return
     versions = [fields(item) for item in items(dig(obj, "spec", "versions"))]
+    if not stored:
+        if not any(version.get("storage") is True for version in versions):
+            yield invalid("status.storedVersions", None, "must have at least one stored version")
+        return
     known = {text(version.get("name")) for version in versions}
     for index, name in enumerate(stored):
         if name not in known:
