@@ -1,0 +1,37 @@
+"""May a claim grow? Mirrors the admission plugin `PersistentVolumeClaimResize`, Kubernetes 1.36."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.cluster.model.amounts import amount_of
+from whysync.cluster.model.failures import forbidden
+from whysync.cluster.model.requests import Call
+from whysync.cluster.model.store import Store
+from whysync.contracts.tree import Object, dig, text
+
+_CLASSES: Final = ("storage.k8s.io", "storageclasses")
+_NOT_BOUND: Final = "only bound persistent volume claims can be expanded"
+_NOT_THIS_ONE: Final = (
+    "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
+    "support resize"
+)
+
+
+def check_resize(obj: Object, live: Object, call: Call, store: Store) -> None:
+    """Raises `Refused`.
+
+    Differs: a class that is named and not there (facts may lack it) is taken to support it.
+    """
+    if (call.resource.group, call.resource.kind) != ("", "PersistentVolumeClaim") or call.address.subresource:
+        return
+    before, after = (dig(one, "spec", "resources", "requests", "storage") for one in (live, obj))
+    if before == after or amount_of(text(after)) <= amount_of(text(before)):
+        return
+    name = call.address.name
+    if dig(live, "status", "phase") != "Bound":
+        raise forbidden(call.resource.plural, "", name, _NOT_BOUND)
+    kind = text(dig(live, "spec", "storageClassName"))
+    known = store.get((_CLASSES, "", kind)) if kind else None
+    if not kind or (known is not None and known.get("allowVolumeExpansion") is not True):
+        raise forbidden(call.resource.plural, "", name, _NOT_THIS_ONE)
