@@ -101,7 +101,7 @@ def test_an_app_by_its_name_and_by_its_file(whysync: Whysync, shop: Shop) -> Non
 def test_facts_of_a_cluster(whysync: Whysync, shop: Shop, tmp_path: Path) -> None:
     empty = shop.git("commit-tree", "-m", "x", shop.git("hash-object", "-t", "tree", "/dev/null"))
     with open_checkout(str(shop.folder), base=empty) as checkout:
-        snapshot = plan(checkout).apps[0].runs[-1].snapshot
+        snapshot = plan(checkout, keep=True).apps[0].runs[-1].snapshot
     assert snapshot is not None
     write_bundle(snapshot, tmp_path / "bundle")
     shop.put("hook.yaml", HOOK)

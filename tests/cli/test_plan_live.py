@@ -36,7 +36,7 @@ def deployed(shop: Shop) -> Snapshot:
     """The base, as it runs; beside it an app in trouble that the commit does not touch."""
     empty = shop.git("commit-tree", "-m", "x", shop.git("hash-object", "-t", "tree", "/dev/null"))
     with open_checkout(str(shop.folder), base=empty) as checkout:
-        found = plan(checkout).apps[0].runs[-1].snapshot
+        found = plan(checkout, keep=True).apps[0].runs[-1].snapshot
     assert found is not None
     shop.put("hook.yaml", HOOK)
     return replace(found, applications=(*found.applications, TROUBLED))

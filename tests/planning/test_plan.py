@@ -20,7 +20,7 @@ def made(
     shop: Shop, *, path: str = "", live: Snapshot | None = None, base: str = "main", head: str = ""
 ) -> Plan:
     with open_checkout(str(shop.folder), base=base, head=head) as checkout:
-        return plan(checkout, path=path, live=live)
+        return plan(checkout, path=path, live=live, keep=True)
 
 
 def only(found: Plan) -> AppPlan:

@@ -57,12 +57,19 @@ def version_of(api_version: str) -> str:
 def ref_of(body: Object, *, cluster: str = "") -> Ref:
     """The name of a raw object, as far as it tells; what is absent is empty."""
     meta = fields(body.get("metadata"))
-    api_version = text(body.get("apiVersion"))
+    group, _, version = text(body.get("apiVersion")).rpartition("/")
     return Ref(
-        group=group_of(api_version),
-        version=version_of(api_version),
+        group=group,
+        version=version,
         kind=text(body.get("kind")),
         namespace=text(meta.get("namespace")),
         name=text(meta.get("name")),
         cluster=cluster,
     )
+
+
+def key_of(body: Object) -> Key:
+    """`ref_of(body).key`, at half the price: a comparison asks for it many times."""
+    meta = fields(body.get("metadata"))
+    group = text(body.get("apiVersion")).rpartition("/")[0]
+    return Key(group, text(body.get("kind")), text(meta.get("namespace")), text(meta.get("name")))

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from whysync.contracts.application import Condition, SyncCode
-from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.ref import Key, Ref, key_of, ref_of
 from whysync.contracts.tree import Object, dig, fields
 from whysync.engine.comparison import ComparedResource, Comparison, Inputs
 from whysync.engine.diffs import Diffs, app_strategy, diffs_of
@@ -322,9 +322,7 @@ class _Run:
         return self.inputs.scopes.is_namespaced(ref.group, ref.kind)
 
     def health(self, pairing: Pairing) -> AppHealth:
-        pairs = [
-            ManagedPair(key=ref_of(one.obj).key, target=one.target, live=one.live) for one in pairing.pairs
-        ]
+        pairs = [ManagedPair(key=key_of(one.obj), target=one.target, live=one.live) for one in pairing.pairs]
         return app_health(
             pairs,
             self.settings.overrides,

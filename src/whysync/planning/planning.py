@@ -67,12 +67,13 @@ def plan(
     live: Snapshot | None = None,
     closely: Callable[[tuple[str, ...]], Snapshot] | None = None,
     on_base: bool = True,
+    keep: bool = False,
     trials: dict[str, Trial] | None = None,
 ) -> Plan:
     """`path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
 
     Where `live` only lists the Applications, `closely` gets the facts of those that the commit touches.
-    `trials` gets by name what is needed to try fixes.
+    `trials` gets by name what is needed to try fixes. With `keep`, passing runs tell what they left, too.
     """
     notes: list[str] = []
     found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
@@ -96,7 +97,7 @@ def plan(
             continue
         touched.append(_Touched(app=app, old=old, base=base, new=new))
     facts = _facts_of(touched, live, closely)
-    planned = [_planned(checkout, one, facts, trials, on_base=on_base) for one in touched]
+    planned = [_planned(checkout, one, facts, trials, on_base=on_base, keep=keep) for one in touched]
     if not (path or name or file):
         notes += [
             f"Application {gone} is not in Git any more: what becomes of its resources is not planned"
@@ -207,13 +208,14 @@ def _planned(
     trials: dict[str, Trial] | None,
     *,
     on_base: bool,
+    keep: bool,
 ) -> AppPlan:
     """Broken manifests fail everywhere alike: one cluster is enough to tell it."""
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
     if new.gap:
         return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
     with checkout.sources([app.body], checkout.head) as head:
-        fresh = on_empty(app.body, new.objects, head, known=base.objects)
+        fresh = on_empty(app.body, new.objects, head, known=base.objects, keep=keep)
     if new.problem:
         return AppPlan(name=app.name, file=app.file, runs=(fresh,))
     notes: list[str] = []
@@ -245,7 +247,7 @@ def _planned(
     effects = None
     if case is not None:
         try:
-            run, effects = onto(case, head_objects, ground)
+            run, effects = onto(case, head_objects, ground, keep=keep)
             runs.append(run)
         except NotSimulated as problem:
             notes.append(f"not run on {ground.value}: {problem}")

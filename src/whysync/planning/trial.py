@@ -49,13 +49,17 @@ class Trial:
             return None
         clock = Clock(NOON)
         repositories = repositories_of(self.application, mended, clock)
-        if not on_empty(self.application, mended, repositories, known=self.known).passed:
+        if not on_empty(self.application, mended, repositories, known=self.known, keep=False).passed:
             return None
         again = _mended(self.found_head, fix)
         if self.found is None or again is None:
             return (Ground.EMPTY,)
         try:
-            return (Ground.EMPTY, self.ground) if onto(self.found, again, self.ground)[0].passed else None
+            return (
+                (Ground.EMPTY, self.ground)
+                if onto(self.found, again, self.ground, keep=False)[0].passed
+                else None
+            )
         except NotSimulated:
             return (Ground.EMPTY,)
 

@@ -52,11 +52,13 @@ def on_empty(
     coming: Iterable[Object] = (),
     ground: Ground = Ground.EMPTY,
     mask: bool = True,
+    keep: bool = True,
 ) -> Run:
     """`desired` is what it renders to, as far as that is known: what nobody brings is told from it.
 
     `known` are manifests that run already: what they need from outside is there. `coming` are those that
-    will be synced after these: what they need from outside is there, too.
+    will be synced after these: what they need from outside is there, too. Without `keep`, only a run that
+    fails says what it left behind.
     """
     name = qualified(application)
     namespace = name.partition("/")[0]
@@ -90,7 +92,7 @@ def on_empty(
     notes += [f"the operator of {one.rpartition('_')[2]} is taken to do its work" for one in healthy]
     start = len(simulation.argocd.trace)
     ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
-    found = _seen(simulation, application, ended, desired)
+    found = _seen(simulation, application, ended, desired) if keep or not ended.passed else None
     steps = steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed)
     hidden = _hiding(desired)
     return Run(
@@ -103,7 +105,7 @@ def on_empty(
             for step in steps
         ),
         notes=(*notes, *ended.notes),
-        snapshot=masked(_without_our_settings(found)) if mask else found,
+        snapshot=masked(_without_our_settings(found)) if mask and found is not None else found,
     )
 
 
@@ -116,8 +118,8 @@ def _hiding(desired: list[Object]) -> Callable[[str], str]:
     return masker.masked_text
 
 
-def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
-    """The head, synced onto what a Case has; raises `NotSimulated`."""
+def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -> tuple[Run, Effects]:
+    """The head, synced onto what a Case has; `keep` as above. Raises `NotSimulated`."""
     objects = [copy_object(one) for one in head]
     there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
 
@@ -138,6 +140,7 @@ def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
     retry = retry_of(case.application.body)
     ended = synced(simulation, world.app, prune=case.prunes, retry=retry, before=before)
     effects = effects_of(world, since)
+    found = _seen(simulation, case.application.body, ended, head) if keep or not ended.passed else None
     run = Run(
         ground=ground,
         passed=ended.passed,
@@ -150,7 +153,7 @@ def onto(case: Case, head: list[Object], ground: Ground) -> tuple[Run, Effects]:
             *(f"the cluster is taken to know {text(dig(one, 'spec', 'names', 'kind'))}" for one in kinds),
             *ended.notes,
         ),
-        snapshot=masked(_after(_seen(simulation, case.application.body, ended, head), ground)),
+        snapshot=None if found is None else masked(_after(found, ground)),
     )
     return run, effects
 

@@ -60,10 +60,12 @@ def request_for(
     )
 
 
-def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bool]:
+def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bool] | None:
     """What was chosen, if anything was; never an object whose mark was copied from another."""
     foreign = {row.key for row in comparison.resources if not row.is_own}
     chosen = items(operation.get("resources"))
+    if not foreign and not chosen:
+        return None
     read = (decode(fields(one), SelectedResource)[0] for one in chosen)
     selected = [one for one in read if one is not None]
 

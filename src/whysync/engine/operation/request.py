@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from whysync.contracts.ref import Key, ref_of
+from whysync.contracts.ref import Key, key_of, ref_of
 from whysync.contracts.tree import Object, dig
 from whysync.engine.operation.ground import ApiResource
 from whysync.semantics.comparison.pairing import Pair
@@ -58,7 +58,7 @@ class Request:
     @cached_property
     def resources(self) -> dict[Key, Pair]:
         """Of pairs under one key the last one counts. Mirrors `groupResources`."""
-        return {ref_of(pair.obj).key: pair for pair in self.pairs}
+        return {key_of(pair.obj): pair for pair in self.pairs}
 
     @cached_property
     def _lives(self) -> dict[tuple[str, str, str], list[tuple[str, Object | None]]]:
@@ -91,12 +91,11 @@ class Request:
 
 
 def is_definition(obj: Object) -> bool:
-    ref = ref_of(obj)
-    return (ref.group, ref.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition")
+    return obj.get("kind") == "CustomResourceDefinition" and ref_of(obj).group == "apiextensions.k8s.io"
 
 
 def is_namespace(obj: Object | None, name: str) -> bool:
-    if obj is None:
+    if obj is None or obj.get("kind") != "Namespace":
         return False
     ref = ref_of(obj)
     return (ref.group, ref.kind, ref.name) == ("", "Namespace", name)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from whysync.contracts.ref import Key, Ref, ref_of
+from whysync.contracts.ref import Key, Ref, key_of, ref_of
 from whysync.contracts.tree import Object, dig, text
 from whysync.semantics.hooks import is_hook, is_ignored
 
@@ -65,12 +65,14 @@ def split_hooks(targets: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Ob
 
 def without_twins(targets: Iterable[Object], lives: Mapping[Key, Object]) -> dict[Key, Object]:
     """One object seen through two API groups counts once, under the group that Git uses, if any."""
-    wanted = {ref_of(target).key for target in targets}
+    if len({text(dig(live, "metadata", "uid")) for live in lives.values()}) == len(lives):
+        return dict(lives)
+    wanted = {key_of(target) for target in targets}
     by_uid: dict[str, list[Key]] = {}
     for key, live in lives.items():
         by_uid.setdefault(text(dig(live, "metadata", "uid")), []).append(key)
     dropped: set[Key] = set()
     for keys in by_uid.values():
-        extra = [key for key in sorted(keys) if ref_of(lives[key]).key not in wanted]
+        extra = [key for key in sorted(keys) if key_of(lives[key]) not in wanted]
         dropped.update(extra[: len(keys) - 1])
     return {key: live for key, live in lives.items() if key not in dropped}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whysync.contracts.tree import Object, dig
+from whysync.contracts.tree import Object
 
 HOOK: Final = "argocd.argoproj.io/hook"
 HOOK_DELETE_POLICY: Final = "argocd.argoproj.io/hook-delete-policy"
@@ -19,22 +19,23 @@ HELM_HOOK_WEIGHT: Final = "helm.sh/hook-weight"
 _NUMBER: Final = r"[+-]?[0-9]{1,18}"
 
 
+def written(obj: Object) -> Object:
+    """As they stand there, values that are no strings too."""
+    meta = obj.get("metadata")
+    found = meta.get("annotations") if isinstance(meta, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
 def annotations_of(obj: Object) -> dict[str, str]:
     """As Go reads them: one value that is no string, and there are no annotations at all."""
-    found = dig(obj, "metadata", "annotations")
-    if not isinstance(found, dict):
-        return {}
+    found = written(obj)
     texts = {key: value for key, value in found.items() if isinstance(value, str)}
     return texts if len(texts) == len(found) else {}
 
 
 def annotation(obj: Object, key: str) -> str | None:
     """One of them. Asked many times for each object, which nearly always has none of that name."""
-    meta = obj.get("metadata")
-    found = meta.get("annotations") if isinstance(meta, dict) else None
-    if not isinstance(found, dict) or key not in found:
-        return None
-    return annotations_of(obj).get(key)
+    return annotations_of(obj).get(key) if key in written(obj) else None
 
 
 def options(obj: Object, key: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from whysync.contracts.ref import ref_of
+from whysync.contracts.ref import group_of, ref_of
 from whysync.contracts.tree import Object, dig, text
 from whysync.semantics.hooks.recognition import DeletePolicy, SyncPhase, delete_policies, is_hook, wave_of
 
@@ -87,6 +87,8 @@ def is_multi_step(tasks: Sequence[Task]) -> bool:
 def with_prunes_reversed(tasks: Iterable[Task]) -> tuple[Task, ...]:
     """Prunes run the other way round: the lowest of their waves trades places with the highest, and so on."""
     found = tuple(tasks)
+    if not any(task.is_prune for task in found):
+        return found
     waves = sorted({task.wave for task in found if task.is_prune})
     mirrored = dict(zip(waves, reversed(waves), strict=True))
     return tuple(
@@ -97,6 +99,8 @@ def with_prunes_reversed(tasks: Iterable[Task]) -> tuple[Task, ...]:
 def with_prune_last(tasks: Iterable[Task], is_last: Callable[[Task], bool]) -> tuple[Task, ...]:
     """`PruneLast=true`: such prunes wait for a wave of their own behind all others of the phase Sync."""
     found = tuple(tasks)
+    if not any(task.is_prune for task in found):
+        return found
     last = max((0, *(task.wave for task in found if task.phase == SyncPhase.SYNC))) + 1
     return tuple(
         replace(task, wave_override=last) if task.is_prune and is_last(task) else task for task in found
@@ -104,8 +108,9 @@ def with_prune_last(tasks: Iterable[Task], is_last: Callable[[Task], bool]) -> t
 
 
 def _key(task: Task) -> tuple[int, int, int, str]:
-    ref = ref_of(task.obj)
-    return _PHASES.get(task.phase, 1), task.wave, kind_rank(ref.kind), ref.name
+    obj = task.obj
+    kind, name = text(obj.get("kind")), text(dig(obj, "metadata", "name"))
+    return _PHASES.get(task.phase, 1), task.wave, kind_rank(kind), name
 
 
 def _pull_forward(
@@ -133,22 +138,20 @@ def _pull_forward(
 
 
 def _namespace_made(obj: Object) -> str | None:
-    ref = ref_of(obj)
-    return ref.name if ref.kind == "Namespace" and ref.group == "" else None
+    is_namespace = obj.get("kind") == "Namespace" and "/" not in text(obj.get("apiVersion"))
+    return ref_of(obj).name if is_namespace else None
 
 
 def _namespace_used(obj: Object) -> str | None:
-    return ref_of(obj).namespace or None
+    return text(dig(obj, "metadata", "namespace")) or None
 
 
 def _kind_made(obj: Object) -> str | None:
-    ref = ref_of(obj)
-    if ref.group != "apiextensions.k8s.io" or ref.kind != "CustomResourceDefinition":
+    if obj.get("kind") != "CustomResourceDefinition" or ref_of(obj).group != "apiextensions.k8s.io":
         return None
     group, kind = dig(obj, "spec", "group"), dig(obj, "spec", "names", "kind")
     return f"{group}/{kind}" if isinstance(group, str) and isinstance(kind, str) else None
 
 
 def _kind_used(obj: Object) -> str | None:
-    ref = ref_of(obj)
-    return f"{ref.group}/{text(obj.get('kind'))}"
+    return f"{group_of(text(obj.get('apiVersion')))}/{text(obj.get('kind'))}"

@@ -22,6 +22,7 @@ from whysync.semantics.hooks.annotations import (
     annotation,
     number,
     options,
+    written,
 )
 
 
@@ -79,8 +80,16 @@ def is_delete_policy(name: str) -> bool:
     return name in _DELETE_POLICIES
 
 
+def is_unmarked(obj: Object) -> bool:
+    """No annotation of hooks at all, as with nearly all objects: then nothing need be read from them."""
+    found = written(obj)
+    return HOOK not in found and HELM_HOOK not in found
+
+
 def is_hook(obj: Object) -> bool:
     """The annotation makes it one, whatever its value, but for a lone `Skip`."""
+    if is_unmarked(obj):
+        return False
     if annotation(obj, HOOK) is not None:
         return not is_skipped(obj)
     return is_helm_hook(obj)
@@ -104,7 +113,7 @@ def helm_types(obj: Object) -> tuple[str, ...]:
 
 def is_skipped(obj: Object) -> bool:
     """`Skip` and nothing else: the object is neither synced nor judged."""
-    return hook_types(obj) == (HookType.SKIP,)
+    return not is_unmarked(obj) and hook_types(obj) == (HookType.SKIP,)
 
 
 def is_ignored(obj: Object) -> bool:
@@ -114,6 +123,8 @@ def is_ignored(obj: Object) -> bool:
 
 def sync_phases(obj: Object) -> tuple[SyncPhase, ...]:
     """The phases in which a sync applies the object, in their order."""
+    if is_unmarked(obj):
+        return (SyncPhase.SYNC,)
     if is_skipped(obj):
         return ()
     if not is_hook(obj):
@@ -166,6 +177,9 @@ def partition_for_sync(targets: Iterable[Object]) -> Partition:
     found = dict.fromkeys(DeletionHook, False)
     kept: list[Object] = []
     for obj in targets:
+        if is_unmarked(obj):
+            kept.append(obj)
+            continue
         kinds = [kind for kind in DeletionHook if is_deletion_hook(obj, kind)]
         in_a_sync = any(kind is not HookType.SKIP for kind in hook_types(obj))
         # upstream looks no further once the first kind has taken the object out

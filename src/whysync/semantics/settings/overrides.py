@@ -99,10 +99,8 @@ def health_override(overrides: Overrides, group: str, kind: str) -> ResourceOver
     exact = overrides.get(key)
     if exact is not None and exact.health_lua:
         return exact
-    for pattern in sorted(overrides):
-        if overrides[pattern].health_lua and glob_match(pattern, key):
-            return overrides[pattern]
-    return None
+    scripted = sorted(pattern for pattern, override in overrides.items() if override.health_lua)
+    return next((overrides[pattern] for pattern in scripted if glob_match(pattern, key)), None)
 
 
 def known_type_fields(overrides: Overrides) -> dict[tuple[str, str], tuple[KnownTypeField, ...]]:

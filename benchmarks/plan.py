@@ -1,0 +1,97 @@
+"""What a commit would do: a plan on two clusters, an empty one and one with the base, and how that grows.
+
+`python -m benchmarks.plan [RESOURCES…]`
+"""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.sync import APPLICATION, manifests_of, play
+from whysync.contracts.tree import Object, fields
+from whysync.contracts.yaml import dump
+from whysync.planning.checkout import open_checkout
+from whysync.planning.plan import Plan
+from whysync.planning.planning import plan
+
+SIZES = (50, 200, 800, 2_000)
+CHANGED = 10
+"""One in so many Deployments gets a new image."""
+
+
+def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
+    """Plain manifests, so that nothing is rendered; the yardstick is one sync of the app."""
+    found: list[tuple[str, str]] = []
+    smallest = 0.0
+    _measured(20)  # what is loaded once is loaded
+    for size in sizes:
+        took, yardstick = _measured(size)
+        each = took / size
+        smallest = smallest or each
+        told = f"{took:6.2f} s, {took / yardstick:4.1f} times one sync of it"
+        found.append((f"plan of {size} resources", f"{told}; a resource costs {each / smallest:.2f}"))
+    return found
+
+
+def _measured(size: int) -> tuple[float, float]:
+    manifests = manifests_of(size)
+    with tempfile.TemporaryDirectory() as folder:
+        _repository(Path(folder), manifests)
+        gc.collect()
+        gc.disable()  # as the command does
+        started = time.process_time()
+        told = planned(folder)
+        took = time.process_time() - started
+    assert [app.name for app in told.apps] == ["argocd/shop"]
+    assert all(one.passed for one in told.apps[0].runs), told.apps[0].runs
+    assert len(told.apps[0].runs) == 2
+    started = time.process_time()
+    play(manifests)
+    yardstick = time.process_time() - started
+    gc.enable()
+    return took, yardstick
+
+
+def planned(folder: str) -> Plan:
+    with open_checkout(folder, base="main") as checkout:
+        return plan(checkout)
+
+
+def _repository(root: Path, manifests: list[Object]) -> None:
+    """Two states: one that is committed, and the files as they are."""
+    _git(root, "init", "--quiet", "--initial-branch", "main")
+    _git(root, "remote", "add", "origin", "https://git.example.com/shop.git")
+    (root / "shop").mkdir()
+    (root / "app.yaml").write_text(dump(APPLICATION))
+    _write(root, manifests)
+    _git(root, "add", ".")
+    _git(root, "-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "-qm", "base")
+    for number, one in enumerate(one for one in manifests if one["kind"] == "Deployment"):
+        if number % CHANGED == 0:
+            spec = fields(fields(fields(one["spec"])["template"])["spec"])
+            spec["containers"] = [{"name": "main", "image": "registry.example.com/shop:2"}]
+    _write(root, manifests)
+
+
+def _write(root: Path, manifests: list[Object]) -> None:
+    for number in range(0, len(manifests), 20):
+        text = "---\n".join(map(dump, manifests[number : number + 20]))
+        (root / "shop" / f"part-{number:04}.yaml").write_text(text)
+
+
+def _git(root: Path, *command: str) -> None:
+    subprocess.run(["git", "-C", str(root), *command], check=True, capture_output=True)
+
+
+def main() -> None:
+    for what, figure in run(tuple(int(size) for size in sys.argv[1:]) or SIZES):
+        print(f"{what:<24} {figure}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
