@@ -135,6 +135,12 @@ IMMUTABLE: list[Row] = [
 
 KINDS: list[Row] = [
     (
+        'error: unable to decode "/dev/shm/1": no kind "PodSecurityPolicy" is registered for version '
+        '"policy/v1beta1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+        KindNotServed,
+        {"kind": "PodSecurityPolicy", "group": "policy", "version": "v1beta1"},
+    ),
+    (
         'error: unable to recognize "/dev/shm/1": no matches for kind "Ingress" in version '
         '"extensions/v1beta1"',
         KindNotServed,

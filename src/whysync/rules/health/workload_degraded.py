@@ -30,18 +30,19 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
         symptom = f"unhealthy:{row.key}"
-        if code != "Degraded" or symptom not in case.symptom_ids:
-            continue
         told = tuple(_conditions(case, row))
+        lingers = code == "Progressing" and bool(message and told) and not case.synced_recently
+        if symptom not in case.symptom_ids or not (code == "Degraded" or lingers):
+            continue
         reason = message or next((str(e.value) for e in told), "")
         yield Finding(
             about=row.ref,
             explains=(symptom,),
             severity=Severity.CRITICAL,
             confidence=Confidence.LOW,
-            verdict=f"{row.ref} is Degraded"
+            verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}"
             + (f": {reason}" if reason else ", and nothing at hand says why"),
-            evidence=(row_evidence(case, row, says="Argo CD calls it Degraded"), *told),
+            evidence=(row_evidence(case, row, says=f"Argo CD calls it {code}"), *told),
             fixes=(
                 Fix.run(
                     kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),

@@ -145,6 +145,12 @@ def deletion(match: re.Match[str], context: Context) -> Failure | None:
 
 
 FIRST: tuple[Pattern, ...] = (
+    # kubectl's and Argo CD's own types lack it: a version that was removed, or that is too new for them.
+    Pattern(
+        "is registered for ",
+        r'no kind "(?P<kind>[^"]{1,100})" is registered for (?:version "(?P<gv>[^"]{0,253})"|the internal)',
+        kind_not_served,
+    ),
     # Before field errors: these hold the words `Forbidden` or `is invalid` as well.
     Pattern(
         "because it is being terminated",
