@@ -10,7 +10,8 @@ from collections.abc import Iterable
 
 from whysync.cluster.model.access import Question, may
 from whysync.contracts.ref import Key
-from whysync.contracts.tree import dig, items, text
+from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.diagnosis.behind_service import is_selected
 from whysync.proofs.ground import Simulated
 from whysync.proofs.refusals import Refusal
 from whysync.semantics.messages import (
@@ -18,6 +19,7 @@ from whysync.semantics.messages import (
     Failure,
     Forbidden,
     LimitRange,
+    Network,
     QuotaExceeded,
     WebhookDown,
 )
@@ -34,7 +36,13 @@ def lift(world: Simulated, changed: Iterable[Key] = ()) -> list[str]:
             case Forbidden():
                 return _is_permitted(world, failure)
             case WebhookDown():
-                return bool(failure.webhook) and not _is_configured(world, failure.webhook)
+                if failure.webhook and not _is_configured(world, failure.webhook):
+                    return True
+                if _is_answered(world, failure):
+                    name = failure.webhook or "the webhook"
+                    gaps.append(f"whether {name} accepts {refusal.ref} once it answers")
+                    return True
+                return False
             case _ if refusal.ref.key in touched:
                 gaps.append(f"whether {_judge(failure)} accepts {refusal.ref} as it is then")
                 return True
@@ -57,6 +65,39 @@ def _is_permitted(world: Simulated, failure: Forbidden) -> bool:
         name=failure.name,
     )
     return bool(failure.user) and may(world.simulation.model.store, asked)
+
+
+def _is_answered(world: Simulated, failure: WebhookDown) -> bool:
+    """Nobody stood behind its Service, and a ready Pod does now."""
+    if failure.reason is not Network.NO_ENDPOINTS:
+        return False
+    objects = [
+        one
+        for one in world.simulation.model.objects()
+        if dig(one, "metadata", "namespace") == failure.namespace
+    ]
+    service = next(
+        (
+            one
+            for one in objects
+            if one.get("kind") == "Service" and dig(one, "metadata", "name") == failure.service
+        ),
+        None,
+    )
+    chosen = fields(dig(service, "spec", "selector")) if service is not None else {}
+    return any(
+        one.get("kind") == "Pod"
+        and _is_ready(one)
+        and is_selected(fields(dig(one, "metadata", "labels")), chosen)
+        for one in objects
+    )
+
+
+def _is_ready(pod: Object) -> bool:
+    return any(
+        dig(one, "type") == "Ready" and dig(one, "status") == "True"
+        for one in items(dig(pod, "status", "conditions"))
+    )
 
 
 def _is_configured(world: Simulated, webhook: str) -> bool:

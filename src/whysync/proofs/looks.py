@@ -21,6 +21,7 @@ _ARGOCD_LOOKS: Final = frozenset({
     ("repo", "list"), ("repo", "get"), ("cert", "list"), ("admin", "settings"), ("app", "get"),
 })  # fmt: skip
 _LOOKS_AT_THE_DEED: Final = ("argocd app diff", "argocd proj windows list")
+_ROLLOUT: Final = ["kubectl", "rollout", "status"]
 _BLANK: Final = re.compile(r"[A-Z][A-Z0-9_]+")
 _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
 
@@ -28,6 +29,8 @@ _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
 class Sort(Enum):
     LOOKS = auto()
     PLAYED = auto()
+    PAUSES = auto()
+    """`kubectl rollout status`: until it is rolled out."""
     PERSONS = auto()
     """Only a person can do it; `why` says what stands against playing it."""
 
@@ -74,6 +77,8 @@ def _line(written: str) -> Line:
         return Line(text=written, sort=Sort.LOOKS)
     if _is_look(words):
         return Line(text=written, sort=Sort.LOOKS)
+    if [word for number, word in enumerate(words) if not _is_flag(words, number)][:3] == _ROLLOUT:
+        return Line(text=written, sort=Sort.PAUSES)
     blank = next((word for word in words if _is_blank(word)), "")
     if blank:
         return Line(text=written, sort=Sort.PERSONS, why=f"{blank} is for a person to fill in")

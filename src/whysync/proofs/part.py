@@ -16,9 +16,10 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key, group_of
 from whysync.contracts.snapshot import Gap
 from whysync.contracts.tree import Missing, Object, dig, fields, same, text
+from whysync.diagnosis.behind_service import workloads_behind
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.references import references_of
-from whysync.semantics.messages import Forbidden
+from whysync.semantics.messages import Forbidden, WebhookDown
 
 _DEEPEST: Final = 5
 _WELL: Final = ("", "Healthy")
@@ -129,6 +130,8 @@ class _Choice:
             self._take_named(manifest, key.namespace)
         stubs = tuple(self._without_manifest(keys))
         self._take_hooks()
+        if case.has_sync_option("CreateNamespace=true"):
+            self._namespaces.add(case.destination_namespace)  # though nothing of the app lies in it
         if left_out and not stays:
             # With nothing left that is there and stays, Argo CD would call all of the app missing.
             self._take(min(left_out, key=lambda one: len(one[1].body))[2])
@@ -273,6 +276,11 @@ class _Choice:
                 self._live.setdefault(id(manifest), manifest)
         for manifest in case.live_of_kind(*_WEBHOOKS, "Node", "ValidatingAdmissionPolicy"):
             self._live.setdefault(id(manifest), manifest)
+        for one in case.failures(WebhookDown):
+            service = case.live_named("Service", one.failure.namespace, one.failure.service)
+            if service is not None:
+                for manifest in (service, *workloads_behind(case, service)):
+                    self._take(manifest)
         if case.argocd.impersonation_enabled or case.failures(Forbidden):
             for manifest in case.live_of_kind(*_RIGHTS):
                 self._live.setdefault(id(manifest), manifest)

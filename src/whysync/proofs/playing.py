@@ -25,6 +25,7 @@ from whysync.proofs.looks import Line, Sort, lines_of
 from whysync.proofs.watch import Watch
 
 _LONGEST_WAIT: Final = timedelta(minutes=10)
+_A_ROLLOUT: Final = timedelta(minutes=1)
 _A_MOMENT: Final = timedelta(seconds=2)
 _AWAITED: Final = ("sync", "wait", "terminate-op", "confirm-deletion")
 _RIGHTS: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
@@ -141,8 +142,12 @@ class Player:
             raise Unplayable("it changes nothing: it only looks, or waits")
         self.syncs = any(_is_sync(line) for line in played)
         self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in played)
-        for line in played:
-            assert line.command is not None
+        for line in (one for one in lines if one.sort in (Sort.PLAYED, Sort.PAUSES)):
+            if line.command is None:
+                self._watch.run(_A_ROLLOUT)
+                self._watch.deed(line.text)
+                self.gaps += lift(self._world)
+                continue
             try:
                 self._play(line.text, line.command)
             except ValueError as problem:  # a patch that is no JSON, a number that is none

@@ -23,6 +23,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.behind_service import scaled_to_zero
 from whysync.diagnosis.commands import kubectl, on_object, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.unreachable import why_unreachable
@@ -45,23 +46,41 @@ def admission_webhook_unreachable(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(group),
+            verdict=_verdict(case, group, service),
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server could not ask the webhook"),
                 *_looked(case, service, place),
             ),
-            fixes=tuple(_fixes(case, failure, place)),
+            fixes=(*_scaled_up(case, service), *_fixes(case, failure, place)),
         )
 
 
-def _verdict(group: Grouped[WebhookDown]) -> str:
+def _scaled_up(case: Case, service: Manifest | None) -> Iterator[Fix]:
+    """Nobody answers because nobody is asked to run."""
+    resting = scaled_to_zero(case, service) if service is not None else None
+    if resting is None:
+        return
+    ref, count = resting[0].ref, resting[1]
+    name = f"{ref.kind.lower()}/{ref.name}"
+    yield Fix.run(
+        kubectl("scale", name, f"--replicas={count}", namespace=ref.namespace),
+        kubectl("rollout", "status", name, namespace=ref.namespace),
+        sync(case),
+        title=f"Scale {ref} up again: it is at 0 replicas",
+        risk="somebody may have had a reason to scale it down",
+    )
+
+
+def _verdict(case: Case, group: Grouped[WebhookDown], service: Manifest | None) -> str:
     failure = group.failure
+    resting = scaled_to_zero(case, service) if service is not None else None
+    why = f"{resting[0].ref} is scaled to zero" if resting else why_unreachable(failure.reason)
     at = f" (Service {failure.namespace}/{failure.service})" if failure.service else ""
     count = len(group.resources)
     refused = f", which blocks {count} resources" if count > 1 else ""
     name = failure.webhook or failure.url
-    return f"admission webhook {name}{at} is down: {why_unreachable(failure.reason)}{refused}"
+    return f"admission webhook {name}{at} is down: {why}{refused}"
 
 
 def _about(case: Case, failure: WebhookDown, place: tuple[Manifest, int] | None) -> Ref:
@@ -87,6 +106,9 @@ def _looked(case: Case, service: Manifest | None, place: tuple[Manifest, int] | 
     if service is None:
         return
     yield cite(service, "/spec/selector", says="the Pods that should answer")
+    resting = scaled_to_zero(case, service)
+    if resting is not None:
+        yield cite(resting[0], "/spec/replicas", says="who should answer is scaled to zero")
     for pod in _pods_behind(case, service):
         yield cite(pod, "/status/phase", says="a Pod behind the Service")
 
