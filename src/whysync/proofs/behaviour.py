@@ -27,6 +27,8 @@ _MOST_LINES: Final = 20
 _FOREVER: Final = 1e9
 _PATIENCE: Final = 600.0
 """A Job that runs for longer than this is taken to run on."""
+_SOMEWHAT_LONGER: Final = 1.5
+"""How much longer than it was given a Job is taken to need; how long in truth nobody has seen."""
 _SOON: Final = 120.0
 """A container that was not ready for as long is taken not to become it by itself."""
 
@@ -50,8 +52,9 @@ def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -
         load_balancers="pending" if pending else "ok",
         volumes="pending" if unbound else "ok",
         metrics=tuple(_metrics(case, [*objects, *_new_autoscalers(case, desired)])),
-        # What a quota counts lies mostly outside of what was loaded: its numbers stay as they were seen.
-        stopped=frozenset({"resourcequota"}),
+        # What a quota counts, and whose rules a role gathers, lies mostly outside of what was loaded: the
+        # numbers stay as they were seen, and rules that come back are played by who wrote them.
+        stopped=frozenset({"resourcequota", "clusterrole-aggregation"}),
     )
 
 
@@ -277,16 +280,29 @@ def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodScript
         pods = [
             log for log in case.world.logs_by_namespace.get(namespace, ()) if log.pod.startswith(f"{name}-")
         ]
+        cut_off = _cut_off_after(case, failed[name], manifest)
         for raw in items(dig(manifest.spec, "template", "spec", "containers")):
             container = fields(raw)
             yield PodScript(
                 namespace=namespace,
                 name=f"{name}-*",
                 image=_literal(text(container.get("image"))),
-                runs_seconds=2,
-                exit_code=1,
+                runs_seconds=2 if cut_off is None else cut_off * _SOMEWHAT_LONGER,
+                exit_code=1 if cut_off is None else 0,
                 log=tuple(LogLine(text=line) for line in _tail(pods, text(container.get("name")))),
             )
+
+
+def _cut_off_after(case: Case, result: ResourceResult, job: Manifest) -> float | None:
+    """How long it ran when it was ended from outside, still at work: by its deadline, or with its sync."""
+    if "longer than specified deadline" in result.message:
+        return float(integer(job.spec.get("activeDeadlineSeconds"))) or None
+    operation = case.operation
+    if result.message != "Terminated" or operation is None:
+        return None
+    if operation.started_at is None or operation.finished_at is None:
+        return None
+    return (operation.finished_at - operation.started_at).total_seconds()
 
 
 def _tail(logs: Iterable[Log], container: str) -> tuple[str, ...]:

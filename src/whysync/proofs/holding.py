@@ -55,7 +55,7 @@ def held(world: Simulated) -> Held:
     starts = _started(moments)
     for one in moments:  # a difference that is healed at the same instant is seen by what was written only
         if starts and one.what is What.RESULT and one.about is not None and one.text.endswith(_WRITTEN):
-            differs.setdefault(one.about.key, one.at)
+            differs.setdefault(_key_of(world, one.about.key), one.at)
     if not differs:
         return Held()
     loop = looping(world.case)
@@ -69,6 +69,13 @@ def held(world: Simulated) -> Held:
         writers=writers,
         gone=tuple(sorted(differs.keys() - world.objects().keys())),
     )
+
+
+def _key_of(world: Simulated, told: Key) -> Key:
+    """Results name the destination's namespace for cluster-wide objects, too: so Argo CD keeps them."""
+    wide = told._replace(namespace="")
+    known = world.objects()
+    return wide if told not in known and wide in known else told
 
 
 def _started(moments: list[Moment]) -> list[datetime]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whysync.cluster.life.behaviour import Behaviour
+from whysync.cluster.life.cluster_roles import ClusterRoleAggregation
 from whysync.cluster.life.controller import Controller
 from whysync.cluster.life.desk import CONTROLLERS, KUBELET, SCHEDULER, Desk
 from whysync.cluster.life.disruption import Disruption
@@ -34,5 +35,6 @@ def infrastructure(model: Model, script: Script, index: Index, logs: LogBook) ->
         LoadBalancers(Desk(model, "cloud-controller-manager", index), script),
         Ingresses(Desk(model, "nginx-ingress-controller", index), script),
         Disruption(manager),
+        ClusterRoleAggregation(manager),
         Autoscaler(manager, script),
     ]
