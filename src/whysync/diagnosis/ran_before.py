@@ -1,8 +1,8 @@
 """The version of a workload that ran before the present one and still runs: the safest way back.
 
-A rollout that fails leaves the Pods of the version before it in place. Their ReplicaSet (of a StatefulSet: its
-ControllerRevision) holds the whole template, so what Git has to say to have that version again is known to
-the last field, and that it runs has been seen.
+A rollout that fails leaves the Pods of the version before it in place. Their ReplicaSet (of a StatefulSet:
+its ControllerRevision) holds the whole template, so what Git has to say to have that version again is known
+to the last field, and that it runs has been seen.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ _TEMPLATE = "/spec/template"
 _REVISION = "deployment.kubernetes.io/revision"
 _HASH = "pod-template-hash"
 _OF_CONTENT = ("checksum", "hash", "sha256")
+_NOT_OF_GIT = ("/creationTimestamp", "~1restartedAt")
 _MOST_EDITS = 12
 _NAMED = 2
 _MASK = b"<masked "
@@ -52,9 +53,9 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(told[:_NAMED]) + (more if len(told) > _NAMED else "")
 
 
-def with_way_back(case: Case, finding: Finding, ref: Ref | None = None) -> Finding:
-    """The finding with the way back as its first fix, where its workload has one."""
-    before = ran_before(case, ref or finding.about)
+def with_way_back(case: Case, finding: Finding, *, first: bool = True) -> Finding:
+    """The finding with the way back as its first fix (or its last), where its workload has one."""
+    before = ran_before(case, finding.about)
     if before is None:
         return finding
     if before.done:
@@ -65,10 +66,12 @@ def with_way_back(case: Case, finding: Finding, ref: Ref | None = None) -> Findi
             evidence=(*before.evidence, *finding.evidence),
             fixes=(Fix.run(sync(case), title="Sync: Git has what still runs"), *finding.fixes),
         )
+    back = way_back(finding.about, before)
+    others = [fix for fix in finding.fixes if fix.edits != back.edits]
     return replace(
         finding,
         evidence=(*before.evidence, *finding.evidence),
-        fixes=(way_back(ref or finding.about, before), *finding.fixes),
+        fixes=(back, *others) if first else (*others, back),
     )
 
 
@@ -94,13 +97,13 @@ def ran_before(case: Case, ref: Ref) -> Before | None:
         if same(template, now):
             continue
         steps = tuple(_steps(declared.at(_TEMPLATE), now, template, _TEMPLATE))
-        edits = tuple(edit for edit, _ in steps)
-        if not edits or len(edits) > _MOST_EDITS or any(map(_is_out_of_reach, edits)):
+        if not steps or len(steps) > _MOST_EDITS or any(_is_out_of_reach(edit) for edit, _ in steps):
             return None
-        done = all(_is_done(declared, edit) for edit in edits)
-        if not done and not all(current for _, current in steps):
+        left = [(edit, current) for edit, current in steps if not _is_done(declared, edit)]
+        if not all(current for _, current in left):
             return None
-        return Before(kept=kept, edits=edits, done=done, evidence=evidence)
+        edits = tuple(edit for edit, _ in left or steps)
+        return Before(kept=kept, edits=edits, done=not left, evidence=evidence)
     return None
 
 
@@ -148,7 +151,7 @@ def _steps(
     git: Json | Missing, now: Json | Missing, then: Json | Missing, at: str
 ) -> Iterator[tuple[Edit, bool]]:
     """Edits of Git, from the present template to the one before; and whether Git still has the present."""
-    if same(now, then) or at.endswith("/creationTimestamp"):
+    if same(now, then) or at.endswith(_NOT_OF_GIT):
         return
     own, present, before = _by_name(git), _by_name(now), _by_name(then)
     if isinstance(now, dict) and isinstance(then, dict):
@@ -160,8 +163,7 @@ def _steps(
             if name in present:
                 yield from _steps(own[name], present[name], before[name], child(at, index))
     elif isinstance(then, Missing):
-        if not isinstance(git, Missing):
-            yield Remove(pointer=at), _agree(git, now)
+        yield Remove(pointer=at), _agree(git, now)
     else:
         # In a list of named parts, those that did not change stay as Git writes them: without defaults.
         kept = [own[n] if n in own and same(present.get(n), one) else one for n, one in before.items()]

@@ -23,9 +23,16 @@ def _seen(case: Case) -> set[str]:
     for live in case.world.snapshot.live:
         if live.ref.kind == "Pod":
             found |= set(_running(live.body))
-        elif any(integer(live.status.get(count)) for count in _READY):
+        elif any(integer(live.status.get(count)) > _older(live.status) for count in _READY):
             found |= set(_images(fields(dig(live.spec, "template", "spec"))))
     return found
+
+
+def _older(status: Object) -> int:
+    """Pods of a Deployment that are of an older template: these may be the ones that are ready."""
+    updated = status.get("updatedReplicas")
+    total = integer(status.get("replicas"))
+    return max(total - integer(updated), 0) if total and "observedGeneration" in status else 0
 
 
 def _running(pod: Object) -> Iterator[str]:

@@ -275,7 +275,16 @@ class Judge:
             *_of_facts(finding, fix, world),
             *_of_behaviour(finding, fix, self._case),
             *_of_owners(fix, self._case),
+            *_of_time(fix),
         ]
+
+
+def _of_time(fix: Fix) -> list[str]:
+    """More time helps where there was too little of it: how much is needed nobody has seen."""
+    named = {edit.pointer for edit in fix.edits}
+    if "/spec/activeDeadlineSeconds" in named and fix.target is not None:
+        return [f"how long {fix.target} needs"]
+    return ["how long the sync needs"] if "/data/controller.sync.timeout.seconds" in named else []
 
 
 def _is_unwell(wanted: Signs) -> bool:

@@ -22,7 +22,7 @@ DIFFERS: Final = "differs"
 """The app is OutOfSync, whatever makes it so."""
 UNHEALTHY: Final = "unhealthy"
 OPERATION: Final = "operation"
-_WELL: Final = ("", "Healthy", "Suspended")
+_WELL: Final = ("", "Healthy")
 _OPEN_PHASES: Final = ("Running", "Terminating")
 
 

@@ -99,6 +99,46 @@ def test_an_ingress_gets_an_address() -> None:
     assert play.health("ingresses", "web", group="networking.k8s.io") == "Healthy"
 
 
+@pytest.mark.parametrize(
+    ("names", "served"),
+    [({"ingressClassName": "nginx"}, True), ({"ingressClassName": "traefik"}, False), ({}, False)],
+)
+def test_where_there_are_classes_an_ingress_has_to_name_one(names: Object, *, served: bool) -> None:
+    play = Playground()
+    nginx: Object = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IngressClass",
+        "metadata": {"name": "nginx"},
+        "spec": {"controller": "k8s.io/ingress-nginx"},
+    }
+    one = ingress()
+    play.create(nginx, {**one, "spec": {**fields(one["spec"]), **names}})
+    play.run(60)
+    wanted = "Healthy" if served else "Progressing"
+    assert play.health("ingresses", "web", group="networking.k8s.io") == wanted
+
+
+def test_an_old_ingress_names_its_class_in_an_annotation_and_the_class_may_come_later() -> None:
+    play = Playground()
+    classes: list[Object] = [
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "IngressClass",
+            "metadata": {"name": name},
+            "spec": {"controller": f"example.com/{name}"},
+        }
+        for name in ("internal", "nginx")
+    ]
+    one = ingress()
+    marked: Object = {**fields(one["metadata"]), "annotations": {"kubernetes.io/ingress.class": "nginx"}}
+    play.create(classes[0], {**one, "metadata": marked})
+    play.run(60)
+    assert play.health("ingresses", "web", group="networking.k8s.io") == "Progressing"
+    play.create(classes[1])
+    play.run(60)
+    assert play.health("ingresses", "web", group="networking.k8s.io") == "Healthy"
+
+
 # -- calls --------------------------------------------------------------------------------------------
 
 _MIGRATE = PodScript(name="migrate", calls=("db:5432",))

@@ -145,9 +145,18 @@ def test_a_workload_is_restarted_and_argo_cds_own_parts_are_not_there(stage: Sta
 
 
 def test_a_pause_ends(stage: Stage) -> None:
-    stage.does("kubectl apply -f -", {**WEB, "spec": {**fields(WEB["spec"]), "paused": True}})
-    stage.does("kubectl -n shop rollout resume deployment web")
+    stage.does("kubectl apply -f -", WEB)
+    assert stage.tries("kubectl -n shop rollout pause deployment web") == ("paused", False)
+    assert fields(stage.has("Deployment", "web")["spec"])["paused"] is True
+    assert stage.tries("kubectl -n shop rollout resume deployment web") == ("resumed", False)
     assert "paused" not in fields(stage.has("Deployment", "web")["spec"])
+
+
+def test_a_rollout_cannot_be_undone_here(stage: Stage) -> None:
+    stage.does("kubectl apply -f -", WEB)
+    before = stage.has("Deployment", "web")
+    assert stage.tries("kubectl -n shop rollout undo deployment web")[1]
+    assert stage.has("Deployment", "web") == before
 
 
 def test_orphans_are_left_behind(stage: Stage) -> None:

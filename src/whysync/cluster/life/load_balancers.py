@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.cluster.life.controller import Key, Worker
 from whysync.cluster.life.desk import SERVICES, Desk, is_leaving, name_of, namespace_of
 from whysync.cluster.life.script import Script
-from whysync.contracts.tree import Object, dig, fields, items
+from whysync.cluster.model.store import Change
+from whysync.contracts.tree import Object, dig, fields, items, text
 
 INGRESSES: Final = ("networking.k8s.io", "ingresses")
+INGRESS_CLASSES: Final = ("networking.k8s.io", "ingressclasses")
 _INGRESS_ADDRESS: Final = "203.0.113.10"
 
 
@@ -76,13 +79,30 @@ class LoadBalancers(_Giver):
 
 
 class Ingresses(_Giver):
+    """Serves the Ingresses of every class that there is; where there are none at all, simply every one.
+
+    As ingress-nginx does unless told otherwise, it leaves alone what names no class.
+    """
+
     name = "ingress"
     main = INGRESSES
+    dependents = frozenset({INGRESS_CLASSES})
+
+    def keys_of(self, change: Change) -> Iterable[Key]:
+        if change.place[0] == INGRESS_CLASSES:
+            return [(namespace_of(one), name_of(one)) for one in self.desk.list(INGRESSES)]
+        return super().keys_of(change)
 
     def sync(self, obj: Object) -> None:
-        if is_leaving(obj) or items(dig(obj, "status", "loadBalancer", "ingress")) or not self.is_time(obj):
+        has = items(dig(obj, "status", "loadBalancer", "ingress"))
+        if is_leaving(obj) or has or not self._is_served(obj) or not self.is_time(obj):
             return
         self.give(obj, _INGRESS_ADDRESS)
+
+    def _is_served(self, obj: Object) -> bool:
+        classes = {name_of(one) for one in self.desk.list(INGRESS_CLASSES)}
+        old = dig(obj, "metadata", "annotations", "kubernetes.io/ingress.class")
+        return not classes or (text(dig(obj, "spec", "ingressClassName")) or text(old)) in classes
 
     def wanted(self, obj: Object) -> None:
         self.desk.event(obj, "Normal", "Sync", "Scheduled for sync", "nginx-ingress-controller")

@@ -17,6 +17,8 @@ from whysync.engine.commands.line import Command
 from whysync.engine.commands.own_objects import is_argocds, on_argocds
 from whysync.engine.commands.words import DONE, pairs_of, target_of
 
+_ROLLOUT = {"restart": "restarted", "pause": "paused", "resume": "resumed"}
+
 
 class Terminal:
     def __init__(self, model: Model) -> None:
@@ -51,8 +53,10 @@ class Terminal:
         return f"{label} {DONE[command.verb]}", False
 
     def _rollout(self, command: Command, argocd: ArgoCD) -> Outcome:
-        """`restart` marks the template, `resume` ends a pause; Argo CD's own parts run outside of models."""
+        """`restart` marks the template, `pause` and `resume` switch; Argo CD's own parts run elsewhere."""
         deed, *words = command.words
+        if deed not in _ROLLOUT:
+            return f'error: unknown command "rollout {deed}"', True
         told = [words] if words and "/" not in words[0] else [[word] for word in words]
         for one in told:
             kind, name, _ = target_of(tuple(one))
@@ -63,15 +67,13 @@ class Terminal:
             if served is None:
                 return f'error: the server doesn\'t have a resource type "{kind}"', True
             stamp: Object = {"kubectl.kubernetes.io/restartedAt": self._model.clock.stamp()}
-            patch: Json = (
-                {"spec": {"paused": None}}
-                if deed == "resume"
-                else {"spec": {"template": {"metadata": {"annotations": stamp}}}}
-            )
+            patch: Json = {"spec": {"template": {"metadata": {"annotations": stamp}}}}
+            if deed != "restart":
+                patch = {"spec": {"paused": True if deed == "pause" else None}}
             answer = self._strategic(served, served.path(space, name), patch, "kubectl-rollout")
             if not answer.ok:
                 return _refusal(answer), True
-        return f"{deed}ed", False
+        return _ROLLOUT[deed], False
 
     def create(self, obj: Object, *, manager: str = "kubectl-create") -> Outcome:
         """One object, as it stood before anything happens."""

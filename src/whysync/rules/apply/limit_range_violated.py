@@ -5,10 +5,12 @@ A LimitRange sets bounds for single containers, Pods or claims. What lies outsid
 sync, or when a controller creates the Pods.
 
 ## How whysync knows
-`maximum memory usage per Container is …`, with the bound and what was asked for.
+`maximum memory usage per Container is …`, with the bound and what was asked for, of the resource itself or of
+the Pods that its controller cannot create.
 
 ## Fix
-Ask for an amount within the bounds, or change the LimitRange if it is yours.
+Ask for an amount within the bounds, or change the LimitRange if it is yours. Where the version before still
+runs, going back to that is safe.
 
 ## When it is something else
 The namespace as a whole has used up its share: quota.
@@ -16,43 +18,106 @@ The namespace as a whole has used up its share: quota.
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from whysync.contracts.manifest import Manifest
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Missing, items
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl, sync
-from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.semantics.messages import LimitRange
+from whysync.semantics.validation.quantities import amount
+
+_CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
 
 
 @rule(cause="limit-range", since="0.1")
 def limit_range_violated(case: Case) -> Iterator[Finding]:
     for group in grouped(case, LimitRange, by=lambda f: (f.bound, f.amount, f.per, f.limit)):
         failure = group.failure
-        ref = named_ref(case, failure.resource, group.ref)
+        ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
         bound = f"the {failure.bound} {failure.amount} per {failure.per} in namespace {namespace}"
         asked = f", {failure.got} is asked for" if failure.got else ""
-        yield Finding(
+        finding = Finding(
             about=ref,
-            explains=group.explains,
+            explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}{group.others}: {bound} is {failure.limit}{asked}",
+            verdict=f"{ref}{_others(case, group)}: {bound} is {failure.limit}{asked}",
             evidence=(*group.cited(says="the LimitRange refuses it"), *_ranges(case, namespace)),
-            fixes=(
-                Fix.run(
-                    kubectl("describe", "limitrange", namespace=namespace),
-                    sync(case),
-                    title=f"Ask for an amount of {failure.amount} within the bounds, in Git, then sync",
-                ),
-                Fix.run(
-                    kubectl("edit", "limitrange", namespace=namespace),
-                    sync(case),
-                    title="Or change the LimitRange, if it is yours",
-                    risk="it holds for every new container of the namespace",
-                ),
-            ),
+            fixes=tuple(_fixes(case, namespace, failure)),
         )
+        yield _within_bounds(case, finding, failure)
+
+
+def _held_back(case: Case, group: Grouped[LimitRange]) -> Ref:
+    """The row that lacks its Pods: events speak of the ReplicaSet below it."""
+    said = group.ref
+    above = row_over(case, said) if said is not None and said.kind != "Pod" else None
+    return above or named_ref(case, group.failure.resource, said)
+
+
+def _others(case: Case, group: Grouped[LimitRange]) -> str:
+    rows = {row_over(case, ref) or ref for ref in group.resources if ref.kind != "pods"}
+    return f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+
+
+def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding:
+    """With the amount that the bound allows as an edit of Git, where it is clear which one is meant."""
+    declared, live = case.desired_of(finding.about.key), case.live_of(finding.about.key)
+    if declared is None or failure.per != "Container" or not failure.limit:
+        return with_way_back(case, finding)
+    asked = list(_amounts(declared, failure))
+    meant = [at for at in asked if amount(declared.at(at)) == amount(failure.got)]
+    if len(meant) == 1:
+        fix = Fix.change(
+            finding.about,
+            Set(pointer=meant[0], value=failure.limit),
+            title=f"Ask for {failure.limit} of {failure.amount} in Git, as much as the bound allows",
+        )
+        return with_way_back(case, replace(finding, field=meant[0], fixes=(fix, *finding.fixes[1:])))
+    mended = any(
+        amount(declared.at(at)) == amount(failure.limit)
+        and (live is None or amount(live.at(at)) == amount(failure.got))
+        for at in asked
+    )
+    if mended and not meant:
+        return replace(
+            finding,
+            about=case.application.ref,
+            verdict=f"{finding.verdict}; Git asks for {failure.limit} by now",
+            fixes=(Fix.run(sync(case), title="Sync: Git keeps to the bound"), *finding.fixes),
+        )
+    return with_way_back(case, finding)
+
+
+def _amounts(declared: Manifest, failure: LimitRange) -> Iterator[str]:
+    """Where containers state the amount that the bound is about."""
+    for containers in _CONTAINERS:
+        for index in range(len(items(declared.at(containers)))):
+            for side in ("limits", "requests"):
+                pointer = f"{containers}/{index}/resources/{side}/{failure.amount}"
+                if not isinstance(declared.at(pointer), Missing):
+                    yield pointer
+
+
+def _fixes(case: Case, namespace: str, failure: LimitRange) -> Iterator[Fix]:
+    yield Fix.run(
+        kubectl("describe", "limitrange", namespace=namespace),
+        sync(case),
+        title=f"Ask for an amount of {failure.amount} within the bounds, in Git, then sync",
+    )
+    yield Fix.run(
+        kubectl("edit", "limitrange", namespace=namespace),
+        sync(case),
+        title="Or change the LimitRange, if it is yours",
+        risk="it holds for every new container of the namespace",
+    )
 
 
 def _ranges(case: Case, namespace: str) -> Iterator[Evidence]:

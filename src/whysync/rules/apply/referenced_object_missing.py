@@ -1,7 +1,7 @@
 """A Pod needs a Secret, ConfigMap, account or claim that is not there, an Ingress its class.
 
 ## What happens
-The manifest names an object that does not exist (or lacks a key): the Pod cannot start, a hook
+The manifest names an object that does not exist: the Pod cannot start, a hook
 waits for ever, a wave never becomes healthy. Often it is made in a later sync wave or phase than
 the thing that needs it, or by another tool (External Secrets, Sealed Secrets) that comes later; it
 then works wherever the object exists from before.
@@ -16,7 +16,8 @@ Create it, or let it come first: an earlier phase or sync wave. The same wave is
 hook of PreSync cannot use what the Sync phase makes.
 
 ## When it is something else
-The object exists and the login with it fails: then the log says so (hook-failed, crashloop).
+The object exists and lacks a key: config-error. It exists and the login with it fails: then the log says
+so (hook-failed, crashloop).
 """
 
 from collections.abc import Iterator
@@ -229,8 +230,10 @@ def _distinct(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
 
 
 def _exists(case: Case, need: Need) -> bool:
-    """It came after the event was written."""
+    """It came after the event was written. Where a key is missing, the object is there: config-error."""
     live = case.live_named(need.kind, need.namespace, need.name)
+    if need.key and need.name:
+        return True
     return not need.key and live is not None and not _comes_and_goes(live)
 
 

@@ -27,7 +27,7 @@ from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.pods import ContainerStory, PodStory
-from whysync.diagnosis.ran_before import ran_before, with_way_back
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.semantics.messages import CrashLoop, OomKilled
 from whysync.semantics.validation.quantities import amount
@@ -95,10 +95,7 @@ def _from_pod(
             verdict=f"{finding.verdict}; Git gives it {wanted} by now",
             fixes=(Fix.run(sync(case), title="Sync: Git gives it more memory"), look),
         )
-    back = ran_before(case, ref)
-    known = back.edits if back is not None else ()
-    more = (fix for fix in _more(case, ref, killed.name, limit) if fix.edits[0] not in known)
-    return with_way_back(case, replace(finding, fixes=(*more, look)))
+    return with_way_back(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
 
 
 def _said_below(case: Case, row: Ref) -> Iterator[str]:

@@ -7,7 +7,8 @@ Progressing for ever, and a wave behind it never starts. The same holds for an I
 known than that it waits.
 
 ## How whysync knows
-The object is Progressing and its `status.loadBalancer` is empty; an event may say why.
+The object is Progressing and its `status.loadBalancer` is empty; an event may say why. Controllers that hand
+out addresses say so in events from the first moment: where there are none, nobody does it here.
 
 ## Fix
 Give the cluster something that hands out addresses (MetalLB, the cloud's controller). Where no address will
@@ -19,14 +20,23 @@ blame: ingress-pending.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl
+from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.semantics.messages import LoadBalancerFailed
 
 ADDRESS = "/status/loadBalancer"
+TYPE = "/spec/type"
+BALANCED = "LoadBalancer"
+NOBODY = "no controller has taken note of it: nothing in this cluster hands out addresses"
+LATE = timedelta(minutes=5)
+REMEMBERED = timedelta(minutes=55)
 
 
 @rule(cause="lb-pending", since="0.1")
@@ -44,15 +54,18 @@ def load_balancer_not_assigned(case: Case) -> Iterator[Finding]:
             continue  # ingress_without_address knows more
         told = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         held_up = ("operation",) if case.operation and row.name in case.operation.message else ()
+        declared = case.desired_of(row.key)
+        if is_service and declared is not None and declared.at(TYPE) not in (BALANCED, live.at(TYPE)):
+            continue  # Git wants no address any more: what is left is to sync
+        why = told[0].failure.text if told else _why(case, live)
         yield Finding(
             about=row.ref,
             field=ADDRESS,
             explains=(symptom, *held_up, *(s for report in told for s in report.symptoms)),
             severity=Severity.INFO if case.synced_recently else Severity.WARNING,
             confidence=Confidence.HIGH,
-            verdict=f"{row.ref} has no address yet: "
-            + (told[0].failure.text if told else "nothing has written one into its status"),
-            root=told[0].failure.text if told else None,
+            verdict=f"{row.ref} has no address yet: " + (why or "nothing has written one into its status"),
+            root=why or None,
             evidence=(
                 row_evidence(case, row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
@@ -61,9 +74,34 @@ def load_balancer_not_assigned(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
-                    title="See who should hand out the address"
-                    if is_service
-                    else "Let the ingress controller publish its address into the status",
+                    title=_look(is_service=is_service, nobody=bool(why) and not told),
                 ),
+                *_inside(row.ref, declared, is_service=is_service),
             ),
+        )
+
+
+def _look(*, is_service: bool, nobody: bool) -> str:
+    if not is_service:
+        return "Let the ingress controller publish its address into the status"
+    if nobody:
+        return "Install what hands out addresses here: the cloud's controller, or MetalLB"
+    return "See who should hand out the address"
+
+
+def _why(case: Case, live: Manifest) -> str:
+    """Events last an hour: a young Service about which nobody has said anything has nobody."""
+    age = age_at(case, live, "/metadata/creationTimestamp")
+    young = age is not None and LATE <= age <= REMEMBERED
+    silent = case.has(Fact.EVENTS) and not case.events_about(live.ref)
+    return NOBODY if young and silent else ""
+
+
+def _inside(ref: Ref, declared: Manifest | None, *, is_service: bool) -> Iterator[Fix]:
+    if is_service and declared is not None and declared.at(TYPE) == BALANCED:
+        yield Fix.change(
+            ref,
+            Set(pointer=TYPE, value="ClusterIP"),
+            title="If nobody outside the cluster needs it: make it a ClusterIP Service in Git",
+            risk="it cannot be reached from outside any more, unless through an Ingress",
         )

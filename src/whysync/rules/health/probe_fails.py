@@ -19,10 +19,12 @@ In the first minutes after a start, readiness probes may fail: that is what they
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import dig, fields, items, text
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import on_object
+from whysync.contracts.tree import Missing, dig, fields, items, text
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import on_object, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.pods import PodStory
 from whysync.diagnosis.ran_before import with_way_back
@@ -30,6 +32,7 @@ from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import CrashLoop, ProbeFailed
 
+CONTAINERS = "/spec/template/spec/containers"
 _DOWN = "while it is down, it is not ready"
 _EITHER = "killed for the probe, or failing it because it is down"
 
@@ -58,7 +61,7 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="the kubelet tells what the probe got"),
             fixes=_fixes(about),
         )
-        yield finding if follows else with_way_back(case, finding)
+        yield finding if follows else _at_its_port(case, finding, failure)
     if case.synced_recently:
         return
     for symptom in case.symptoms:
@@ -83,6 +86,38 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             )
             yield with_way_back(case, finding)
             break
+
+
+def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
+    """A probe that asks where the container declares no port: the port that it declares is likely meant."""
+    declared, live = case.desired_of(finding.about.key), case.live_of(finding.about.key)
+    if declared is None or live is None or "refused" not in failure.detail:
+        return with_way_back(case, finding)
+    for index, raw in enumerate(items(declared.at(CONTAINERS))):
+        ports = [fields(port) for port in items(fields(raw).get("ports"))]
+        for action in ("httpGet", "tcpSocket"):
+            pointer = f"{CONTAINERS}/{index}/{failure.probe}Probe/{action}/port"
+            asked = declared.at(pointer)
+            if isinstance(asked, Missing) or len(ports) != 1:
+                continue
+            known = ports[0].get("name"), ports[0].get("containerPort")
+            if asked in known and live.at(pointer) not in known:
+                return replace(
+                    finding,
+                    about=case.application.ref,
+                    verdict=f"{finding.verdict}; Git asks at port {asked} by now",
+                    fixes=(Fix.run(sync(case), title="Sync: Git asks at another port"), *finding.fixes),
+                )
+            if asked not in known:
+                port = known[0] or known[1]
+                fix = Fix.change(
+                    finding.about,
+                    Set(pointer=pointer, value=port),
+                    title=f"Let the probe ask at port {port}, the one that the container declares",
+                )
+                finding = replace(finding, field=pointer, fixes=(fix, *finding.fixes))
+                return with_way_back(case, finding)
+    return with_way_back(case, finding)
 
 
 def _crashes(case: Case, about: Ref, explains: tuple[str, ...]) -> bool:
