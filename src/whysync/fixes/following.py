@@ -9,12 +9,13 @@ from typing import Final
 from whysync.contracts.ref import Ref, ref_of
 from whysync.contracts.tree import Object, fields, items
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import beside, refresh, remark, sync, terminate
+from whysync.diagnosis.commands import CONTROLLER, beside, refresh, remark, restart, sync, terminate
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.running import is_running, waiting
 
 _LONG: Final = timedelta(minutes=10)
 """As long as Kubernetes grants a rollout: what runs longer rarely ends by itself."""
+_READ_AT_START: Final = "argocd-cmd-params-cm"
 _NOT_THE_APPS_OWN: Final = ("rbac.authorization.k8s.io", "argoproj.io")
 
 
@@ -34,6 +35,8 @@ def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
 def _following(fix: Fix, case: Case) -> Iterator[str]:
     if is_running(case):
         yield _ended(case)
+    if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_START:
+        yield beside(restart(case, CONTROLLER), "it reads these settings when it starts")
     yield refresh(case)
     if _needs_a_sync(fix, case):
         yield sync(case)

@@ -34,6 +34,7 @@ from whysync.semantics.settings import Settings
 
 MANAGER: Final = "argocd-controller"
 GroundOf = Callable[[Destination, str], Ground]
+PARAMETERS: Final = "argocd-cmd-params-cm"
 DEFAULT_PROJECT: Final[Object] = {
     "apiVersion": "argoproj.io/v1alpha1",
     "kind": "AppProject",
@@ -69,7 +70,8 @@ class Office:
         self.projects = {text(dig(one, "metadata", "name")): one for one in projects}
         self.projects.setdefault("default", DEFAULT_PROJECT)
         self.settings = self._settings()
-        self.pace = pace or Pace.of(self.data("argocd-cmd-params-cm"))
+        self._paced = pace is not None
+        self.pace = pace or Pace.of(self.data(PARAMETERS))
         self._clients: dict[str, Client] = {}
         self.repo_server = RepoServer(repository, clock)
         self._ground = ground
@@ -86,7 +88,7 @@ class Office:
 
     def _settings(self) -> Settings:
         maps = self.config_maps
-        return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))
+        return Settings.from_config_maps(maps.get("argocd-cm"), maps.get(PARAMETERS))
 
     def relearn(self) -> None:
         """After a change of settings: the caches of clusters are made anew."""
@@ -105,8 +107,12 @@ class Office:
         return self.data("argocd-cm").get("resource.ignoreResourceUpdatesEnabled") == "false"
 
     def set_config_map(self, config_map: Object) -> None:
-        self.config_maps[text(dig(config_map, "metadata", "name"))] = config_map
+        name = text(dig(config_map, "metadata", "name"))
+        self.config_maps[name] = config_map
         self.relearn()
+        if name == PARAMETERS and not self._paced:
+            # The controller reads these when it starts: who changes them restarts it.
+            self.pace = Pace.of(self.data(PARAMETERS))
 
     def data(self, name: str) -> dict[str, str]:
         data = fields(self.config_maps.get(name, {}).get("data"))

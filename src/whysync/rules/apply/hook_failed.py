@@ -11,7 +11,8 @@ Pods, the exit code of the container, and the line of its log that names the rea
 
 ## Fix
 Mend what the log names, then sync again. A Job whose delete policy keeps it must be deleted first:
-the next sync would find the failed run, and count it as failed at once.
+the next sync would find the failed run, and count it as failed at once. What a Job that was ended by
+its own deadline had to say is gone with its Pods: read along while it runs again.
 
 ## When it is something else
 A hook that could not even be created has an error of the API server as its message. One that never
@@ -27,7 +28,7 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
 from whysync.diagnosis.awaited import is_hook_result
-from whysync.diagnosis.commands import kubectl, on_object, remark, sync
+from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.log_words import root_in_words
 from whysync.diagnosis.placement import is_deleted_before_next_run
@@ -43,6 +44,7 @@ from whysync.semantics.messages import (
     KindNotServed,
     NamespaceMissing,
     NamespaceTerminating,
+    OperationTerminated,
     SchemaInvalid,
     WebhookDown,
     understand,
@@ -60,6 +62,7 @@ REFUSALS = (
     SchemaInvalid,
     WebhookDown,
 )
+ENDED = "Terminated"
 RUN_TO_AN_END = ("Job", "Pod", "Workflow")
 DEADLINE = "/spec/activeDeadlineSeconds"
 
@@ -71,22 +74,34 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
         if not failed or not is_hook_result(case, result) or _never_ran(result):
             continue
+        if result.message == ENDED and _timed_out(case):
+            continue  # it did not fail: the whole sync was ended
         ref = result.ref
         word = last_word(logs_below(case, ref))
+        late = _deadline(case, ref, result)
+        more = _has_more_time(case, late)
         symptom = f"result:{result.key}"
         runs = ref.kind in RUN_TO_AN_END  # any other kind failed because its health did
         yield Finding(
-            about=ref,
+            about=case.application.ref if more else ref,
             explains=tuple(dict.fromkeys((symptom, *(symptoms_about(case, ref) if runs else ())))),
             because=() if runs else tuple(id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{result.hook_type} hook {ref} failed: {_why(case, result, word)}",
+            verdict=f"{result.hook_type} hook {ref} {_ended(case, result, word, late)}{more}",
             root=root_in_words(word.failure) if word else None,
-            evidence=tuple(_evidence(case, index, result, word)),
-            fixes=tuple(_fixes(case, ref, word)),
+            evidence=tuple(_evidence(case, index, result, word, late)),
+            fixes=(Fix.run(sync(case), title="Sync again: it has more time by now"),)
+            if more
+            else (*_run_again(case, ref), *_more_time(case, ref, late))
+            if late is not None and word is None
+            else tuple(_fixes(case, ref, word)),
         )
         yield from _unguarded(case, ref, symptom)
+
+
+def _timed_out(case: Case) -> bool:
+    return any(report.failure.by_timeout for report in case.failures(OperationTerminated))
 
 
 def _never_ran(result: ResourceResult) -> bool:
@@ -126,6 +141,30 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
         )
 
 
+def _ended(case: Case, result: ResourceResult, word: LastWord | None, late: Manifest | None) -> str:
+    if late is not None:
+        after = f"was ended by its own deadline of {late.at(DEADLINE)} s"
+        return f"{after}: {root_in_words(word.failure)}" if word is not None else f"{after}, still at work"
+    return f"failed: {_why(case, result, word)}"
+
+
+def _deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest | None:
+    """The Job that took longer than its `activeDeadlineSeconds`; as it ran, else as Git declares it."""
+    job = case.live_of(ref.key) or case.desired_of(ref.key)
+    if job is None or ref.kind != "Job" or not isinstance(job.at(DEADLINE), int):
+        return None
+    conditions = (fields(one) for one in items(job.status.get("conditions")))
+    told = any(text(one.get("reason")) == "DeadlineExceeded" for one in conditions)
+    return job if told or "longer than specified deadline" in result.message else None
+
+
+def _has_more_time(case: Case, late: Manifest | None) -> str:
+    declared = case.desired_of(late.key) if late is not None else None
+    before, now = (one.at(DEADLINE) if one is not None else None for one in (late, declared))
+    longer = isinstance(before, int) and isinstance(now, int) and now > before
+    return f"; Git gives it {now} s by now" if longer else ""
+
+
 def _why(case: Case, result: ResourceResult, word: LastWord | None) -> str:
     if word is not None:
         return root_in_words(word.failure)
@@ -138,7 +177,9 @@ def _why(case: Case, result: ResourceResult, word: LastWord | None) -> str:
     return result.message or "its log would tell why"
 
 
-def _evidence(case: Case, index: int, result: ResourceResult, word: LastWord | None) -> Iterator[Evidence]:
+def _evidence(
+    case: Case, index: int, result: ResourceResult, word: LastWord | None, late: Manifest | None
+) -> Iterator[Evidence]:
     base = f"/status/operationState/syncResult/resources/{index}"
     yield cite(case.application, f"{base}/hookPhase", says="how the hook ended")
     if result.message:
@@ -149,6 +190,8 @@ def _evidence(case: Case, index: int, result: ResourceResult, word: LastWord | N
         last = next((kind for kind in ("Failed", "FailureTarget") if kind in told), "")  # both say the same
         if last:
             yield cite(job, f"/status/conditions/{told.index(last)}", says="why Kubernetes gave it up")
+    if late is not None:
+        yield cite(late, DEADLINE, says="how long it may take")
     for story in case.pods_of(result.ref):
         for container in story.failing:
             state = "state" if story.pod.at(f"{container.pointer}/state/terminated") else "lastState"
@@ -195,6 +238,29 @@ def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
         sync(case),
         title=f"{mend}, then sync: Argo CD deletes the failed run first",
     )
+
+
+def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
+    """At its deadline Kubernetes deletes a Job's Pods: what they had to say is gone with them."""
+    hook = case.live_of(ref.key)
+    kept = hook is not None and not is_deleted_before_next_run(hook)
+    yield Fix.run(
+        *((on_object("delete", ref),) if kept else ()),
+        sync(case, "--async"),
+        beside(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
+        title="See what it waits for: run it again and read along (its Pods went with the deadline)",
+    )
+
+
+def _more_time(case: Case, ref: Ref, late: Manifest | None) -> Iterator[Fix]:
+    limit = late.at(DEADLINE) if late is not None else None
+    if isinstance(limit, int) and case.desired_of(ref.key) is not None:
+        yield Fix.change(
+            ref,
+            Set(pointer=DEADLINE, value=limit * 3),
+            title="Or give it more time, if it was only slow",
+            risk="a run that hangs then holds the sync for as long",
+        )
 
 
 def _unguarded(case: Case, ref: Ref, symptom: str) -> Iterator[Finding]:

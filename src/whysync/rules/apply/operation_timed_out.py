@@ -20,16 +20,34 @@ A person ended it: then the message does not speak of a time-out. It waits for a
 wave-stalled.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Missing
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.awaited import is_running, is_too_long, minutes, slowest_sync, wait_of
-from whysync.diagnosis.commands import CONTROLLER, argocd_namespace, kubectl, remark, restart, sync, terminate
+from whysync.diagnosis.commands import (
+    CONTROLLER,
+    argocd_namespace,
+    beside,
+    kubectl,
+    remark,
+    restart,
+    sync,
+    terminate,
+)
+from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import OperationTerminated
 
 SILENT = ("", "one or more tasks are running")
-KEY = '{"data":{"controller.sync.timeout.seconds":"3600"}}'
+ENDED = "Terminated"
+PARAMETERS = "argocd-cmd-params-cm"
+LIMIT = "/data/controller.sync.timeout.seconds"
+USUAL = 3600
+SLACK = 60  # an operation is ended some seconds late
 
 
 @rule(cause="sync-timeout", since="0.1")
@@ -43,40 +61,75 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
         ended = operation.finished_at if operation else None
         took = ended - started if started and ended else case.age(started)
         unwell = tuple(s for s in case.symptoms if s.kind is SymptomKind.UNHEALTHY and s.ref is not None)
+        hooks = [(i, result) for i, result in enumerate(case.results) if result.message == ENDED]
         waited = f"; {unwell[0].text}" if unwell else ""
+        if hooks:
+            waited = f"; {hooks[0][1].hook_type} hook {hooks[0][1].ref} was still at work"
+        settings = case.settings(PARAMETERS)
+        limit = settings.at(LIMIT) if settings is not None else None
+        raised = settings is not None and took is not None and _seconds(limit) > took.total_seconds() + SLACK
         yield Finding(
-            about=case.application.ref,
-            explains=group.explains,
+            about=settings.ref if settings is not None and raised else case.application.ref,
+            explains=(
+                *group.explains,
+                *(id for _, one in hooks if (id := f"result:{one.key}") in case.symptom_ids),
+            ),
             because=tuple(symptom.id for symptom in unwell),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD ended the sync after {minutes(took)}: its time limit was reached{waited}",
+            verdict=f"Argo CD ended the sync after {minutes(took)}: its time limit was reached{waited}"
+            + (f"; the limit is {_seconds(limit)} s by now" if raised else ""),
             evidence=(
                 *group.cited(says="the controller ended it"),
                 cite(case.application, "/status/operationState/startedAt", says="when it began"),
-            ),
-            fixes=(
-                Fix.run(
-                    remark("mend what it waited for, then"),
-                    sync(case),
-                    title="Mend what it waited for, then sync again",
+                *(
+                    cite(
+                        case.application,
+                        f"/status/operationState/syncResult/resources/{index}",
+                        says="it was ended with the sync",
+                    )
+                    for index, _ in hooks[:3]
                 ),
-                Fix.run(
-                    kubectl(
-                        "patch",
-                        "configmap",
-                        "argocd-cmd-params-cm",
-                        "--type=merge",
-                        "-p",
-                        KEY,
-                        namespace=argocd_namespace(case),
-                    ),
-                    restart(case, CONTROLLER),
-                    title="Or raise the limit, if such a sync rightly takes so long",
-                    risk="it holds for all Applications; a hanging sync then blocks longer",
+                *(
+                    (cite(settings, LIMIT, says="the limit, in seconds"),)
+                    if settings is not None and isinstance(limit, str)
+                    else ()
                 ),
             ),
+            fixes=(Fix.run(sync(case), title="Sync again: the limit has been raised"),)
+            if raised
+            else (_mend(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
         )
+
+
+def _mend(case: Case, hook: Ref | None) -> Fix:
+    if hook is not None and hook.kind in ("Job", "Pod"):
+        logs = kubectl("logs", "-f", f"{hook.kind.lower()}/{hook.name}", namespace=hook.namespace)
+        return Fix.run(
+            sync(case, "--async"),
+            beside(logs, "while it runs"),
+            title=f"See what takes {hook} so long: run it again and read along (it went with the sync)",
+        )
+    return Fix.run(
+        remark("mend what it waited for, then"),
+        sync(case),
+        title="Mend what it waited for, then sync again",
+    )
+
+
+def _raise(case: Case, limit: Json | Missing) -> Fix:
+    """Three times what there was."""
+    return Fix(
+        title="Or raise the limit, if such a sync rightly takes so long",
+        kind=FixKind.SETTINGS,
+        target=Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name=PARAMETERS),
+        edits=(Set(pointer=LIMIT, value=str(3 * _seconds(limit) or USUAL)),),
+        risk="it holds for all Applications; a hanging sync then blocks longer",
+    )
+
+
+def _seconds(limit: Json | Missing) -> int:
+    return int(limit) if isinstance(limit, str) and limit.isdecimal() and len(limit) < 8 else 0
 
 
 def _hanging(case: Case) -> Iterator[Finding]:
