@@ -16,34 +16,66 @@ them different names or namespaces.
 Two *Applications* that declare one object are told by `SharedResourceWarning`.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from shlex import quote
 
+from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.commands import app_argument
+from whysync.diagnosis.difference import differences
 from whysync.diagnosis.resources import named_ref
 from whysync.semantics.messages import DuplicateResource
 
 
 @rule(cause="duplicate-resource", since="0.1")
 def declared_twice(case: Case) -> Iterator[Finding]:
-    counted = Counter(manifest.key for manifest in case.desired)
     for report in case.failures(DuplicateResource):
         ref = named_ref(case, report.failure.resource, report.ref)
-        copies = [manifest for manifest in case.desired if manifest.key == ref.key]
+        copies = _copies(case, ref)
         yield Finding(
             about=ref,
             explains=report.symptoms,
             confidence=Confidence.HIGH,
-            verdict=f"{ref} is rendered {report.failure.times or counted[ref.key]} times; the last one wins",
+            verdict=f"{ref} is rendered {report.failure.times or len(copies)} times; the last one wins"
+            + _difference(copies),
             evidence=(
                 report.cite(says="Argo CD counted them"),
-                *(cite(copy, "/metadata/name", says=f"one of them, in {copy.origin}") for copy in copies),
+                *(
+                    cite(copy, pointer, says="the last one" if copy is copies[-1] else "one before it")
+                    for pointer in _differing(copies)[:2]
+                    for copy in copies[:4]
+                ),
             ),
             fixes=(_find_it(case, ref),),
         )
+
+
+def _copies(case: Case, ref: Ref) -> list[Manifest]:
+    """In the order of the source; what has no namespace of its own lies in the destination's."""
+    keys = {ref.key}
+    if ref.namespace == case.destination_namespace:
+        keys.add(ref.key._replace(namespace=""))
+    return [manifest for manifest in case.desired if manifest.key in keys]
+
+
+def _differing(copies: list[Manifest]) -> list[str]:
+    """Where the last one says something else than those before it; the name, where none does."""
+    if len(copies) < 2:
+        return ["/metadata/name"] if copies else []
+    last = copies[-1]
+    found = dict.fromkeys(
+        one.pointer for before in copies[:-1] for one in differences(before.body, last.body)
+    )
+    return list(found) or ["/metadata/name"]
+
+
+def _difference(copies: list[Manifest]) -> str:
+    found = [pointer for pointer in _differing(copies) if pointer != "/metadata/name"]
+    if not found:
+        return ""
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    return f", and they differ at {', '.join(found[:3])}{more}"
 
 
 def _find_it(case: Case, ref: Ref) -> Fix:

@@ -11,7 +11,7 @@ from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.snapshot import Extra, Gap, Head, Log, Snapshot
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, fields, items
 from whysync.sources.bundle.attribution import Desired, attributed
 from whysync.sources.bundle.duplicates import without_duplicates
 from whysync.sources.bundle.entries import Entry, Skipped
@@ -139,13 +139,18 @@ class Pile:
         desired = sorted(self.desired, key=lambda one: _by_origin(one.manifest))
         owned, orphans = attributed(desired, applications, kept[Role.SETTINGS])
         gaps.extend(orphans)
+        repeating = {app.ref.place for app in applications if _repeats(app)}
         return Snapshot(
             collected_at=self.header.collected_at,
             argocd_version=self.header.argocd_version,
             applications=applications,
             projects=kept[Role.PROJECT],
             settings=kept[Role.SETTINGS],
-            desired={app: without_duplicates(owned[app], gaps) for app in sorted(owned)},
+            desired={
+                # Where Argo CD itself has seen an object twice, both are facts, and none is a mistake here.
+                app: tuple(owned[app]) if app in repeating else without_duplicates(owned[app], gaps)
+                for app in sorted(owned)
+            },
             live=kept[Role.LIVE],
             events=kept[Role.EVENT],
             logs=tuple(self._named(log) for log in sorted(self.logs, key=lambda log: log.origin)),
@@ -175,6 +180,11 @@ class Pile:
     def is_empty(self) -> bool:
         found = (self.desired, self.logs, self.heads, self.facts, *self.by_role.values())
         return not self.has_header and not any(found)
+
+
+def _repeats(app: Manifest) -> bool:
+    told = items(app.status.get("conditions"))
+    return any(fields(one).get("type") == "RepeatedResourceWarning" for one in told)
 
 
 def _decodes(app: Manifest, gaps: list[Gap]) -> bool:
