@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import Missing, dig
+from whysync.contracts.tree import Missing, Object, dig
 from whysync.diagnosis.spoken import FAILED_PHASES
 from whysync.semantics.messages import Failure, LayerKind, NamespaceMissing, QuotaExceeded, understand
 from whysync.semantics.validation.quantities import amount
@@ -21,16 +21,16 @@ def mended_by(case: Case, failure: Failure) -> Manifest | None:
         return found if found is not None and not found.meta.get("deletionTimestamp") else None
     if isinstance(failure, QuotaExceeded) and failure.requested and failure.quota:
         for quota in case.live_of_kind("ResourceQuota"):
-            if quota.ref.name == failure.quota and _has_room(quota, failure.requested):
+            if quota.ref.name == failure.quota and has_room(quota.body, failure.requested):
                 return quota
     return None
 
 
-def _has_room(quota: Manifest, requested: str) -> bool:
+def has_room(quota: Object, requested: str) -> bool:
     """`services=1,requests.cpu=500m` against what is allowed and used now."""
     for part in requested.split(","):
         name, _, wanted = part.strip().partition("=")
-        hard, used = dig(quota.body, "spec", "hard", name), dig(quota.body, "status", "used", name)
+        hard, used = dig(quota, "spec", "hard", name), dig(quota, "status", "used", name)
         allowed, taken, more = amount(hard), amount(used), amount(wanted)
         if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
             return False

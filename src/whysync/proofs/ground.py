@@ -34,6 +34,7 @@ from whysync.proofs.nodes import nodes_for
 from whysync.proofs.objects import Kinds, has_marks, unmasked
 from whysync.proofs.operators import Operators
 from whysync.proofs.part import Part, part_of
+from whysync.proofs.quotas import Quotas
 from whysync.proofs.sources import repositories_of, sources_of
 from whysync.proofs.still_life import StillLife
 from whysync.proofs.writers import Writers, writers_for
@@ -207,7 +208,7 @@ def simulated(
         config_maps=_config_maps(case, namespace),
         destinations=[destination_for(application, model)],
         life=lambda model: life(model, script),
-        others=[operators, *writers.participants],
+        others=[operators, Quotas(case, model, writers.refusals), *writers.participants],
         namespace=namespace,
     )
     gaps = [*part.gaps, *kinds.gaps, *_gaps(case, strangers, part)]

@@ -9,7 +9,8 @@ memory also refuses every container that does not state them.
 `exceeded quota: …` with requested, used and limited; or `failed quota: …: must specify …`.
 
 ## Fix
-Ask for less, free something, or raise the quota. Where containers must state their needs, state
+Ask for less, free something, or raise the quota. Where some of the Pods run, as many as these fit; where the
+quota is at hand, what it would have to allow is counted. Where containers must state their needs, state
 them, or let a LimitRange fill them in.
 
 ## When it is something else
@@ -18,14 +19,20 @@ A single container that is too large or too small for the namespace: limit-range
 
 from collections.abc import Iterator
 
+import msgspec
+
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.pointer import join
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Object
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, remark, sync
+from whysync.contracts.tree import Object, integer
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.commands import kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.mended import given_up_and_mended, mended_by
+from whysync.diagnosis.quota_room import enough, lacking
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
+from whysync.diagnosis.words import counted
 from whysync.semantics.messages import QuotaExceeded
 
 
@@ -38,17 +45,20 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
+        done = _is_done(case, ref, quota, failure)
         yield Finding(
-            about=ref,
+            about=case.application.ref if done else ref,
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(ref, namespace, failure),
+            verdict=_verdict(ref, namespace, failure) + ("; in Git it fits by now" if done else ""),
             evidence=(
                 *group.cited(says="the quota refuses it"),
                 *((cite(quota, "/status", says="the quota: hard limit, and what is used"),) if quota else ()),
             ),
-            fixes=tuple(_fixes(case, namespace, failure)),
+            fixes=(Fix.run(sync(case), title="Sync: what Git asks for fits"),)
+            if done
+            else tuple(_fixes(case, ref, quota, namespace, failure)),
         )
 
 
@@ -69,7 +79,9 @@ def _verdict(ref: Ref, namespace: str, failure: QuotaExceeded) -> str:
     return f"{ref}: {quota} is used up: {amounts}"
 
 
-def _fixes(case: Case, namespace: str, failure: QuotaExceeded) -> Iterator[Fix]:
+def _fixes(
+    case: Case, ref: Ref, quota: Manifest | None, namespace: str, failure: QuotaExceeded
+) -> Iterator[Fix]:
     look = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
     if failure.must_specify:
         yield Fix.run(
@@ -83,13 +95,62 @@ def _fixes(case: Case, namespace: str, failure: QuotaExceeded) -> Iterator[Fix]:
             risk="it holds for every new container of the namespace",
         )
         return
-    yield Fix.run(look, sync(case), title="Ask for less, or remove what is not needed there, then sync")
+    runs = lacking(case, ref)
+    fits = _what_fits(case, ref, runs) if runs is not None else None
+    yield fits or Fix.run(
+        look, sync(case), title="Ask for less, or remove what is not needed there, then sync"
+    )
+    missing = runs[1] - runs[0] if runs is not None else 1
+    raised = enough(quota, failure.requested, missing) if quota is not None else None
+    if quota is not None and raised:
+        yield _raised(case, quota, raised)
+        return
     yield Fix.run(
         look,
         kubectl("edit", "resourcequota", failure.quota, namespace=namespace),
         sync(case),
         title="Or raise the quota, if it is yours to raise",
     )
+
+
+def _is_done(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExceeded) -> bool:
+    """Has Git been mended, and not been synced yet?"""
+    runs, desired = lacking(case, ref), case.desired_of(ref.key)
+    asked = integer(desired.spec.get("replicas")) if desired is not None else 0
+    if runs is not None and 0 < asked <= runs[0]:
+        return True
+    wanted = case.desired_of(quota.key) if quota is not None else None
+    if quota is None or wanted is None or not failure.requested:
+        return False
+    raised = quota.with_body({**quota.body, "spec": wanted.spec})
+    return enough(raised, failure.requested, runs[1] - runs[0] if runs is not None else 1) == {}
+
+
+def _what_fits(case: Case, ref: Ref, runs: tuple[int, int]) -> Fix | None:
+    """As many as run now, where Git and nobody else says how many there are to be."""
+    ready, wanted = runs
+    desired = case.desired_of(ref.key)
+    if not ready or desired is None or desired.spec.get("replicas") != wanted or case.autoscaler_of(ref):
+        return None
+    return Fix.change(
+        ref,
+        Set(pointer="/spec/replicas", value=ready),
+        title=f"Ask for what fits: {counted(ready, 'replica')} instead of {wanted}, as many as run now",
+        risk="it stays at that until there is room for more",
+    )
+
+
+def _raised(case: Case, quota: Manifest, hard: dict[str, str]) -> Fix:
+    told = ", ".join(
+        f"{name} {value} ({quota.at(join(('spec', 'hard', name)))} now)" for name, value in hard.items()
+    )
+    title = f"Or raise the quota, if it is yours to raise: {told}"
+    desired = case.desired_of(quota.key)
+    if desired is not None:
+        edits = (Set(pointer=join(("spec", "hard", name)), value=value) for name, value in hard.items())
+        return Fix.change(quota.ref, *edits, title=title)
+    patch = msgspec.json.encode({"spec": {"hard": hard}}).decode()
+    return Fix.run(on_object("patch", quota.ref, "--type=merge", "-p", patch), sync(case), title=title)
 
 
 def _defaults(namespace: str) -> Object:
