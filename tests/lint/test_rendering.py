@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from whysync.diagnosis.finding import Severity
 from whysync.errors import WhysyncError
 from whysync.lint.linting import lint
 from whysync.lint.remark import Remark
@@ -54,6 +55,42 @@ def test_what_a_chart_renders_to_is_checked(tmp_path: Path, monkeypatch: pytest.
     assert [(one.check, one.path) for one in outcome.remarks] == [("unknown_field", "chart/templates/a.yaml")]
     above = lint([str(tmp_path)], render=True)[0]
     assert [one.path for one in above.remarks] == [f"{tmp_path}/chart/templates/a.yaml"]
+
+
+FLOATING = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "registry.example.com/web:{{ .Values.tag }}"}]
+"""
+APP = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web, namespace: argocd}
+spec:
+  project: default
+  source: {repoURL: "https://git.example.com/web.git", path: chart, targetRevision: main}
+  destination: {server: "https://kubernetes.default.svc", namespace: web}
+"""
+
+
+@pytest.mark.skipif(not has(helm), reason="there is no Helm here")
+def test_default_values_that_nobody_deploys_weigh_little(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release sets the tag; where an Application deploys the chart as it is, nobody does."""
+    monkeypatch.chdir(tmp_path)
+    chart = {**CHART, "chart/values.yaml": "tag: latest\n", "chart/templates/a.yaml": FLOATING}
+    written(chart, tmp_path)
+    assert [one.severity for one in lint(["."], render=True)[0].remarks] == [Severity.INFO]
+    written({"app.yaml": APP}, tmp_path)
+    told = [one for one in lint(["."], render=True)[0].remarks if one.check == "image_without_fixed_tag"]
+    assert [one.severity for one in told] == [Severity.WARNING]
 
 
 @pytest.mark.skipif(not has(kustomize), reason="there is no Kustomize here")

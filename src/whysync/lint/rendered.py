@@ -116,7 +116,7 @@ def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, checks: 
             continue
         objects = [(thing.body, place.shown(thing.origin.path) or where) for thing in made.objects]
         count += len(objects)
-        found += _checked(objects, tree, checks, is_base=one.tool == "Kustomize" and not one.is_named)
+        found += _checked(objects, tree, checks, one)
     if len(wanted) > _MOST:
         notes.append(Note(path="", why=f"{len(wanted) - _MOST} more sources are not rendered"))
     return Rendered(found, notes, count)
@@ -151,8 +151,9 @@ def _short(problem: str) -> str:
 
 
 def _checked(
-    objects: list[tuple[Object, str]], beside: Tree, checks: dict[str, Check], *, is_base: bool
+    objects: list[tuple[Object, str]], beside: Tree, checks: dict[str, Check], source: Source
 ) -> list[Remark]:
+    is_base = source.tool == "Kustomize" and not source.is_named
     world = Tree([], beside.configuration, beside.definitions, beside=beside)
     files: dict[str, File] = {}
     for body, path in objects:
@@ -163,7 +164,7 @@ def _checked(
         world.add(item)
     if is_base:
         checks = {id: one for id, one in checks.items() if one.layer is not Layer.GITOPS}
-    desk = Desk(world, checks)
+    desk = Desk(world, checks, imagined=not source.is_named)
     desk.look()
     return desk.remarks
 

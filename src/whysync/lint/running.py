@@ -9,7 +9,7 @@ import msgspec
 
 from whysync.contracts.pointer import join
 from whysync.diagnosis.finding import Severity
-from whysync.lint.check import Check
+from whysync.lint.check import Check, Layer
 from whysync.lint.configuration import OFF
 from whysync.lint.item import File, Item
 from whysync.lint.lines import Lines
@@ -44,9 +44,12 @@ def run(tree: Tree, checks: Iterable[Check], notes: Iterable[Note] = ()) -> Outc
 
 
 class Desk:
-    def __init__(self, tree: Tree, checks: dict[str, Check]) -> None:
+    """`imagined`: nobody says that the objects are deployed so, such as a chart with its default values."""
+
+    def __init__(self, tree: Tree, checks: dict[str, Check], *, imagined: bool = False) -> None:
         self.tree = tree
         self.checks = checks
+        self.imagined = imagined
         self.remarks: list[Remark] = []
         self.suppressed: list[Suppressed] = []
         self.crashed: list[Note] = []
@@ -121,7 +124,12 @@ class Desk:
             return None
         if level:
             return Severity(level)
-        return min(remark.severity, check.severity, key=lambda one: one.weight)
+        known = [remark.severity, check.severity]
+        if check.layer is Layer.GITOPS and self.tree.is_for_show(path):
+            known.append(Severity.INFO)
+        if self.imagined and check.layer in (Layer.GITOPS, Layer.REFERENCES):
+            known.append(Severity.INFO)
+        return min(known, key=lambda one: one.weight)
 
     def _of(self, file: File) -> Lines:
         return self._lines.setdefault(file.path, Lines(file))

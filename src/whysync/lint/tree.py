@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 from whysync.contracts.ref import Ref
@@ -18,6 +19,8 @@ from whysync.lint.schemas.judging import judged
 from whysync.lint.schemas.misfit import Misfit
 
 _ARGOCD = "argoproj.io"
+# `test` and `demo` are not among them: environments are called so.
+_FOR_SHOW = frozenset({"_archived", "archive", "docs", "e2e", "example", "examples", "samples", "tests"})
 _SECRET_MAKERS = ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem")
 _SECRET_NAMES = (
     ("secretName",),
@@ -121,6 +124,19 @@ class Tree:
 
     def lives_outside(self, kind: str, name: str, namespace: str) -> bool:
         return self.configuration.lives_outside(kind, name, namespace)
+
+    def is_for_show(self, path: str) -> bool:
+        """Does the name of a folder say that nobody deploys what is in it? Not if it holds all there is."""
+        whole = self.beside or self
+        return not _FOR_SHOW.isdisjoint(path.split("/")[whole.depth : -1])
+
+    @cached_property
+    def depth(self) -> int:
+        """How many folders all files share."""
+        folders = sorted(file.folder.split("/") for file in self.files)
+        if not folders:
+            return 0
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders[0], folders[-1])))
 
     # --- kinds -------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from whysync.lint.schemas.misfit import How, Misfit
 
 _LEFT_OPEN = ("${", "$(", "{{", "<", "@@", "%%", "...")
 _SHOUTED = re.compile(r"[A-Z_]{4,}")
+_BRACED = re.compile(r"\{[A-Z][A-Z0-9_]*\}")
 
 
 def judged(objects: Iterable[Item], definitions: Definitions, release: int) -> Iterator[tuple[Item, Misfit]]:
@@ -75,7 +76,7 @@ def _is_left_open(item: Item, misfit: Misfit) -> bool:
 
 def _holds_placeholder(value: Json | Missing) -> bool:
     if isinstance(value, str):
-        return any(mark in value for mark in _LEFT_OPEN)
+        return any(mark in value for mark in _LEFT_OPEN) or _BRACED.search(value) is not None
     if isinstance(value, dict):
         return any(_holds_placeholder(one) for one in value.values())
     return isinstance(value, list) and any(map(_holds_placeholder, value))
