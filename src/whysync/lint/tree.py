@@ -136,7 +136,8 @@ class Tree:
         folders = sorted(file.folder.split("/") for file in self.files)
         if not folders:
             return 0
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(folders[0], folders[-1])))
+        pairs = zip(folders[0], folders[-1], strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     # --- kinds -------------------------------------------------------------------------------------
 
