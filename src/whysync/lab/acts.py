@@ -11,16 +11,21 @@ from whysync.lab.nodes import Node
 from whysync.lab.scenario import (
     DEFAULT_REPO,
     Act,
+    ChangeApiServer,
+    ChangeController,
     ChangeRendering,
     ChangeRepo,
     ChangeSettings,
     ChangeWebhook,
+    DeleteBranch,
     Push,
     Run,
     Step,
 )
 
-KINDS: Final = ("push", "run", "settings", "repo", "rendering", "webhook")
+KINDS: Final = (
+    "push", "run", "settings", "repo", "delete_branch", "rendering", "webhook", "api_server", "controller",
+)  # fmt: skip
 _OF_RUN: Final = ("as", "groups", "input")
 
 
@@ -57,6 +62,14 @@ def _act(node: Node, kind: str, folder: Path | None) -> Act:
         case "repo":
             given.mapping("url", "error")
             return ChangeRepo(url=given.at("url").text(DEFAULT_REPO), error=given.at("error").text(""))
+        case "delete_branch":
+            given.mapping("repo", "branch")
+            return DeleteBranch(repo=given.at("repo").text(DEFAULT_REPO), branch=given.at("branch").text())
+        case "api_server":
+            given.mapping("error")
+            return ChangeApiServer(error=given.at("error").text("").strip())
+        case "controller":
+            return ChangeController(stopped=given.choice(("stops", "goes on")) == "stops")
         case "rendering":
             given.mapping("path", "error")
             return ChangeRendering(path=given.at("path").text().strip("/"), error=given.at("error").text(""))

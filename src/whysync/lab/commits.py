@@ -82,8 +82,14 @@ def _check(node: Node, path: str) -> None:
 
 def _rendering(node: Node) -> Rendering:
     if isinstance(node.value, dict):
-        node.mapping("error", "manifests")
-        return Rendering(error=node.at("error").text(""), manifests=node.at("manifests").text(""))
+        node.mapping("error", "manifests", "random")
+        if node.has("manifests"):
+            _check(node.at("manifests"), "rendered.yaml")
+        return Rendering(
+            error=node.at("error").text(""),
+            manifests=node.at("manifests").text(""),
+            random=node.at("random").flag(),
+        )
     _check(node, "rendered.yaml")
     return Rendering(manifests=node.text())
 

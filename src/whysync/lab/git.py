@@ -32,6 +32,10 @@ class Git:
     def knows(self, url: str) -> bool:
         return url in self._checkouts
 
+    def delete(self, url: str, branch: str) -> bool:
+        """False where there is no such branch."""
+        return self._checkouts[url].repository.branches.pop(branch, None) is not None
+
     def cut_off(self, url: str, error: str) -> None:
         """From now on the host answers with that error; without one it answers again."""
         repository = self._checkouts[url].repository
@@ -116,7 +120,10 @@ def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozens
     for path, rendering in renders.items():
         kind = "Kustomize" if f"{path}/kustomization.yaml" in files else "Helm"
         found[path] = Folder(
-            manifests=tuple(manifests_in(rendering.manifests)), error=rendering.error, source_type=kind
+            manifests=tuple(manifests_in(rendering.manifests)),
+            error=rendering.error,
+            source_type=kind,
+            random=rendering.random,
         )
     return found
 

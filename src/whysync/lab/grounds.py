@@ -16,7 +16,7 @@ POD: Final = (
 )  # fmt: skip
 CLUSTER: Final = (
     "objects", "webhooks", "writers", "pods", "nodes", "load_balancers", "volumes", "autoscalers", "stopped",
-    "slow",
+    "slow", "server", "name",
 )  # fmt: skip
 _Outside = Literal["ok", "pending"]
 WEBHOOK: Final = (
@@ -42,6 +42,8 @@ def ground_of(node: Node) -> Ground:
             slow={name: one.duration() for name, one in node.at("slow").entries()},
         ),
         nodes=node.at("nodes").whole(3, least=0, most=100),
+        server=node.at("server").text(""),
+        name=node.at("name").text(""),
     )
 
 

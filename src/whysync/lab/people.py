@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from whysync.contracts.tree import Object
-from whysync.engine.argocd import ArgoCD
+from whysync.engine.argocd import ArgoCD, Destination
 from whysync.engine.commands.actor import Actor
 from whysync.engine.commands.argocd import run_argocd
 from whysync.engine.commands.kubectl import Terminal
@@ -17,10 +17,13 @@ from whysync.lab.admission import Admission
 from whysync.lab.git import Git
 from whysync.lab.scenario import (
     Act,
+    ChangeApiServer,
+    ChangeController,
     ChangeRendering,
     ChangeRepo,
     ChangeSettings,
     ChangeWebhook,
+    DeleteBranch,
     Push,
     Run,
     Scenario,
@@ -46,8 +49,11 @@ class People:
         self._settings = {name: dict(values) for name, values in scenario.argocd.settings.items()}
         self.deeds: list[Deed] = []
 
-    def enter(self, *, argocd: ArgoCD, git: Git, admission: Admission, terminal: Terminal) -> None:
+    def enter(
+        self, *, argocd: ArgoCD, git: Git, admission: Admission, terminal: Terminal, destination: Destination
+    ) -> None:
         """They work on what is there only once everything is."""
+        self._destination = destination
         self._argocd, self._git, self._admission, self._terminal = argocd, git, admission, terminal
 
     def act(self) -> bool:
@@ -85,6 +91,13 @@ class People:
                     self._argocd.set_config_map(self._with(name, values))
             case ChangeRepo():
                 self._git.cut_off(act.url, act.error)
+            case DeleteBranch():
+                known = self._git.knows(act.repo) and self._git.delete(act.repo, act.branch)
+                return ("", False) if known else (f"there is no branch {act.branch}", True)
+            case ChangeApiServer():
+                self._destination.unreachable = act.error
+            case ChangeController():
+                self._argocd.stopped = act.stopped
             case ChangeRendering():
                 self._git.fail(act.path, act.error)
             case ChangeWebhook():
@@ -122,6 +135,12 @@ def _words(act: Act) -> str:
             return f"settings change: {', '.join(act.settings)}"
         case ChangeRepo():
             return f"{act.url} {'no longer answers' if act.error else 'answers again'}"
+        case DeleteBranch():
+            return f"git push --delete: {act.branch}"
+        case ChangeApiServer():
+            return f"Argo CD {'cannot talk to the cluster' if act.error else 'can talk to the cluster again'}"
+        case ChangeController():
+            return f"Argo CD's application controller {'stops' if act.stopped else 'goes on'}"
         case ChangeRendering():
             return f"rendering {act.path} {'fails' if act.error else 'works again'}"
         case ChangeWebhook():

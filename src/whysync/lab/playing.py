@@ -45,6 +45,7 @@ class Play:
         self.clock = Clock(scenario.starts)
         self.model = Model(self.clock)
         self._terminal = Terminal(self.model)
+        self._destination = _destination(scenario, self.model)
         self._people = People(scenario)
         git = Git(scenario, self.clock)
         self.simulation = Simulation(
@@ -52,7 +53,7 @@ class Play:
             applications=[copy_object(one) for one in scenario.applications],
             projects=_projects(scenario),
             config_maps=[config_map(name, data) for name, data in _settings(scenario).items()],
-            destinations=[Destination(model=self.model)],
+            destinations=[self._destination],
             clock=self.clock,
             life=lambda model: Life(model, scenario.cluster.script, nodes=scenario.cluster.nodes),
             others=[
@@ -67,6 +68,7 @@ class Play:
             git=git,
             admission=Admission(self.model, scenario.cluster.webhooks),
             terminal=self._terminal,
+            destination=self._destination,
         )
 
     def _set_up(self, scenario: Scenario) -> None:
@@ -145,6 +147,13 @@ def play(scenario: Scenario, *, until: float | None = None) -> Play:
     playing = Play(scenario)
     playing.go_on(timedelta(seconds=scenario.ends if until is None else min(until, scenario.ends)))
     return playing
+
+
+def _destination(scenario: Scenario, model: Model) -> Destination:
+    ground = scenario.cluster
+    if not ground.server:
+        return Destination(model=model)
+    return Destination(model=model, server=ground.server, name=ground.name or ground.server)
 
 
 def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:

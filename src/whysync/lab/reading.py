@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from whysync.contracts import yaml
 from whysync.contracts.tree import Object, copy_object, dig, fields, text
@@ -13,9 +16,10 @@ from whysync.diagnosis.report import SyncSafety
 from whysync.errors import TooLarge, Unreadable
 from whysync.lab.acts import step_of
 from whysync.lab.commits import repos_of
+from whysync.lab.git import manifests_in
 from whysync.lab.grounds import ground_of
 from whysync.lab.nodes import Node, Source, kind_of
-from whysync.lab.scenario import ArgoCDSettings, Expected, ExpectedFix, Scenario
+from whysync.lab.scenario import ArgoCDSettings, Expected, ExpectedFix, Push, Scenario
 
 LARGEST: Final = 1 << 20
 _START: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -57,10 +61,11 @@ def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = No
         repos=repos_of(top.at("git"), folder),
         happens=tuple(step_of(one, folder) for one in top.at("happens").each()),
         ends=top.at("ends").duration(),
-        expects=tuple(_expected(one, apps) for one in top.at("expect").each()),
         text=text,
         origin=origin,
     )
+    known = [*_names(apps), *_names(_brought(scenario))]
+    scenario = replace(scenario, expects=tuple(_expected(one, known) for one in top.at("expect").each()))
     _check_repos(scenario, top)
     return scenario
 
@@ -137,9 +142,21 @@ def _application(node: Node) -> Object:
     }
 
 
-def _expected(node: Node, apps: tuple[Object, ...]) -> Expected:
+def _names(apps: Iterable[Object]) -> list[str]:
+    return [text(dig(one, "metadata", "name")) for one in apps]
+
+
+def _brought(scenario: Scenario) -> Iterator[Object]:
+    """Applications that lie in Git: those of an app of apps."""
+    pushed = (step.act.commit for step in scenario.happens if isinstance(step.act, Push))
+    for commit in (*(one for repo in scenario.repos for one in repo.commits), *pushed):
+        for told in (*commit.files.values(), *(one.manifests for one in commit.renders.values())):
+            if "kind: Application" in told:
+                yield from (one for one in manifests_in(told) if one.get("kind") == "Application")
+
+
+def _expected(node: Node, known: list[str]) -> Expected:
     node.mapping(*EXPECTED)
-    known = [text(dig(one, "metadata", "name")) for one in apps]
     operation = node.at("operation")
     if operation.value is not None:
         operation.mapping("phase", "message")

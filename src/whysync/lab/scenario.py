@@ -17,10 +17,14 @@ DEFAULT_REPO = "https://git.example.com/platform/deploy.git"
 
 
 class Rendering(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chart or an overlay renders to: manifests as text, or the tool's error."""
+    """What a chart or an overlay renders to: manifests as text, or the tool's error.
+
+    With `random`, the word RANDOM in them is another text each time they are rendered.
+    """
 
     manifests: str = ""
     error: str = ""
+    random: bool = False
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +84,9 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     writers: tuple[Writer, ...] = ()
     script: Script = Script()
     nodes: int = 3
+    server: str = ""
+    """How Argo CD reaches it; without one it is the cluster in which Argo CD itself runs."""
+    name: str = ""
 
 
 class ArgoCDSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,6 +124,23 @@ class ChangeRepo(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
+class DeleteBranch(msgspec.Struct, frozen=True, kw_only=True):
+    repo: str
+    branch: str
+
+
+class ChangeApiServer(msgspec.Struct, frozen=True, kw_only=True):
+    """What Argo CD is told instead of an answer of the cluster; without one it answers again."""
+
+    error: str = ""
+
+
+class ChangeController(msgspec.Struct, frozen=True, kw_only=True):
+    """Argo CD's application controller stops, or goes on."""
+
+    stopped: bool
+
+
 class ChangeRendering(msgspec.Struct, frozen=True, kw_only=True):
     """A tool that fails for reasons outside Git, such as a chart registry that is away."""
 
@@ -129,7 +153,17 @@ class ChangeWebhook(msgspec.Struct, frozen=True, kw_only=True):
     unreachable: str = ""
 
 
-Act = Push | Run | ChangeSettings | ChangeRepo | ChangeRendering | ChangeWebhook
+Act = (
+    Push
+    | Run
+    | ChangeSettings
+    | ChangeRepo
+    | DeleteBranch
+    | ChangeRendering
+    | ChangeWebhook
+    | ChangeApiServer
+    | ChangeController
+)
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

@@ -65,6 +65,8 @@ class ArgoCD:
         self._refresher = Refresher(self.office, self._registry)
         self._operator = Operator(self.office, self._registry, self._refresher)
         self.server = Server(self.office, self._registry)
+        self.stopped = False
+        """The controller does nothing; what people ask for waits until it goes on."""
         self._instances: dict[str, str] = {}
         self._children = ChildApps(self.office.destinations.get(IN_CLUSTER), self._registry, self.add)
         for application in applications:
@@ -82,6 +84,8 @@ class ArgoCD:
 
     def act(self) -> bool:
         """Everything that is due at this instant, once."""
+        if self.stopped:
+            return False
         self.office.follow()
         changed = self._children.take_over(self.office.own_kinds())
         now = self.office.clock.now
@@ -96,6 +100,8 @@ class ArgoCD:
         return changed
 
     def due(self) -> datetime | None:
+        if self.stopped:
+            return None
         return min((due for record in self._registry.records.values() for due in record.dues()), default=None)
 
     def _on_change(self, instance: str, *, own: bool) -> None:

@@ -70,6 +70,8 @@ class Folder:
     error_from: datetime | None = None
     error_until: datetime | None = None
     source_type: str = "Directory"
+    random: bool = False
+    """The tool makes something up: where the manifests say RANDOM, each rendering has another text."""
 
     def problem_at(self, now: datetime) -> str:
         begun = self.error_from is None or now >= self.error_from
@@ -100,6 +102,8 @@ class GitRepository:
     branches: dict[str, str] = field(default_factory=dict[str, str])
     default_branch: str = "main"
     outages: list[Outage] = field(default_factory=list[Outage])
+    renderings: int = 0
+    """How often something was made up."""
 
     def push(
         self,
@@ -165,7 +169,18 @@ class GitRepository:
         problem = folder.problem_at(self.clock.now)
         if problem:
             raise RepoProblem(problem)
-        return Rendered(manifests=folder.manifests, source_type=folder.source_type)
+        manifests = folder.manifests
+        if folder.random:
+            self.renderings += 1
+            manifests = tuple(self._made_up(one) for one in manifests)
+        return Rendered(manifests=manifests, source_type=folder.source_type)
+
+    def _made_up(self, manifest: Object) -> Object:
+        """Sixteen letters and digits, the same in all of one rendering."""
+        told = f"{self.url} {self.renderings}".encode()
+        fresh = hashlib.sha256(told).hexdigest()[:16].encode()
+        made: Object = msgspec.json.decode(msgspec.json.encode(manifest).replace(b"RANDOM", fresh))
+        return made
 
     def check(self) -> None:
         """Raises `RepoProblem` during an outage."""

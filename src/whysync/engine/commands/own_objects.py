@@ -47,6 +47,9 @@ def _changed(
     found = known.get(name)
     if found is None:
         return f'Error from server (NotFound): {plural} "{name}" not found', True
+    if command.verb == "delete" and kind.lower() in _PROJECTS:
+        argocd.drop_project(name)  # kubectl asks nobody whether Applications still use it
+        return f"{plural}/{name} deleted", False
     change = _change(command, rest, by)
     if change is None:
         return f"an object of Argo CD is nothing to {command.verb}", True

@@ -31,8 +31,8 @@ PATIENCE = timedelta(seconds=120 + 60 + 180)
 
 @rule(cause="polling-lag", needs={Fact.GIT}, since="0.1")
 def commit_not_seen_yet(case: Case) -> Iterator[Finding]:
-    if "stale:frozen" in case.symptom_ids:
-        return  # reconciling is switched off: no refresh would be taken up
+    if case.symptom_ids & {"stale", "stale:frozen"}:
+        return  # nobody looks at the app at all, or reconciling is switched off: a push is not the story
     age = case.age(case.app.status.reconciled_at)
     late = age is not None and age > PATIENCE
     for symptom in case.symptoms:

@@ -46,8 +46,12 @@ def escalation(match: re.Match[str], context: Context) -> Failure:
 
 
 def unauthorized(match: re.Match[str], context: Context) -> Failure | None:
-    """A bare `Unauthorized` is the API server's, unless it came from a repository or a registry."""
-    if context.within(LayerKind.LOAD_TARGET_STATE, LayerKind.FETCH, LayerKind.REPOSITORY, LayerKind.CACHED):
+    """A bare `Unauthorized` is the API server's, unless it came from a repository or a registry.
+
+    Before it renders, Argo CD asks the cluster for its version: then the text names the cluster.
+    """
+    elsewhere = (LayerKind.LOAD_TARGET_STATE, LayerKind.FETCH, LayerKind.REPOSITORY, LayerKind.CACHED)
+    if context.within(*elsewhere) and not context.server:
         return None
     return ClusterAuth(
         text=context.text, server=context.server or api_server_in(context.text), detail=match[0]
