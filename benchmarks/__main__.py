@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks import compare, diagnose, lint, read_bundle, startup, sync
+from benchmarks import compare, diagnose, lint, plan, proofs, read_bundle, startup, sync
 
 PARTS: tuple[tuple[str, Callable[[], list[tuple[str, str]]]], ...] = (
     ("Start-up", startup.run),
@@ -12,6 +12,8 @@ PARTS: tuple[tuple[str, Callable[[], list[tuple[str, str]]]], ...] = (
     ("Reading a bundle", read_bundle.run),
     ("Linting manifests", lint.run),
     ("A whole sync on the model", sync.run),
+    ("A plan of a commit", plan.run),
+    ("One app in trouble, fixes tried", proofs.run),
 )
 
 

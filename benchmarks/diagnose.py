@@ -63,17 +63,21 @@ def write(root: Path, apps: int) -> float:
         for path, bodies in _app(number).items():
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies})
+            text = text_of(bodies)
             file.write_text(text)
             total += len(text)
     return total / 1e6
 
 
+def text_of(bodies: list[Object]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies})
+
+
 def _app(number: int) -> dict[str, list[Object]]:
     name = f"app-{number:05d}"
-    desired = [_in_namespace(_MAKERS[at % 4](number * RESOURCES + at), name) for at in range(RESOURCES)]
-    live = [_in_namespace(stored(one, at), name) for at, one in enumerate(desired)]
-    rows = [_row(one) for one in desired]
+    desired = [in_namespace(_MAKERS[at % 4](number * RESOURCES + at), name) for at in range(RESOURCES)]
+    live = [in_namespace(stored(one, at), name) for at, one in enumerate(desired)]
+    rows = [row(one) for one in desired]
     broken, changed = number % 50 == 7, number % 10 == 3
     if changed:
         fields(live[0]["spec"])["replicas"] = 9
@@ -86,17 +90,17 @@ def _app(number: int) -> dict[str, list[Object]]:
         }
         fields(live[0]["metadata"])["managedFields"] = [claim]
     return {
-        f"applications/{name}.json": [_application(name, rows, broken=broken, changed=changed)],
+        f"applications/{name}.json": [application(name, rows, broken=broken, changed=changed)],
         f"desired/{name}/all.json": desired,
         f"live/{name}.json": live,
     }
 
 
-def _in_namespace(body: Object, namespace: str) -> Object:
+def in_namespace(body: Object, namespace: str) -> Object:
     return {**body, "metadata": {**fields(body["metadata"]), "namespace": namespace}}
 
 
-def _row(body: Object) -> Object:
+def row(body: Object) -> Object:
     group, _, version = str(body["apiVersion"]).rpartition("/")
     meta = fields(body["metadata"])
     return {
@@ -110,7 +114,7 @@ def _row(body: Object) -> Object:
     }
 
 
-def _application(name: str, rows: list[Object], *, broken: bool, changed: bool) -> Object:
+def application(name: str, rows: list[Object], *, broken: bool, changed: bool) -> Object:
     conditions: list[Json] = []
     if broken:
         message = "rpc error: code = Unknown desc = authentication required"
