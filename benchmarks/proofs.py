@@ -1,7 +1,7 @@
 """One app in trouble: the whole command, with the fixes tried on the model and without, by its size.
 
-`python -m benchmarks.proofs [RESOURCES…]`. One resource in twenty was changed by hand. Whole processes, so that
-start-up and reading the bundle count; the yardstick is the same command without proofs.
+`python -m benchmarks.proofs [RESOURCES…]`. One resource in twenty was changed by hand. Whole processes, so
+that start-up and reading the bundle count; the yardstick is the same command without proofs.
 """
 
 from __future__ import annotations
