@@ -131,7 +131,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"failed to resolve git revision: ",
     ),
     LayerKind.FETCH: (
-        r"[Ff]ailed to (?:fetch|checkout) (?:default|FETCH_HEAD|revision [^:\s]{1,200}): ",
+        r"[Ff]ailed to (?:fetch|checkout) (?:default|FETCH_HEAD|git repo|revision [^:\s]{1,200}): ",
         r"[Ff]ailed to initialize git repo: ",
         r"failed to list refs: ",
         r"failed to update submodules: ",

@@ -1,0 +1,68 @@
+"""The Application does not say in one clear way where it is to be deployed.
+
+## What happens
+`spec.destination` takes a cluster by its URL (`server`) or by its name (`name`). With both, or with neither,
+Argo CD refuses the Application before it looks for any cluster. Nothing is compared.
+
+## How whysync knows
+`can't have both name and server defined`, `Destination server missing from app spec`.
+
+## Fix
+Keep one of the two. Argo CD's own cluster is called `in-cluster`.
+
+## When it is something else
+One is given, and Argo CD has no such cluster: then it is not registered.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.commands import app_argument, argocd_namespace
+from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.words import one_line
+from whysync.semantics.messages import SourceSpecInvalid
+
+DESTINATION = "/spec/destination"
+
+
+@rule(cause="cluster-not-registered", since="0.1")
+def destination_not_told_clearly(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, SourceSpecInvalid, by=lambda failure: failure.detail):
+        detail = group.failure.detail
+        if "estination" not in detail:
+            continue
+        yield Finding(
+            about=case.application.ref,
+            field=DESTINATION,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"the Application's destination cannot be used as it is written: {one_line(detail)}",
+            evidence=(
+                *group.cited(says="Argo CD refuses it"),
+                cite(case.application, DESTINATION, says="the destination as it is"),
+            ),
+            fixes=tuple(_fixes(case)),
+        )
+
+
+def _fixes(case: Case) -> Iterator[Fix]:
+    known = "argocd cluster list   # the clusters that Argo CD knows"
+    given = case.app.spec.destination
+    if given.name and given.server:
+        patch = (
+            f"kubectl -n {argocd_namespace(case)} patch application {quote(case.app.name)} --type merge -p "
+        )
+        for kept, dropped in (("server", "name"), ("name", "server")):
+            yield Fix.run(
+                known,
+                patch + quote(f'{{"spec":{{"destination":{{"{dropped}":null}}}}}}'),
+                title=f"Keep the {kept} and take out the {dropped}",
+            )
+        return
+    yield Fix.run(
+        known,
+        f"argocd app set {app_argument(case)} --dest-name NAME",
+        title="Name the cluster that it is to be deployed to",
+    )
