@@ -1,8 +1,9 @@
-"""The version of a workload that ran before the present one and still runs: the safest way back.
+"""The version of a workload that ran before the present one: the safest way back.
 
 A rollout that fails leaves the Pods of the version before it in place. Their ReplicaSet (of a StatefulSet:
 its ControllerRevision) holds the whole template, so what Git has to say to have that version again is known
-to the last field, and that it runs has been seen.
+to the last field, and that it runs has been seen. Where none of its Pods is left, such as with the strategy
+Recreate, it counts only if the Deployment was available until the present version came.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.pointer import child, split
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, integer, items, same, text
+from whysync.diagnosis.brought import brought_by, versions, well_until_then
 from whysync.diagnosis.commands import sync
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.finding import Finding
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _TEMPLATE = "/spec/template"
-_REVISION = "deployment.kubernetes.io/revision"
 _HASH = "pod-template-hash"
 _OF_CONTENT = ("checksum", "hash", "sha256")
 _NOT_OF_GIT = ("/creationTimestamp", "~1restartedAt")
@@ -43,6 +44,12 @@ class Before(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[Edit, ...]
     done: bool
     evidence: tuple[Evidence, ...]
+    runs: bool = True
+    """It still does; else it did until the present version came."""
+
+    @property
+    def named(self) -> str:
+        return "what still runs" if self.runs else "what ran before"
 
     @property
     def words(self) -> str:
@@ -62,9 +69,9 @@ def with_way_back(case: Case, finding: Finding, *, first: bool = True) -> Findin
         return replace(
             finding,
             about=case.application.ref,
-            verdict=f"{finding.verdict}; Git has gone back by now to what still runs ({before.words})",
+            verdict=f"{finding.verdict}; Git has gone back by now to {before.named} ({before.words})",
             evidence=(*before.evidence, *finding.evidence),
-            fixes=(Fix.run(sync(case), title="Sync: Git has what still runs"), *finding.fixes),
+            fixes=(Fix.run(sync(case), title=f"Sync: Git has {before.named}"), *finding.fixes),
         )
     back = way_back(finding.about, before)
     others = [fix for fix in finding.fixes if fix.edits != back.edits]
@@ -80,7 +87,7 @@ def way_back(ref: Ref, before: Before) -> Fix:
     return Fix.change(
         ref,
         *before.edits,
-        title=f"Go back in Git to what still runs: {before.words}",
+        title=f"Go back in Git to {before.named}: {before.words}",
         risk="what the new version has changed elsewhere, such as in a database, stays changed"
         if image
         else "",
@@ -103,17 +110,24 @@ def ran_before(case: Case, ref: Ref) -> Before | None:
         if not all(current for _, current in left):
             return None
         edits = tuple(edit for edit, _ in left or steps)
-        return Before(kept=kept, edits=edits, done=not left, evidence=evidence)
+        runs = kept.ref.kind != "ReplicaSet" or bool(integer(kept.status.get("readyReplicas")))
+        return Before(kept=kept, edits=edits, done=not left, evidence=evidence, runs=runs)
     return None
 
 
 def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[Evidence, ...]]]:
-    """What still has ready Pods below the workload, with its template, the newest first."""
-    sets = [one for one in case.owned_by(live.ref) if one.ref.kind == "ReplicaSet"]
-    for one in sorted(sets, key=lambda one: -_number(one.annotations.get(_REVISION))):
-        if integer(one.status.get("readyReplicas")):
-            seen = cite(one, "/status/readyReplicas", says="the version before it still runs")
-            yield one, _plain(one.at(_TEMPLATE)), (seen,)
+    """What still has ready Pods below the workload, with its template, the newest first; else what had."""
+    sets = versions(case, live)
+    commit = brought_by(case, sets[0]) if sets else None
+    told = (commit,) if commit is not None else ()
+    running = [one for one in sets if integer(one.status.get("readyReplicas"))]
+    for one in running:
+        seen = cite(one, "/status/readyReplicas", says="the version before it still runs")
+        yield one, _plain(one.at(_TEMPLATE)), (seen, *told)
+    if len(sets) > 1 and not running:
+        well = well_until_then(live, sets[0])
+        if well is not None:
+            yield sets[1], _plain(sets[1].at(_TEMPLATE)), (well, *told)
     current, new = text(live.status.get("currentRevision")), text(live.status.get("updateRevision"))
     if not current or current == new:
         return
@@ -132,11 +146,6 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
 def _is_ready(pod: Manifest) -> bool:
     conditions = (fields(raw) for raw in items(pod.status.get("conditions")))
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
-
-
-def _number(value: Json) -> int:
-    told = text(value)
-    return int(told) if told.isascii() and told.isdecimal() and len(told) < 10 else 0
 
 
 def _plain(value: Json | Missing) -> Object:

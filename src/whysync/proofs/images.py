@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from whysync.contracts.tree import Object, dig, fields, integer, items, text
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.ran_before import ran_before
 from whysync.proofs.ground import Simulated
 
 _READY = ("readyReplicas", "numberReady", "succeeded")
@@ -15,7 +16,17 @@ def unseen_images(world: Simulated) -> list[str]:
     """Of the pods that run in this world, those that ran nowhere in the facts."""
     pods = [one for one in world.simulation.model.objects() if one.get("kind") == "Pod"]
     run = {image for pod in pods for image in _images(fields(pod.get("spec")))}
-    return sorted(run - _seen(world.case))
+    return sorted(run - _seen(world.case) - _ran(world))
+
+
+def _ran(world: Simulated) -> set[str]:
+    """Of versions whose pods are gone, and that ran until the present one came."""
+    found: set[str] = set()
+    for one in world.part.desired:
+        before = ran_before(world.case, one.ref) if one.ref.kind == "Deployment" else None
+        if before is not None and not before.runs:
+            found |= set(_images(fields(dig(before.kept.spec, "template", "spec"))))
+    return found
 
 
 def _seen(case: Case) -> set[str]:

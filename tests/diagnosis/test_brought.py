@@ -1,0 +1,133 @@
+"""The version before: whether it was well, which commit took its place, and what takes that back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.situations import application, case_of, row
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object
+from whysync.diagnosis.fix import Set
+from whysync.diagnosis.ran_before import Before, ran_before
+
+OLD, NEW = "2026-03-02T08:00:00Z", "2026-03-02T09:00:00Z"
+FIRST, SECOND = "a" * 40, "b" * 40
+REF = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
+
+
+def template(image: str) -> Object:
+    return {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "web", "image": image}]},
+    }
+
+
+def deployment(image: str, *, desired: bool = False, since: str = NEW, available: str = "False") -> Object:
+    meta: Object = {"name": "web", "namespace": "shop"}
+    made: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta}
+    if desired:
+        meta["annotations"] = {"whysync.dev/role": "desired"}
+    else:
+        meta |= {"uid": "u-web", "creationTimestamp": OLD}
+        condition: Object = {"type": "Available", "status": available, "lastTransitionTime": since}
+        made["status"] = {"conditions": [condition]}
+    return {**made, "spec": {"template": template(image)}}
+
+
+def replica_set(number: int, image: str, *, created: str, ready: int = 0) -> Object:
+    owner: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u-web"}
+    status: Object = {"replicas": ready, "readyReplicas": ready} if ready else {"replicas": 0}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": f"web-{number}",
+            "namespace": "shop",
+            "creationTimestamp": created,
+            "annotations": {"deployment.kubernetes.io/revision": str(number)},
+            "ownerReferences": [owner],
+        },
+        "spec": {"template": template(image)},
+        "status": status,
+    }
+
+
+def app(*, automated: bool = True, at: str = NEW, revisions: tuple[str, str] = (FIRST, SECOND)) -> Object:
+    history: list[Json] = [
+        {"id": 3, "revision": revisions[0], "deployStartedAt": OLD, "deployedAt": OLD},
+        {"id": 4, "revision": revisions[1], "deployStartedAt": at, "deployedAt": at},
+    ]
+    policy: Object = {"automated": {}} if automated else {}
+    return application(
+        spec={"syncPolicy": policy},
+        status={"resources": [row("Deployment", "web", "Synced")], "history": history},
+    )
+
+
+def before(*objects: Object, of: Object | None = None) -> Before | None:
+    git = deployment("web:2", desired=True)
+    return ran_before(case_of(of or app(), git, *objects), REF)
+
+
+TWO = (replica_set(1, "web:1", created=OLD), replica_set(2, "web:2", created=NEW))
+
+
+def test_a_version_whose_pods_are_gone_was_well_until_the_present_one_came() -> None:
+    found = before(deployment("web:2"), *TWO)
+    assert found is not None
+    assert found.named == "what ran before"
+    assert found.edits == (Set(pointer="/spec/template/spec/containers/0/image", value="web:1"),)
+    assert found.evidence[0].says == "it was available until the present version came"
+
+
+def test_one_that_still_runs_is_said_to() -> None:
+    still = replica_set(1, "web:1", created=OLD, ready=2)
+    found = before(deployment("web:2", available="True", since=OLD), still, TWO[1])
+    assert found is not None
+    assert found.named == "what still runs"
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        (deployment("web:2", since="2026-03-02T08:30:00Z"), *TWO),  # it was down before
+        (deployment("web:2", available="True"), *TWO),
+        (deployment("web:2", since="no instant"), *TWO),
+        (deployment("web:2"), TWO[1]),  # nobody knows what was before
+        (deployment("web:2"), TWO[0], replica_set(2, "web:2", created="")),
+        (deployment("web:2"), TWO[0], replica_set(2, "web:2", created=OLD)),  # the Deployment's first version
+        (deployment("web:2"),),
+    ],
+)
+def test_of_one_that_may_never_have_been_well_nothing_is_said(objects: tuple[Object, ...]) -> None:
+    assert before(*objects) is None
+
+
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        (app(), "argocd app rollback is refused while auto-sync is on"),
+        (app(automated=False), "argocd app rollback shop 3 does so until the next sync"),
+    ],
+)
+def test_the_commit_that_brought_it(of: Object, says: str) -> None:
+    found = before(deployment("web:2"), *TWO, of=of)
+    assert found is not None
+    assert found.evidence[-1].pointer == "/status/history/1/revision"
+    assert found.evidence[-1].says == f"its commit: git revert bbbbbbb takes back all of it; {says}"
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        app(at="2026-03-02T11:00:00Z"),  # synced later: it did not make the version
+        app(at="2026-03-02T08:30:00Z"),
+        app(revisions=(SECOND, SECOND)),
+        app(revisions=(FIRST, "")),
+        application(status={"resources": [row("Deployment", "web", "Synced")]}),
+    ],
+)
+def test_no_commit_is_named_where_it_is_not_plain(of: Object) -> None:
+    found = before(deployment("web:2"), *TWO, of=of)
+    assert found is not None
+    assert [one.pointer for one in found.evidence] == ["/status/conditions/0"]
