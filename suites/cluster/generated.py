@@ -177,7 +177,7 @@ def _put_at(target: Object, where: str, value: Json) -> None:
 
 
 @st.composite
-def _writes(draw: st.DrawFn, kind: Described, *, nulls: bool = False, whole: bool = False) -> Object:
+def written(draw: st.DrawFn, kind: Described, *, nulls: bool = False, whole: bool = False) -> Object:
     """A part of an object, or with `whole` a valid one."""
     chosen = draw(st.lists(st.sampled_from(sorted(kind.pools)), max_size=3, unique=True))
     told: Object = copy_object(kind.least) if whole else {}
@@ -206,22 +206,22 @@ def _step(draw: st.DrawFn, kind: Described) -> Step:
     ):
         case "ssa":
             force = draw(st.sampled_from((None, True)))
-            return ssa(draw(_writes(kind, whole=True)), manager, force=force, dry_run=dry_run)
+            return ssa(draw(written(kind, whole=True)), manager, force=force, dry_run=dry_run)
         case "part":
             identity: Object = {key: kind.least[key] for key in ("apiVersion", "kind")}
-            part = draw(_writes(kind))
+            part = draw(written(kind))
             meta: Object = {**fields(part.get("metadata")), **fields(kind.least["metadata"])}
             return ssa({**identity, **part, "metadata": meta}, manager, dry_run=dry_run)
         case "put":
-            return put(draw(_writes(kind, whole=True)), manager=manager, dry_run=dry_run)
+            return put(draw(written(kind, whole=True)), manager=manager, dry_run=dry_run)
         case "apply":
-            return apply(draw(_writes(kind, whole=True)))
+            return apply(draw(written(kind, whole=True)))
         case "delete":
             return delete(kind.least, draw(st.sampled_from(("", "propagationPolicy: Foreground"))))
         case "json":
             return _patch("json-patch", kind, draw(_json_patch(kind)), manager)
         case verb:
-            return _patch(f"{verb}-patch", kind, draw(_writes(kind, nulls=True)), manager)
+            return _patch(f"{verb}-patch", kind, draw(written(kind, nulls=True)), manager)
 
 
 def _patch(verb: str, kind: Described, body: Json, manager: str) -> Step:
@@ -232,8 +232,8 @@ def conversations(name: str) -> st.SearchStrategy[tuple[Step, ...]]:
     """A first write, some more, and a look at what came of it."""
     kind = KINDS[name]
     first = st.one_of(
-        st.builds(create, _writes(kind, whole=True)),
-        st.builds(ssa, _writes(kind, whole=True), st.just("kubectl")),
+        st.builds(create, written(kind, whole=True)),
+        st.builds(ssa, written(kind, whole=True), st.just("kubectl")),
     )
 
     def told(begin: Step, more: list[Step]) -> tuple[Step, ...]:

@@ -11,6 +11,7 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
+from whysync.cluster.model.go_types import named_type, told_path
 from whysync.cluster.model.times import time_problem
 from whysync.contracts.tree import MISSING, Json, Missing, Object, json_kind
 from whysync.semantics.diff.remarshal import zero
@@ -246,7 +247,7 @@ def _problem(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
 def _quantity_problem(item: Json) -> str:
     text = item if isinstance(item, str) else "true"
     found = _FORM.fullmatch(text.strip())
-    if found is not None:
+    if found is not None and found[1].count(".") < 2:
         try:
             canonical_quantity(text.strip())
         except BadQuantity:
@@ -265,8 +266,11 @@ def _base64_end(text: str) -> int:
 
 def _misfit(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
     where = re.sub(r"\[\d+\]", "", path)
-    name = owner.name.rpartition(".")[2]
-    into = f"Go struct field {name}.{where} of type {go_type(kind)}"
+    name, named = owner.name.rpartition(".")[2], named_type(owner.name, where.rpartition(".")[2])
+    told = go_type(kind)
+    if named and told in ("string", "[]string"):
+        told = told.replace("string", named)
+    into = f"Go struct field {name}.{told_path(where)} of type {told}"
     return BadBody(f"json: cannot unmarshal {_told(item, kind)} into {into}")
 
 
@@ -291,6 +295,8 @@ def go_type(kind: Type) -> str:
             return "int32"
         case "float":
             return "float64"
+        case "bytes":
+            return "[]uint8"
         case "time" | "microtime" | "duration":
             return "string"
         case other:

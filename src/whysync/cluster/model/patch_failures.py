@@ -12,9 +12,10 @@ from typing import Final
 
 import msgspec
 
-from whysync.cluster.model.failures import Cause, Refused, invalid
+from whysync.cluster.model.failures import Cause, Refused, internal, invalid
+from whysync.cluster.model.go_types import is_named_string
 from whysync.cluster.model.requests import Call
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, fields, text
 from whysync.semantics.diff.go_text import go_text
 
 _UNMARSHAL: Final = re.compile(
@@ -26,8 +27,22 @@ _PLAIN: Final = re.compile(r"u?int\d*|float\d*|bool|string")
 
 def undecodable(refusal: Refused, body: Object, call: Call) -> Refused:
     """What becomes of a body that the patch made and that does not decode."""
-    why = refusal.message.partition(" cannot be handled as a ")[2].partition(": ")[2] or refusal.message
-    return bad_patch(why, body, call)
+    return bad_patch(_why(refusal), body, call)
+
+
+def unconvertible(refusal: Refused, obj: Object, call: Call) -> Refused:
+    """A server-side apply is typed before it is decoded: what still does not fit is told by the converter."""
+    resource, meta = call.resource, fields(obj.get("metadata"))
+    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+    where = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}; {kind}"
+    return internal(
+        f"failed to convert new object ({where}) to proper version: "
+        f"unable to convert unstructured object to {kind}: {_as_converter(_why(refusal))}"
+    )
+
+
+def _why(refusal: Refused) -> str:
+    return refusal.message.partition(" cannot be handled as a ")[2].partition(": ")[2] or refusal.message
 
 
 def bad_patch(why: str, body: Object, call: Call) -> Refused:
@@ -51,10 +66,13 @@ def _as_converter(why: str) -> str:
         return f"cannot restore map from {kind}"
     if wanted.startswith("[]"):
         return f"cannot restore slice from {kind}"
-    if not _PLAIN.fullmatch(wanted):
+    is_string = wanted == "string" or is_named_string(wanted)
+    if not _PLAIN.fullmatch(wanted) and not is_string:
         return f"cannot restore struct from: {kind}"
-    converts = (found == "int64" and wanted == "string") or (found == "float64" and "int" in wanted)
-    return f"cannot convert {found} to {wanted}" if converts else f"unrecognized type: {wanted}"
+    converts = (found == "int64" and is_string) or (found == "float64" and "int" in wanted)
+    if converts:
+        return f"cannot convert {found} to {wanted}"
+    return f"unrecognized type: {'string' if is_string else wanted}"
 
 
 def in_order(value: Json) -> Json:

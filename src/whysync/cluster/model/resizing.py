@@ -11,7 +11,6 @@ from whysync.cluster.model.store import Store
 from whysync.contracts.tree import Object, dig, text
 
 _CLASSES: Final = ("storage.k8s.io", "storageclasses")
-_NOT_BOUND: Final = "only bound persistent volume claims can be expanded"
 _NOT_THIS_ONE: Final = (
     "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
     "support resize"
@@ -19,7 +18,7 @@ _NOT_THIS_ONE: Final = (
 
 
 def check_resize(obj: Object, live: Object, call: Call, store: Store) -> None:
-    """Raises `Refused`.
+    """Raises `Refused`. One that is not bound has been refused before, as it cannot be changed at all.
 
     Differs: a class that is named and not there (facts may lack it) is taken to support it.
     """
@@ -29,8 +28,6 @@ def check_resize(obj: Object, live: Object, call: Call, store: Store) -> None:
     if before == after or amount_of(text(after)) <= amount_of(text(before)):
         return
     name = call.address.name
-    if dig(live, "status", "phase") != "Bound":
-        raise forbidden(call.resource.plural, "", name, _NOT_BOUND)
     kind = text(dig(live, "spec", "storageClassName"))
     known = store.get((_CLASSES, "", kind)) if kind else None
     if not kind or (known is not None and known.get("allowVolumeExpansion") is not True):

@@ -39,7 +39,7 @@ from whysync.cluster.model.metadata import carried_over, may_go, only_status, ot
 from whysync.cluster.model.namespaces import require_namespace
 from whysync.cluster.model.naming import require_name, same_name
 from whysync.cluster.model.numbers import Numbers
-from whysync.cluster.model.patch_failures import in_order, undecodable
+from whysync.cluster.model.patch_failures import in_order, unconvertible, undecodable
 from whysync.cluster.model.patches import patched
 from whysync.cluster.model.pod_security import check_pod_security
 from whysync.cluster.model.quotas import charge, charged_to
@@ -140,7 +140,7 @@ class Writes:
         new, managed = apply_config(base, config, call, self._writing(call))
         # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
         there = None if live is None else base
-        obj = new if isinstance(call.served, Custom) else call.served.decode(new, there)[0]
+        obj = new if isinstance(call.served, Custom) else _decoded_apply(new, there, call)
         obj = call.served.defaulted(obj, there)
         obj = with_managed(obj, managed)
         if live is None:
@@ -364,6 +364,13 @@ def _excluded(call: Call) -> FieldSet:
             return FieldSet.of([("f:metadata",), ("f:spec",)])
         return FieldSet.of([("f:spec",), ("f:metadata", "f:labels")])
     return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
+
+
+def _decoded_apply(new: Object, there: Object | None, call: Call) -> Object:
+    try:
+        return call.served.decode(new, there)[0]
+    except Refused as refusal:
+        raise unconvertible(refusal, new, call) from None
 
 
 def _decoded_patch(body: Object, current: Object, call: Call) -> tuple[Object, list[str]]:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from whysync.contracts.tree import MISSING, Json, Missing, Object
 from whysync.semantics.diff.errors import DiffError
-from whysync.semantics.diff.go_text import go_text
+from whysync.semantics.diff.go_text import go_syntax, go_text
 from whysync.semantics.diff.typed.fieldset import FieldSet, key_step, told, value_step
 from whysync.semantics.diff.typed.schema import DEDUCED, Atom, ListType, MapType
 
@@ -91,7 +91,7 @@ def scalar_problem(value: Json, scalar: str) -> str:
     if scalar == "numeric" and not is_number:
         return f"expected numeric (int or float), got {_go_type(value)}"
     if scalar == "string" and not isinstance(value, str):
-        return f"expected string, got &value.valueUnstructured{{Value:{go_text(value)}}}"
+        return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
     if scalar == "boolean" and not isinstance(value, bool):
         return f"expected boolean, got &{{{go_text(value)}}}"
     if scalar == "untyped" and isinstance(value, (dict, list)):
