@@ -23,9 +23,12 @@ class Part(Enum):
 
 
 class File:
-    """`path` is as the user would name it, with `/`; `folder` the part before the name."""
+    """`path` is as the user would name it, with `/`; `folder` the part before the name.
 
-    __slots__ = ("broken", "documents", "folder", "name", "part", "path", "text")
+    `unread` is why a file that may be no manifest is none: it counts where an Application deploys it.
+    """
+
+    __slots__ = ("broken", "documents", "folder", "name", "part", "path", "text", "unread")
 
     def __init__(self, path: str, text: str, documents: list[Document], broken: list[Broken]) -> None:
         self.path = path
@@ -33,6 +36,7 @@ class File:
         self.text = text
         self.documents = documents
         self.broken = broken
+        self.unread: Broken | None = None
         self.part = Part.OTHER
 
 

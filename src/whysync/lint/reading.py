@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from whysync.contracts.tree import Object, fields, text
+from whysync.contracts.tree import Object, fields, items, text
 from whysync.contracts.yaml import Broken, Document, Invalid, documents
 from whysync.contracts.yaml.reading import decoded
 from whysync.diagnosis.removed_apis import removal_of
@@ -24,6 +24,7 @@ _ENDINGS: Final = (".yaml", ".yml", ".json")
 _LEFT_ALONE: Final = frozenset({"node_modules", "testdata", "__pycache__"})
 """Other people's files, and files that are wrong on purpose."""
 LARGEST: Final = 64 << 20
+_HEAD: Final = 1 << 16
 MOST_FILES: Final = 200_000
 _OBJECT: Final = re.compile(r"""(?:^(?:- )?|[{,])\s*["']?(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
 _TEMPLATE: Final = ("{{", "{%", "<%", "((", "#@")
@@ -110,8 +111,14 @@ class Reader:
         try:
             written = decoded(data)
         except Invalid as problem:
-            broken = [Broken(problem=problem.problem, line=problem.line)] if asked else []
-            return File(shown, "", [], broken)
+            why = Broken(problem=problem.problem, line=problem.line)
+            made = File(shown, "", [], [why] if asked else [])
+            made.unread = why if shown.endswith(".json") and not asked else None
+            return made
+        if shown.endswith(".json") and not asked and "\0" in written[:_HEAD]:
+            made = File(shown, "", [], [])
+            made.unread = Broken(problem="control characters are not allowed: it is no text", line=1)
+            return made
         found: list[Document] = []
         broken = list[Broken]()
         if not asked and not _OBJECT.search(written) and shown.rpartition("/")[2] not in NAMES:
@@ -172,7 +179,25 @@ def tree_of(
             item.kustomized = file.path in named
             tree.add(item)
     known.add(crds)
+    for file in files:
+        if file.unread is not None and _is_deployed(file, tree, charts):
+            file.broken.append(file.unread)
     return tree
+
+
+def _is_deployed(file: File, tree: Tree, charts: Iterable[str]) -> bool:
+    """Does an Application take every file of this folder as it is?
+
+    Then Argo CD fails on JSON that is none; YAML that does not look like a manifest it passes over.
+    """
+    if file.folder in tree.kustomizations or file.folder in charts:
+        return False
+    for app in tree.app_specs:
+        for one in (fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))):
+            path = text(one.get("path")).strip("/").removeprefix("./")
+            if path and (file.folder == path or file.folder.endswith(f"/{path}")) and not one.get("plugin"):
+                return True
+    return False
 
 
 def _part(file: File, patches: set[str], named: set[str], tree: Tree) -> Part:

@@ -10,6 +10,7 @@ from typing import Final
 
 from whysync.contracts.tree import Object, fields, items, text
 from whysync.engine.argocd.git_sources import GitSources
+from whysync.engine.argocd.repository import RepoProblem
 from whysync.errors import NotFound, UsageError
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
 from whysync.semantics.project import normalize_git_url
@@ -38,6 +39,7 @@ class Checkout:
     head: Side
     network: bool = False
     _changed: frozenset[str] | None = field(default=None)
+    _failed: dict[bytes, RepoProblem] = field(default_factory=dict[bytes, RepoProblem])
 
     def changed_paths(self) -> frozenset[str]:
         """Files that differ between the two sides."""
@@ -72,7 +74,8 @@ class Checkout:
             return "" if pinned or normalize_git_url(url) not in own else side.commit
 
         repos = [open_repo(str(self.root), url=url) for url in urls]
-        found = GitSources(repos, options=RenderOptions(network=self.network), stands_for=stands_for)
+        options = RenderOptions(network=self.network)
+        found = GitSources(repos, options=options, stands_for=stands_for, failed=self._failed)
         for url in urls:
             found.add_tree(url, side.commit, side.tree)
         return found

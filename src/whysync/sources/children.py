@@ -113,7 +113,13 @@ def run(
         raise NotStarted("an argument holds a NUL character")
     if bounds.memory:
         # The shell sets the bound and becomes the program; a hook in the forked interpreter could deadlock.
-        command = ["/bin/sh", "-c", f'ulimit -v {bounds.memory // 1024}; exec "$@"', "sh", *command]
+        command = [
+            "/bin/sh",
+            "-c",
+            f'ulimit -v {bounds.memory // 1024} 2>/dev/null; exec "$@"',
+            "sh",
+            *command,
+        ]
     try:
         child = subprocess.Popen(
             command,

@@ -47,7 +47,9 @@ class GitSources:
         options: RenderOptions | None = None,
         stands_for: Stands | None = None,
         namespace: str = "argocd",
+        failed: dict[bytes, RepoProblem] | None = None,
     ) -> None:
+        """`failed` is shared by those who render the same files: what failed slowly is not tried again."""
         self.options = options or RenderOptions()
         self.unavailable: dict[str, SourceError] = {}
         """By the qualified name of an app: why this machine cannot render it."""
@@ -57,6 +59,7 @@ class GitSources:
         self._trees: dict[tuple[str, str], Tree] = {}
         self._given: dict[tuple[str, str], Tree] = {}
         self._rendered: dict[bytes, RenderedSource] = {}
+        self._failed = failed
         self._heads: dict[tuple[str, str], str] = {}
 
     # --- the protocol ------------------------------------------------------------------------------
@@ -89,6 +92,8 @@ class GitSources:
         known = None if follows else self._rendered.get(key)
         if known is not None:
             return known
+        if self._failed is not None and not follows and key in self._failed:
+            raise self._failed[key]
         name = _qualified(application)
         try:
             tree = self._tree(source, commit)
@@ -99,9 +104,12 @@ class GitSources:
             )
             made = render(application, source, tree, commit=commit, options=options)
         except (GitFailed, RevisionUnknown, RenderProblem, SourceError) as problem:
+            told = _as_repo_problem(problem)
             if isinstance(problem, SourceError):
                 self.unavailable[name] = problem
-            raise _as_repo_problem(problem) from problem
+            elif self._failed is not None:
+                self._failed[key] = told
+            raise told from problem
         self._rendered[key] = made
         return made
 

@@ -6,7 +6,8 @@ not have it yet, or its name is written differently (upper and lower case count,
 separate folders). Nothing can be compared.
 
 ## How whysync knows
-`app path does not exist`, `app path is not a directory`, `app path outside root`.
+`app path does not exist`, `app path is not a directory`, `app path outside root`; `out-of-bounds
+symlinks` where a link in the repository leads out of it.
 
 ## Fix
 Correct the path in the Application, or the branch that it tracks.
@@ -23,7 +24,7 @@ from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import app_argument, hard_refresh
 from whysync.diagnosis.failing_source import failing_source, source_flag, source_pointer
-from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import PathNotFound
 
@@ -33,6 +34,9 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
     for group in grouped(case, PathNotFound, by=lambda failure: failure.path):
         failure = group.failure
         source = failing_source(case, group.message)
+        if _LINK in failure.detail and failure.path:
+            yield _leads_out(case, group, failure.path)
+            continue
         path = failure.path or (source.path if source else "")
         pointer = f"{source_pointer(case, source)}/path" if source else None
         corrected = source is not None and bool(failure.path) and source.path != failure.path
@@ -54,6 +58,26 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
         )
 
 
+def _leads_out(case: Case, group: Grouped[PathNotFound], path: str) -> Finding:
+    """One link is enough: Argo CD renders nothing of the whole repository."""
+    return Finding(
+        about=case.application.ref,
+        explains=group.explains,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"{path} is a link that leads out of the repository: Argo CD renders nothing beside it",
+        evidence=tuple(group.cited(says="Argo CD refuses the repository")),
+        fixes=(
+            Fix.run(
+                f"git rm {quote(path)}   # or put the file itself in its place",
+                hard_refresh(case),
+                title="Take the link out of the repository, and commit",
+            ),
+        ),
+    )
+
+
+_LINK = "out-of-bounds symlink"
 _PLAIN = ("app path does not exist", "does not exist")
 
 

@@ -12,7 +12,7 @@ from whysync.sources.git.tree import Tree
 
 TEN_MEGABYTES: Final = 10_000_000
 # As long as the repo-server waits. Go programs reserve far more addresses than they use memory.
-USUAL: Final = Bounds(seconds=90.0, memory=8 << 30, output=64 << 20)
+USUAL: Final = Bounds(seconds=90.0, memory=4 << 30, output=64 << 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
