@@ -7,7 +7,9 @@ more than the files at hand, are noted; they are no findings.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +17,7 @@ from whysync.contracts.tree import Object, fields, items, text
 from whysync.errors import WhysyncError
 from whysync.lint.check import Check, Layer
 from whysync.lint.item import File, Item, Part
+from whysync.lint.kustomizations import Kustomization
 from whysync.lint.remark import Note, Remark
 from whysync.lint.running import Desk
 from whysync.lint.tree import Tree
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 _LAYERS = (Layer.SCHEMA, Layer.REFERENCES, Layer.GITOPS)
 _MOST = 200
+_LONGEST = 30.0
+"""Seconds for one source, and for all of them: a template may never end."""
+_PATIENCE = 300.0
 
 
 class Source(NamedTuple):
@@ -39,13 +45,8 @@ class Source(NamedTuple):
 
 def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
     """Charts, and the kustomizations on which no other builds."""
-    used = {path for one in tree.kustomizations.values() for path in one.resources}
     found = [(folder, "Helm") for folder in sorted(charts)]
-    found += [
-        (folder, "Kustomize")
-        for folder, one in sorted(tree.kustomizations.items())
-        if folder not in used and one.body.get("kind") != "Component"
-    ]
+    found += [(folder, "Kustomize") for folder in _roots(tree)]
     for folder, tool in found:
         told = [one for one in tree.app_specs if not one.is_template and _names(one.spec, folder)]
         if not told:
@@ -56,6 +57,34 @@ def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
             yield Source(
                 folder, tool, one.item.body, {**_source(one.spec, folder), "path": folder}, is_named=True
             )
+
+
+def _roots(tree: Tree) -> list[str]:
+    """Those on which no other builds; and one of each ring, which Kustomize refuses."""
+    known = tree.kustomizations
+    used = {path for one in known.values() for path in one.resources}
+    whole = sorted(name for name, one in known.items() if one.body.get("kind") != "Component")
+    roots = [name for name in whole if name not in used]
+    seen = _below(roots, known)
+    rings = [name for name in whole if name not in seen]
+    rings.sort(key=lambda name: not any(_names(one.spec, name) for one in tree.app_specs))
+    for name in rings:
+        if name not in seen:
+            roots.append(name)
+            seen |= _below([name], known)
+    return roots
+
+
+def _below(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]:
+    """They and all that they build on."""
+    seen: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        here = waiting.pop()
+        if here not in seen and here in known:
+            seen.add(here)
+            waiting += known[here].resources
+    return seen
 
 
 def _names(spec: Object, folder: str) -> bool:
@@ -96,23 +125,34 @@ def rendered(tree: Tree, checks: Iterable[Check], charts: Iterable[str], paths: 
 
 
 def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, checks: dict[str, Check]) -> Rendered:
-    from whysync.sources.render import CannotRender, RenderProblem, render
+    from whysync.sources.render import CannotRender, RenderOptions, RenderProblem, render
+    from whysync.sources.render.options import USUAL
 
     found, notes, count = list[Remark](), list[Note](), 0
     missing: set[str] = set()
+    end = time.monotonic() + _PATIENCE
     for one in wanted[:_MOST]:
         where = one.folder or "."
+        left = end - time.monotonic()
+        if left <= 0:
+            notes.append(
+                Note(path=where, why=f"not rendered: the others took {_PATIENCE:.0f} s", matters=True)
+            )
+            continue
         if one.tool in missing:
             notes.append(Note(path=where, why=f"not rendered: there is no {one.tool} here"))
             continue
         try:
-            made = render(one.app, {**one.source, "path": place.inside(one.folder)}, copied, commit="")
+            source: Object = {**one.source, "path": place.inside(one.folder)}
+            bounds = replace(USUAL, seconds=min(_LONGEST, left))
+            made = render(one.app, source, copied, commit="", options=RenderOptions(bounds=bounds))
         except CannotRender as problem:
             missing |= {one.tool} if "there is no" in problem.what else set()
             notes.append(Note(path=where, why=f"not rendered: {problem.what}"))
             continue
         except RenderProblem as problem:
-            notes.append(Note(path=where, why=f"cannot be rendered by itself: {_short(str(problem))}"))
+            why = f"cannot be rendered{'' if one.is_named else ' by itself'}: {_short(str(problem))}"
+            notes.append(Note(path=where, why=why, matters=one.is_named))
             continue
         objects = [(thing.body, place.shown(thing.origin.path) or where) for thing in made.objects]
         count += len(objects)
@@ -147,7 +187,8 @@ class _Place:
 def _short(problem: str) -> str:
     """The tool's own last words."""
     said = problem.rpartition('err="')[2].rpartition("Error: ")[2]
-    return " ".join(said.split())[:300]
+    flat = " ".join(said.rpartition("accumulating resources: ")[2].split())
+    return flat if len(flat) <= 300 else f"{flat[:120]} … {flat[-175:]}"
 
 
 def _checked(
