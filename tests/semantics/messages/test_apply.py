@@ -168,6 +168,11 @@ KINDS: list[Row] = [
         {"kind": "PodDisruptionBudget", "version": "v1beta1", "other_version": "v1", "other_group": "policy"},
     ),
     ("the server could not find the requested resource", KindNotServed, {"kind": ""}),
+    (
+        "failed to get API resource info for example.org/Cart: unable to verify permissions",
+        KindNotServed,
+        {"kind": "Cart", "group": "example.org"},
+    ),
 ]
 
 RBAC: list[Row] = [

@@ -168,6 +168,17 @@ ROWS: list[Row] = [
         TooLarge,
         {"limit_of": SizeLimit.REQUEST, "limit": 3145728},
     ),
+    (
+        'Failed to load live state: failed to get cluster info for "https://10.0.0.1": error synchronizing '
+        "cache state : error getting openapi data: the server is currently unable to handle the request",
+        OpenApiError,
+        {},
+    ),
+    (
+        'failed to get version info from the target cluster "https://10.0.0.1"',
+        ClusterUnreachable,
+        {"server": "https://10.0.0.1"},
+    ),
 ]
 
 

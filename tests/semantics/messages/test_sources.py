@@ -130,6 +130,19 @@ CREDENTIALS: list[Row] = [
         RepoAuthFailed,
         {"url": "https://ghcr.io/v2/acme/shop/tags/list"},
     ),
+    (
+        UNKNOWN
+        + "failed to get password for helm registry: registry 'shop.azurecr.io' did not issue a challenge",
+        RepoAuthFailed,
+        {"method": AuthMethod.APP},
+    ),
+    (
+        'Failed to load target state: failed to get repo "https://git.example.org/shop": unable to enrich '
+        'repository "https://git.example.org/shop" info with credentials: secret "repo-1" doesn\'t have the '
+        'proper "argocd.argoproj.io/secret-type" label: please fix the secret or delete it',
+        RepoAuthFailed,
+        {"url": "https://git.example.org/shop"},
+    ),
 ]
 
 TRUST: list[Row] = [
@@ -224,6 +237,14 @@ REACH: list[Row] = [
         + "fatal: unable to access 'https://git.corp/shop.git/': The requested URL returned error: 503",
         RepoUnreachable,
         {"reason": Network.UNAVAILABLE, "host": "git.corp"},
+    ),
+    (
+        UNKNOWN
+        + "repo client error while testing repository: rpc error: code = Unknown desc = error testing "
+        "repository connectivity: unable to ls-remote HEAD on repository: failed to list refs: dial tcp: "
+        "lookup git.example.org on 10.0.0.10:53: no such host",
+        RepoUnreachable,
+        {"host": "git.example.org", "reason": Network.DNS},
     ),
 ]
 
@@ -546,6 +567,13 @@ OTHER_TOOLS: list[Row] = [
         JsonnetFailed,
         {"file": "main.jsonnet", "line": 4, "detail": "RUNTIME ERROR: Field does not exist: image"},
     ),
+    (
+        UNKNOWN
+        + "oci layer media type application/vnd.docker.image.rootfs.diff.tar.gzip is not in the list of "
+        "allowed media types",
+        SourceSpecInvalid,
+        {},
+    ),
 ]
 
 ARGOCD_PARTS: list[Row] = [
@@ -649,6 +677,22 @@ ARGOCD_PARTS: list[Row] = [
         'JSON: yaml: line 9: mapping values are not allowed in this context"',
         InvalidYaml,
         {"line": 9},
+    ),
+    (
+        TARGET + "failed to get Kustomize settings: found duplicate kustomize version: v5.4.1",
+        SettingsMalformed,
+        {"key": "kustomize.versions"},
+    ),
+    (
+        "ComparisonError: error getting resource overrides: resource customization type helth not supported",
+        SettingsMalformed,
+        {"key": "resource.customizations.helth"},
+    ),
+    (
+        "rpc error: code = Internal desc = Failed to fetch git repo: `git fetch origin --tags` failed "
+        "timeout after 1m30s",
+        GenerationTimeout,
+        {"after": "1m30s"},
     ),
 ]
 

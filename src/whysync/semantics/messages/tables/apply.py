@@ -239,6 +239,11 @@ TABLE: tuple[Pattern, ...] = (
         kind_not_served,
     ),
     Pattern(
+        "unable to verify permissions",
+        r"failed to get API resource info for (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63}): unable to verify",
+        kind_not_installed,
+    ),
+    Pattern(
         "The Kubernetes API could not find",
         r"The Kubernetes API could not find (?:version \""
         r"(?P<version>[^\"]{1,63})\" of )?(?P<group>[\w.-]{0,253})/"

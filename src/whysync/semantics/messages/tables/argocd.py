@@ -140,6 +140,18 @@ FIRST: tuple[Pattern, ...] = (
         r"[Ff]ailed to load resource overrides: (?P<detail>.*)",
         lambda m, c: SettingsMalformed(text=c.text, key="resource.customizations", detail=said(m, "detail")),
     ),
+    Pattern(
+        "uplicate kustomize version",
+        r"found duplicate kustomize version: .*",
+        lambda m, c: SettingsMalformed(text=c.text, key="kustomize.versions", detail=m[0]),
+    ),
+    Pattern(
+        "resource customization type",
+        r"resource customization type (?P<type>\S{1,60}) not supported",
+        lambda m, c: SettingsMalformed(
+            text=c.text, key=f"resource.customizations.{said(m, 'type')}", detail=m[0]
+        ),
+    ),
     Pattern("is missing", r"^(?P<key>server\.secretkey) is missing", fill(SettingsMalformed, whole="detail")),
     Pattern(
         "resource.customizations",

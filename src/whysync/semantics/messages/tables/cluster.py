@@ -43,8 +43,7 @@ def not_managed(match: re.Match[str], context: Context) -> Failure:
 
 
 def unreachable(match: re.Match[str], context: Context) -> Failure:
-    del match
-    server = context.server or api_server_in(context.text)
+    server = said(match, "server") or context.server or api_server_in(context.text)
     loading = next((layer.subject for layer in context.layers if layer.kind is LayerKind.LOAD_KIND), "")
     return ClusterUnreachable(
         text=context.text, server=server, reason=reason_of(context.text), loading=loading
@@ -166,6 +165,16 @@ CONNECTION: tuple[Pattern, ...] = (
     Pattern(
         "configured to ignore cluster",
         r"controller is configured to ignore cluster (?P<server>\S{1,300})",
+        unreachable,
+    ),
+    Pattern(
+        "sharding is not configured",
+        r"unable to handle cluster (?P<server>\S{1,300}): cluster sharding is not configured",
+        unreachable,
+    ),
+    Pattern(
+        "version info from the target cluster",
+        r"failed to get version info from the target cluster \"(?P<server>[^\"]{1,300})\"",
         unreachable,
     ),
     Pattern("context deadline exceeded", r"context deadline exceeded", connection),

@@ -263,6 +263,21 @@ TABLE: tuple[Pattern, ...] = (
         r"failed to get (?:Azure|Google|AWS|ECR|workload identity)[^:]{0,60}access token.*",
         by_app,
     ),
+    Pattern(
+        "hallenge",
+        r"registry '[^']{1,253}' did not issue a challenge|parameter not found in challenge",
+        by_app,
+    ),
+    Pattern(
+        "could not extract organization",
+        r"could not extract organization from repository URL \"?(?P<url>[^\s\":]{1,8}://[^\s\"]{1,300}?)\"?:.*",
+        by_app,
+    ),
+    Pattern(
+        "doesn't have the proper",
+        r"secret \"[^\"]{1,253}\" doesn't have the proper \"[^\"]{1,253}\" label.*",
+        auth_failed,
+    ),
     Pattern("Google Cloud Source", r"credentials for Google Cloud Source repositories are invalid", by_app),
     Pattern(
         "uthentication required", r"[Aa]uthentication required(?:: Repository not found\.?)?", auth_failed

@@ -262,6 +262,9 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "OCI Helm repository URL", r"OCI Helm repository URL should include hostname and port only", spec
     ),
+    # An artifact of a registry that holds no manifests: an image, most often.
+    Pattern("oci layer media type", r"oci layer media type \S{1,200} is not in the list of allowed.*", spec),
+    Pattern("oci content layer", r"expected only a single oci content layer, got \d{1,9}", spec),
     Pattern("unsupported repository type", r"unsupported repository type \"[^\"]{0,100}\"", spec),
     Pattern("source referenced", r"source referenced \"[^\"]{1,200}\", (?:but|which) .*", spec),
     Pattern("cannot reference ", r"cannot reference (?:a different|multiple) revisions? .*", spec),

@@ -162,7 +162,7 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "impersonate",
-        r"failed to derive service account to impersonate.*",
+        r"(?:failed to derive|error deriving) service account to impersonate.*",
         fill(ImpersonationFailed, whole="detail"),
     ),
     Pattern(
