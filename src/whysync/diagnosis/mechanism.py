@@ -43,6 +43,9 @@ INSTANCE = "/metadata/labels/app.kubernetes.io~1instance"
 PRESERVE_UNKNOWN = "/spec/preserveUnknownFields"
 RESTARTED_AT = "kubectl.kubernetes.io~1restartedAt"
 _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+_RESULT = "/status/operationState/syncResult"
+_LOCAL = "/status/operationState/operation/sync/manifests"
+_SOURCES = ("source", "sources")
 
 
 class Mechanism(StrEnum):
@@ -133,7 +136,7 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
     """What the last-applied annotation, the history and managedFields leave no doubt about."""
     writer = drift.writer
     if moved_in_git(case, drift) and (writer is None or writer.kind is WriterKind.ARGOCD):
-        return Mechanism.NOT_SYNCED_YET
+        return Mechanism.GENERATED if rendered_anew(case, drift) else Mechanism.NOT_SYNCED_YET
     if _is_of_schema(case, drift, writer):
         return Mechanism.CRD_DEFAULT
     if _is_kept(drift, writer):
@@ -217,6 +220,22 @@ def moved_in_git(case: Case, drift: Drift) -> bool:
         if not isinstance(before, Missing) or drift.only_git:
             return before != drift.wanted
     return behind_git(case)
+
+
+def rendered_anew(case: Case, drift: Drift) -> bool:
+    """One commit and one source, and yet not what the last sync, which applied all of it, had rendered."""
+    operation = case.operation
+    if behind_git(case) or operation is None or operation.phase != "Succeeded":
+        return False
+    sync = operation.operation.sync
+    if sync is None or sync.resources or _applied_by_another(drift):
+        return False  # it was synced in part, or is another app's
+    if not case.desired_is_marked or not isinstance(case.application.at(_LOCAL), Missing):
+        return False  # not what Argo CD rendered is at hand, or what was applied did not come from Git
+    pairs = (
+        (case.application.at(f"/spec/{name}"), case.application.at(f"{_RESULT}/{name}")) for name in _SOURCES
+    )
+    return any(not isinstance(now, Missing) and now == then for now, then in pairs)
 
 
 def _applied_by_another(drift: Drift) -> bool:

@@ -16,9 +16,11 @@ Add the namespace to the project's `sourceNamespaces`; check that Argo CD serves
 The namespace that the Application deploys to is not permitted: project-denied.
 """
 
+import json
 from collections.abc import Iterator
 
 from whysync.contracts.pointer import join
+from whysync.contracts.tree import text
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
@@ -86,9 +88,35 @@ def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fi
             title=f"Let Applications of {namespace} use project {name}",
             risk="whoever may write Applications there can then deploy with this project's rights",
         )
+    params = case.settings("argocd-cmd-params-cm")
+    if params is not None and is_served(case) is False:
+        yield _serve(case, namespace, text(params.at(NAMESPACES)))
+        return
     show = "jsonpath={.data.application\\.namespaces}"
     yield Fix.run(
         kubectl("get", "configmap", "argocd-cmd-params-cm", "-o", show, namespace=argocd_namespace(case)),
         restart(case, CONTROLLER, API_SERVER) + "   # after a change",
         title=f"Check that application.namespaces names {namespace}",
+    )
+
+
+def _serve(case: Case, namespace: str, served: str) -> Fix:
+    """Argo CD has to serve the namespace, and the project has to take Applications from it."""
+    control = argocd_namespace(case)
+    both = json.dumps({"data": {"application.namespaces": f"{served},{namespace}" if served else namespace}})
+    commands = [
+        kubectl("patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", both, namespace=control)
+    ]
+    project = case.project
+    if project is not None and not app_namespace_permitted(project, namespace, control):
+        known = [*project.spec.source_namespaces, namespace]
+        more = json.dumps({"spec": {"sourceNamespaces": known}})
+        commands.append(
+            kubectl("patch", "appproject", case.app.project, "--type=merge", "-p", more, namespace=control)
+        )
+    return Fix.run(
+        *commands,
+        restart(case, CONTROLLER, API_SERVER),
+        title=f"Let Argo CD serve Applications of {namespace}",
+        risk="whoever may write Applications there can then deploy with the project's rights",
     )

@@ -16,13 +16,18 @@ Register the cluster, or correct the destination. By name and by URL are two way
 The cluster is registered and does not answer: cluster-unreachable.
 """
 
+import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.clusters import known_clusters
 from whysync.diagnosis.commands import app_argument, refresh
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import ClusterNotRegistered
+
+_ALIKE = 0.9
 
 
 @rule(cause="cluster-not-registered", since="0.1")
@@ -53,6 +58,14 @@ def cluster_not_registered(case: Case) -> Iterator[Finding]:
 
 def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
     known = "argocd cluster list   # the clusters that Argo CD knows"
+    near = "" if failure.ambiguous or failure.disabled else _nearest(case, failure)
+    if near:
+        yield Fix.application(
+            case.application.ref,
+            Set(pointer=f"/spec/destination/{'name' if failure.name else 'server'}", value=near),
+            title=f"Correct the destination: {near} is registered",
+            risk="the app is deployed there: be sure that it is the one that is meant",
+        )
     flag = "--dest-server SERVER" if failure.ambiguous or not failure.name else "--dest-name NAME"
     if not failure.ambiguous:
         name = f" --name {quote(failure.name)}" if failure.name else ""
@@ -63,12 +76,13 @@ def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
             title="Register the cluster",
             risk="it creates the service account argocd-manager with rights on that cluster",
         )
-    yield Fix.run(
-        known,
-        f"argocd app set {app_argument(case)} {flag}",
-        title="Correct the destination"
-        + (": use the URL, as the name is not unique" if failure.ambiguous else ""),
-    )
+    if not near:
+        yield Fix.run(
+            known,
+            f"argocd app set {app_argument(case)} {flag}",
+            title="Correct the destination"
+            + (": use the URL, as the name is not unique" if failure.ambiguous else ""),
+        )
     if case.app.metadata.deletion_timestamp is not None or any(
         c.type == "DeletionError" for c in case.app.status.conditions
     ):
@@ -77,3 +91,18 @@ def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
             title="If the cluster is gone for good: delete the Application without its resources",
             destroys=("the Application; what it deployed is left where it is, without an owner",),
         )
+
+
+def _nearest(case: Case, failure: ClusterNotRegistered) -> str:
+    """The one registered cluster that is called nearly so: other case, other order, one letter."""
+    asked = failure.name or failure.server
+    others = {
+        one.name if failure.name else one.server for one in known_clusters(case.world.snapshot.settings)
+    }
+    alike = [other for other in sorted(others - {"", asked}) if _is_alike(asked, other)]
+    return alike[0] if len(alike) == 1 else ""
+
+
+def _is_alike(one: str, other: str) -> bool:
+    parts, others = (sorted(re.split(r"[^a-z0-9]+", name.lower())) for name in (one, other))
+    return parts == others or SequenceMatcher(None, one.lower(), other.lower()).ratio() > _ALIKE

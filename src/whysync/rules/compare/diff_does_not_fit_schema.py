@@ -23,10 +23,12 @@ The API server refuses the object at the sync: schema-invalid.
 from collections.abc import Iterator
 
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import CONTROLLER, hard_refresh, remark, restart
 from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.known_fields import builtin_knows
 from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.words import one_line
 from whysync.semantics import hooks
@@ -50,7 +52,7 @@ def diff_does_not_fit_schema(case: Case) -> Iterator[Finding]:
     for group in grouped(case, DiffSchemaError, by=lambda f: (f.side, f.problem, f.fields, f.resource)):
         failure = group.failure
         holder = _holder(case, failure)
-        ref = holder.ref if holder else named_ref(case, failure.resource, group.ref)
+        ref = _placed(case, holder) if holder else named_ref(case, failure.resource, group.ref)
         switched = hooks.has_option(case.application.body, hooks.COMPARE_OPTIONS, SERVER_SIDE)
         pointer = failure.pointers[0] if failure.pointers else None
         gone = failure.side is DiffSide.CONFIG and holder is None and bool(case.desired)
@@ -91,6 +93,12 @@ def _holder(case: Case, failure: DiffSchemaError) -> Manifest | None:
     return having[0] if len(having) == 1 else None
 
 
+def _placed(case: Case, holder: Manifest) -> Ref:
+    """With its namespace, which Git may leave out."""
+    live = case.live_of(holder.key) or case.live_of(holder.key._replace(namespace=case.destination_namespace))
+    return live.ref if live is not None else holder.ref
+
+
 def _cited(holder: Manifest | None, pointer: str | None) -> Iterator[Evidence]:
     if holder is not None and pointer:
         yield cite(holder, pointer, says="the field, where it was found")
@@ -105,6 +113,8 @@ def _fixes(
         yield Fix.remove(
             holder.ref, pointer, title="Take the field out of Git: the cluster's schema does not know it"
         )
+        if builtin_knows(holder.ref, pointer) is False:
+            return  # no Kubernetes knows it: nobody's schema is out of date
     elif failure.side is DiffSide.CONFIG and failure.problem in (
         DiffProblem.DUPLICATE_KEY,
         DiffProblem.OMITS_KEY,

@@ -56,12 +56,21 @@ def _project(case: Case, name: str) -> Object:
     destination = case.app.spec.destination
     by: Object = {"server": destination.server} if destination.server else {"name": destination.name}
     repos: list[Json] = list(dict.fromkeys(source.repo_url for source in case.app.sources if source.repo_url))
+    spec: Object = {"sourceRepos": repos, "destinations": [{**by, "namespace": destination.namespace}]}
+    wide = _cluster_wide(case)
+    if wide:
+        spec["clusterResourceWhitelist"] = wide
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "AppProject",
         "metadata": {"name": name, "namespace": argocd_namespace(case)},
-        "spec": {
-            "sourceRepos": repos,
-            "destinations": [{**by, "namespace": destination.namespace}],
-        },
+        "spec": spec,
     }
+
+
+def _cluster_wide(case: Case) -> list[Json]:
+    """Kinds without a namespace have to be permitted one by one; what the last sync wrote tells which."""
+    kinds = {(row.group, row.kind) for row in case.app.status.resources if not row.namespace}
+    if case.has_sync_option("CreateNamespace=true"):
+        kinds.add(("", "Namespace"))
+    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]

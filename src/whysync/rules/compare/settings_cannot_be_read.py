@@ -15,12 +15,13 @@ Correct that entry. Argo CD reads its settings again by itself.
 A Lua health check that is read and then fails is health-script-error.
 """
 
+import json
 from collections.abc import Iterator
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.pointer import child
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, beside, refresh
+from whysync.diagnosis.commands import argocd_namespace, beside, kubectl, refresh
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import SettingsMalformed
@@ -48,6 +49,7 @@ def settings_cannot_be_read(case: Case) -> Iterator[Finding]:
                     refresh(case),
                     title="Correct the entry; Argo CD reads it again by itself",
                 ),
+                *_without(case, failure.key if settings else ""),
             ),
         )
 
@@ -85,8 +87,22 @@ def _silent(case: Case) -> Iterator[Finding]:
                 refresh(case),
                 title="Correct the entry; Argo CD reads it again by itself",
             ),
+            *_without(case, problem.key if settings is not None and problem is not None else ""),
         ),
     )
+
+
+def _without(case: Case, key: str) -> Iterator[Fix]:
+    """Mostly somebody has just written it: without it, all is as it was before."""
+    if key:
+        patch = json.dumps([{"op": "remove", "path": child("/data", key)}])
+        yield Fix.run(
+            kubectl("patch", "configmap", "argocd-cm", "--type=json", "-p", patch,
+                    namespace=argocd_namespace(case)),
+            refresh(case),
+            title="Until then, take the entry out: Argo CD works again, without what it set",
+            risk="what the entry set before does not hold meanwhile",
+        )  # fmt: skip
 
 
 def _entry(settings: Manifest | None, key: str) -> Iterator[Evidence]:

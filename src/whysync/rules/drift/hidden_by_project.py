@@ -22,6 +22,7 @@ from shlex import quote
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.tree import Object
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Fact, Finding, Fix, cite, rule
+from whysync.diagnosis.commands import refresh
 from whysync.diagnosis.rows import row_evidence
 from whysync.semantics.project import Cluster, Verdict, destination_verdict, kind_verdict
 
@@ -91,10 +92,15 @@ def _fixes(case: Case, row: ResourceRow, pointer: str) -> Iterator[Fix]:
             title=f"Take {row.kind} off the list of what the project forbids",
             risk="it holds for every Application of the project",
         )
-        return
-    yield Fix.project(
-        case.project_manifest.ref,
-        Add(pointer=pointer, value=entry),
-        title=f"Permit exactly this in AppProject {case.app.project}",
-        risk="it holds for every Application of the project",
+    else:
+        yield Fix.project(
+            case.project_manifest.ref,
+            Add(pointer=pointer, value=entry),
+            title=f"Permit exactly this in AppProject {case.app.project}",
+            risk="it holds for every Application of the project",
+        )
+    yield Fix.run(
+        f"git grep -n {quote(f'name: {row.name}')}   # where Git declares it",
+        refresh(case),
+        title="Or the project is right: take the manifest out of this app's Git, the object stays as it is",
     )

@@ -20,7 +20,8 @@ from collections.abc import Iterator
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.contracts.tree import Object
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import app_argument
 from whysync.semantics.comparison.orphans import is_expected
 from whysync.semantics.messages import OrphanedResources
@@ -29,20 +30,25 @@ from whysync.semantics.tracking import INSTANCE_LABEL, TRACKING_ID
 # Controllers make these below others, though not always with an owner reference.
 _BELOW = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease", "Pod", "ReplicaSet", "PodMetrics"})
 
+_FEW = 5
+
 
 @rule(cause="orphaned", since="0.1")
 def objects_that_nobody_owns(case: Case) -> Iterator[Finding]:
     for report in case.failures(OrphanedResources):
         orphans = _unmarked(case)
         count = report.failure.count or len(orphans)
-        names = f", such as {', '.join(str(one.ref) for one in orphans[:3])}" if orphans else ""
+        names = ", ".join(str(one.ref) for one in orphans[:3])
+        such = (": " if count == len(orphans) <= 3 else ", such as ") + names if names else ""
+        many = f"{count} objects" if count != 1 else "1 object"
         place = case.destination_namespace
         yield Finding(
             about=case.application.ref,
             explains=report.symptoms,
             severity=Severity.INFO,
             confidence=Confidence.HIGH,
-            verdict=f"{count} objects in namespace {place} belong to no Application{names}",
+            verdict=f"{many} in namespace {place} {'belong' if count != 1 else 'belongs'} to no"
+            f" Application{such}",
             evidence=(
                 report.cite(says="Argo CD counts them"),
                 *(cite(one, "/metadata/name", says="no app's mark on it") for one in orphans[:5]),
@@ -52,6 +58,7 @@ def objects_that_nobody_owns(case: Case) -> Iterator[Finding]:
                     f"argocd app resources {app_argument(case)} --orphaned",
                     title="List them; then delete, adopt into Git, or list them as expected in the project",
                 ),
+                *_expected(case, orphans, count),
             ),
         )
 
@@ -71,4 +78,19 @@ def _unmarked(case: Case) -> tuple[Manifest, ...]:
         and INSTANCE_LABEL not in one.labels
         and settings is not None
         and not is_expected(one.key, settings)
+    )
+
+
+def _expected(case: Case, orphans: tuple[Manifest, ...], count: int) -> Iterator[Fix]:
+    """Where all of them are known by name."""
+    if case.project_manifest is None or not orphans or count != len(orphans) or count > _FEW:
+        return
+    rules: list[Object] = [
+        {"group": one.ref.group, "kind": one.ref.kind, "name": one.ref.name} for one in orphans
+    ]
+    yield Fix.project(
+        case.project_manifest.ref,
+        *(Add(pointer="/spec/orphanedResources/ignore", value=rule) for rule in rules),
+        title="They are meant to be there: list them as expected in the project",
+        risk="objects of these names are not told any more, in any namespace of the project",
     )
