@@ -99,7 +99,9 @@ class Player:
                 self._watch.deed(f"{fix.target.name} changed: {fix.title}")
             case FixKind.MANIFEST:
                 changed = target.with_body(edited(target.body, fix.edits))
-                self._push([changed if one is target else one for one in case.desired], fix.title)
+                left = [] if fix.drops else [changed]
+                desired = [new for one in case.desired for new in (left if one is target else [one])]
+                self._push(desired, fix.title)
                 self.gaps += lift(self._world, touched_by(fix, case))
             case FixKind.POLICY | FixKind.COMMAND:
                 raise Unplayable("it says nothing that could be done")
@@ -115,7 +117,11 @@ class Player:
         self._watch.deed(f"commit {commit[:7]}: {title}")
 
     def _create(self, made: Object) -> None:
-        """For Git; but permissions of Argo CD's own account are given by who may give them."""
+        """For Git; but projects are Argo CD's own, and rights of its account come from who may give them."""
+        if made.get("kind") == "AppProject":
+            self._world.simulation.argocd.set_project(copy_object(made))
+            self._watch.deed(f"kubectl apply {ref_of(made)}")
+            return
         objects = [fields(one) for one in items(made.get("items"))] if made.get("kind") == "List" else [made]
         rights = [one for one in objects if one.get("kind") in _RIGHTS]
         if rights and len(rights) == len(objects):

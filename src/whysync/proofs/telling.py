@@ -192,7 +192,7 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
             f"it will fail the same way until {until}" if until else f"it will fail again: {_short(message)}"
         )
         yield Told(text=words, weight=65, refs=_failed_refs(world))
-    elif behind_git(world.case) or known is None:
+    elif behind_git(world.case) or known is None or _is_against_the_project(world):
         yield Told(
             text=f"it would fail: {_short(_why(world) or message)}", weight=65, refs=_failed_refs(world)
         )
@@ -203,6 +203,11 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
             unknown=True,
             refs=_failed_refs(world),
         )
+
+
+def _is_against_the_project(world: Simulated) -> bool:
+    """Argo CD itself refuses it, by a project that is among the facts: it was changed since the last sync."""
+    return world.case.project_manifest is not None and " is not permitted in project " in _why(world)
 
 
 def _root(findings: Sequence[Finding]) -> str:
