@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixes.gitting import git_apply
 from tests.situations import application, case_of, config_map, row
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object, dig, fields
-from whysync.contracts.yaml import load
+from whysync.contracts.yaml import dump, load
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
@@ -18,7 +19,7 @@ from whysync.fixes.elsewhere import moved
 from whysync.fixes.files import FileChange, file_change
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.secrecy import secret_lines
-from whysync.fixes.text import file_name
+from whysync.fixes.text import file_name, is_usable
 from whysync.sources.checkout import Checkout
 from whysync.sources.masking.marks import Marks
 
@@ -293,3 +294,50 @@ def test_lines_with_secrets_are_known() -> None:
     assert 8 not in secret_lines(text)
     assert secret_lines("a: [1\n") == {0, 1}, "what cannot be read is secret"
     assert secret_lines(GIT) == set()
+
+
+# --- a manifest that goes ------------------------------------------------------------------------
+
+LET_GO = Fix.drop(SETTINGS, title="Let it go")
+OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}   # stays\n"
+
+
+def test_a_manifest_is_cut_out_of_its_file(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=f"{OTHER}---\n{GIT}")
+    change = file_change(LET_GO, the_case(), files)
+    assert (change.path, put(change, files)) == ("deploy/cm.yaml", OTHER)
+
+
+def test_a_file_is_not_deleted(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    with pytest.raises(Refused, match=r"deploy/cm\.yaml holds nothing but ConfigMap shop/settings") as caught:
+        file_change(LET_GO, the_case(), files)
+    assert caught.value.next.startswith("git rm deploy/cm.yaml;")
+    assert (tmp_path / "deploy/cm.yaml").read_text() == GIT
+
+
+def test_part_of_a_list_is_left_to_a_person(tmp_path: Path) -> None:
+    item = GIT.replace("\n", "\n  ").rstrip(" ")
+    files = checkout(tmp_path, deploy__cm=f"apiVersion: v1\nkind: List\nitems:\n- {item}")
+    with pytest.raises(Refused, match="cannot be cut out safely"):
+        file_change(LET_GO, the_case(), files)
+
+
+def test_what_goes_as_a_patch_and_in_words(tmp_path: Path) -> None:
+    case = the_case()
+    patch = as_patch(LET_GO, case)
+    assert patch.startswith("--- a/configmap-settings.yaml\n+++ /dev/null\n@@ -1,")
+    (tmp_path / "configmap-settings.yaml").write_text(dump(case.desired[0].body))
+    git_apply(tmp_path, patch)
+    assert not (tmp_path / "configmap-settings.yaml").exists()
+    assert as_commands(LET_GO, case)[0].startswith("# in Git: delete the manifest of ConfigMap shop/settings")
+    with pytest.raises(Refused, match="nothing is left of ConfigMap shop/settings"):
+        as_yaml(LET_GO, case)
+
+
+def test_the_case_after_it_does_not_have_it() -> None:
+    case = the_case()
+    assert applied(LET_GO, case).desired == ()
+    assert is_usable(LET_GO, case)
+    gone = Ref(version="v1", kind="ConfigMap", namespace="shop", name="gone")
+    assert not is_usable(Fix.drop(gone, title="t"), case)

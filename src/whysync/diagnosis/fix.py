@@ -67,15 +67,17 @@ Edit = Set | Remove | Add
 
 
 class Fix(msgspec.Struct, frozen=True, kw_only=True):
-    """One way out. Exactly one of `edits`, `create`, `line` and `commands` says what it does.
+    """One way out. Exactly one of `edits`, `drops`, `create`, `line` and `commands` says what it does.
 
-    `edits` change the object `target`; `create` is a new object for Git; `line` is added to `policy.csv`.
+    `edits` change the object `target`; with `drops` its manifest goes from Git; `create` is a new object for
+    Git; `line` is added to `policy.csv`.
     """
 
     title: str
     kind: FixKind
     target: Ref | None = None
     edits: tuple[Edit, ...] = ()
+    drops: bool = False
     create: Object | None = None
     line: str = ""
     commands: tuple[str, ...] = ()
@@ -93,6 +95,11 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     def change(ref: Ref, *edits: Edit, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
         """Edit a manifest in Git."""
         return Fix(title=title, kind=FixKind.MANIFEST, target=ref, edits=edits, risk=risk, destroys=destroys)
+
+    @staticmethod
+    def drop(ref: Ref, *, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
+        """Delete the whole manifest from Git."""
+        return Fix(title=title, kind=FixKind.MANIFEST, target=ref, drops=True, risk=risk, destroys=destroys)
 
     @staticmethod
     def application(ref: Ref, *edits: Edit, title: str, risk: str = "") -> Fix:

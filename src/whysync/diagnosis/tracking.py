@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whysync.diagnosis.mechanism import INSTANCE, TRACKING_ID
+from whysync.contracts.ref import Ref
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.mechanism import INSTANCE, TRACKING_ID, Mechanism
 from whysync.semantics.writers import WriterKind
 
 if TYPE_CHECKING:
@@ -32,3 +34,22 @@ def is_mark_of_a_tool(case: Case, drift: Drift) -> bool:
     writer = drift.writer
     by_tool = writer is not None and writer.kind not in (WriterKind.ARGOCD, WriterKind.UNKNOWN)
     return by_tool and drift.pointer == INSTANCE and not other_app_of(case, drift)
+
+
+def let_go(case: Case, ref: Ref) -> Fix | None:
+    """Out of this app's source, where the live object is another app's by its mark, and that app has it too.
+
+    A mark alone would not do: it may be of an app that has let the object go, or is gone itself.
+    """
+    for drift in case.drifts_by(Mechanism.TRACKING):
+        if (drift.ref.kind, drift.ref.name) != (ref.kind, ref.name):
+            continue
+        other = other_app_of(case, drift)
+        known = case.world.apps_by_name.get(other.rpartition("_")[2]) if other else None
+        if known is not None and any(row.key == drift.ref.key for row in known[1].status.resources):
+            return Fix.drop(
+                drift.desired.ref,
+                title=f"Let {other} keep it, which has it now: delete it from the source of {case.app.name}",
+                risk=f"{case.app.name} lives then with what {other} says of it",
+            )
+    return None

@@ -30,6 +30,11 @@ def applied(fix: Fix, case: Case) -> Case:
     target = object_of(fix, case)
     if target is None:
         return case
+    if fix.drops:
+        rest = tuple(one for one in case.desired if one is not target)
+        return _remade(
+            case, World(msgspec.structs.replace(snapshot, desired={**snapshot.desired, name: rest}))
+        )
     changed = target.with_body(edited(target.body, fix.edits))
 
     def swap(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:

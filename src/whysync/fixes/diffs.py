@@ -9,14 +9,18 @@ _SPECIAL = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 USUAL_CONTEXT = 3
 
 
-def unified(path: str, before: str | None, after: str, *, context: int = USUAL_CONTEXT) -> str:
-    """From one text of a file to another; without `before` the file is new. Equal texts give nothing."""
+def unified(path: str, before: str | None, after: str | None, *, context: int = USUAL_CONTEXT) -> str:
+    """From one text of a file to another; without `before` it is new, without `after` it goes.
+
+    Equal texts give nothing.
+    """
     if before == after:
         return ""
     old, new = _quoted(f"a/{path}"), _quoted(f"b/{path}")
     source = "/dev/null" if before is None else old + _end(path)
-    head = [f"--- {source}\n", f"+++ {new}{_end(path)}\n"]
-    return "".join([*head, *_hunks(before or "", after, context)])
+    goal = "/dev/null" if after is None else new + _end(path)
+    head = [f"--- {source}\n", f"+++ {goal}\n"]
+    return "".join([*head, *_hunks(before or "", after or "", context)])
 
 
 def hunk_lines(before: str, after: str, *, context: int) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.commands import argocd_namespace
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
 from whysync.errors import Refused
+from whysync.fixes.cutting import without_document
 from whysync.fixes.edit import edited
 from whysync.fixes.elsewhere import moved
 from whysync.fixes.following import is_in_git, made_by
@@ -64,9 +66,30 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
     if fix.target is None:
         raise Refused(what="this fix says nothing that a file could hold")
     place = _find(fix, case, checkout, only)
+    if fix.drops:
+        return _dropped(checkout, place, str(fix.target))
     known = object_of(fix, case)
     edits = tuple(_fitted(edit, known, place) for edit in fix.edits)
     return _edited(checkout, place, edited(place.body, edits), str(fix.target))
+
+
+def _dropped(checkout: Checkout, place: Place, what: str) -> FileChange:
+    """Its document goes out of the file; whysync deletes no files."""
+    before = checkout.read(place.path)
+    if len(_documents(before)) == 1 and not place.inside:
+        raise Refused(
+            what=f"{place.path} holds nothing but {what}",
+            why="whysync edits files, and deletes none",
+            next=f"git rm {quote(place.path)}; a kustomization that lists it must let it go too",
+        )
+    after = without_document(before, place.document) if not place.inside else None
+    if after is None:
+        raise Refused(
+            what=f"{place} cannot be cut out safely",
+            why="it is part of a List, or the file is written in a way that hides where it ends",
+            next="delete it by hand; without --checkout, whysync fix shows what has to go",
+        )
+    return FileChange(place.path, before, after, what)
 
 
 def _is_masked(fix: Fix) -> bool:

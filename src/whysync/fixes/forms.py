@@ -46,6 +46,12 @@ def as_yaml(fix: Fix, case: Case) -> str:
         )
     if fix.create is not None:
         return dump(fix.create)
+    if fix.drops:
+        raise Refused(
+            what=f"nothing is left of {fix.target} with this fix",
+            why="its manifest is deleted from Git",
+            next="-o patch shows what goes",
+        )
     fix = _as_edit(fix, case)
     target = object_of(fix, case)
     if target is None:
@@ -119,6 +125,8 @@ def _in_git(fix: Fix, case: Case) -> Iterator[str]:
         name = new_file_name(fix.create)
         yield remark(f"save it as {name}{f' in {path}' if path else ''} (-o yaml shows it)")
         yield f"git add {quote(f'{path}/{name}'.lstrip('/'))}"
+    elif fix.drops:
+        yield remark(f"in Git: delete the manifest of {fix.target}{f' from {path}' if path else ''}")
     else:
         for edit in fix.edits:
             yield remark(f"in Git: {_in_words(edit)} of {fix.target}")

@@ -31,6 +31,8 @@ def patch_text(fix: Fix, case: Case) -> str:
     target = object_of(fix, case)
     if target is None or fix.target is None:
         return ""
+    if fix.drops:
+        return unified(file_name(target.ref), dump(target.body), None)
     after = edited(target.body, fix.edits)
     if fix.kind is FixKind.MANIFEST:
         return unified_diff(target, after)
@@ -41,6 +43,8 @@ def is_usable(fix: Fix, case: Case) -> bool:
     """Can it be applied as it stands? Not with a masked value in it, nor where it would change nothing."""
     if any(isinstance(edit, Set | Add) and holds_a_mask(edit.value) for edit in fix.edits):
         return False
+    if fix.drops:
+        return object_of(fix, case) is not None
     target = object_of(fix, case) if fix.edits else None
     return target is None or not same(edited(target.body, fix.edits), target.body)
 

@@ -28,6 +28,7 @@ _LONGEST_WAIT: Final = timedelta(minutes=10)
 _A_ROLLOUT: Final = timedelta(minutes=1)
 _A_MOMENT: Final = timedelta(seconds=2)
 _AWAITED: Final = ("sync", "wait", "terminate-op", "confirm-deletion")
+_BESIDE_A_SYNC: Final = ("get", "wait", "terminate-op")
 _RIGHTS: Final = frozenset({"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"})
 _UNKNOWN_VALUE: Final = "dW5rbm93bg=="
 
@@ -235,4 +236,5 @@ def _is_wait(line: Line) -> bool:
 
 def _is_refresh(line: Line) -> bool:
     command = line.command
-    return command is not None and command.tool == "argocd" and command.verb in ("get", "wait")
+    # No sync begins while another runs: to end that one is part of a plain sync.
+    return command is not None and command.tool == "argocd" and command.verb in _BESIDE_A_SYNC

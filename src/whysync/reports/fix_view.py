@@ -109,7 +109,7 @@ def _head(chosen: Chosen) -> Iterator[str]:
     change = chosen.change
     if change is not None and not change.changes:
         yield f"# {one_line(change.path)} says it already: nothing to change"
-    elif change is None and chosen.fix.kind is FixKind.MANIFEST and chosen.fix.edits:
+    elif change is None and chosen.fix.kind is FixKind.MANIFEST and (chosen.fix.edits or chosen.fix.drops):
         yield "# against the manifest as rendered: with --checkout DIR, against the file itself"
 
 

@@ -21,6 +21,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import on_object, remark, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.tracking import let_go
 from whysync.semantics.messages import SharedResource
 
 
@@ -33,6 +34,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         others = [app for app in failure.apps if app.rpartition("/")[2] != case.app.name]
         owner = " and ".join(others) or "another Application"
+        mine = let_go(case, ref)
         yield Finding(
             about=ref,
             explains=group.explains,
@@ -41,11 +43,14 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
             verdict=f"{ref} also belongs to {owner}, and FailOnSharedResource=true refuses the sync",
             evidence=(*group.cited(says="both Applications declare it"), *_mark(case, ref.key)),
             fixes=(
+                *((mine,) if mine is not None else ()),
                 Fix.run(
                     on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the present owner",
                     remark(f"take {ref} out of the source of the Application that should not own it, then"),
                     sync(case),
-                    title=f"Let one of them own it: {case.app.name} or {owner}",
+                    title=f"Or let {case.app.name} own it"
+                    if mine is not None
+                    else f"Let one of them own it: {case.app.name} or {owner}",
                     risk="if the one that lets go prunes, the object is deleted, and made anew by the other",
                 ),
             ),

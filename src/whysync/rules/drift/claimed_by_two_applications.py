@@ -24,8 +24,10 @@ from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.commands import remark
 from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.tracking import is_mark_of_a_tool, other_app_of
+from whysync.diagnosis.tracking import is_mark_of_a_tool, let_go, other_app_of
 from whysync.semantics.messages import SharedResource
+
+_EITHER = "Let one of them go: remove it from the other one's source"
 
 
 @rule(cause="shared-resource", since="0.1")
@@ -50,7 +52,7 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{ref} is claimed by {apps}",
             evidence=(report.cite(says="Argo CD names both"),),
-            fixes=_fixes(ref.kind, ref.name, *report.failure.apps[-1:]),
+            fixes=_fixes(case, ref, *report.failure.apps[-1:]),
         )
     for drift in case.drifts_by(Mechanism.TRACKING):
         other = other_app_of(case, drift)
@@ -64,7 +66,7 @@ def claimed_by_two_applications(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{drift.ref} carries the mark of {other}, and {case.app.name} declares it too",
             evidence=drift.cited(),
-            fixes=_fixes(drift.ref.kind, drift.ref.name, other),
+            fixes=_fixes(case, drift.ref, other),
         )
 
 
@@ -80,12 +82,15 @@ def _row(case: Case, ref: Ref) -> tuple[str, ...]:
     return (row,) if row in case.symptom_ids else ()
 
 
-def _fixes(kind: str, name: str, other: str = "the other app") -> tuple[Fix, ...]:
-    return (
-        Fix.run(
-            f"argocd app manifests {quote(other.rpartition('/')[2])} | grep -n -B5 {quote(f'name: {name}')}",
-            remark(f"then remove {kind} {name} from the source of the app that should not own it"),
-            title="Let one of them go: remove it from the other one's source",
-            risk="if the app that lets go prunes before the other has synced, the object is deleted once",
-        ),
+def _fixes(case: Case, ref: Ref, other: str = "the other app") -> tuple[Fix, ...]:
+    mine = let_go(case, ref)
+    look = (
+        f"argocd app manifests {quote(other.rpartition('/')[2])} | grep -n -B5 {quote(f'name: {ref.name}')}"
     )
+    theirs = Fix.run(
+        look,
+        remark(f"then remove {ref.kind} {ref.name} from the source of the app that should not own it"),
+        title="Or remove it from the other one's source" if mine else _EITHER,
+        risk="if the app that lets go prunes before the other has synced, the object is deleted once",
+    )
+    return (mine, theirs) if mine is not None else (theirs,)
