@@ -183,11 +183,14 @@ def _rows(case: Case) -> Iterator[Symptom]:
 
 
 def _sync_is_open(case: Case) -> bool:
-    """Has the last operation at this very revision not succeeded (yet)? One that runs holds up all others."""
+    """Has the last operation at this very revision not succeeded (yet)?
+
+    One that runs holds up all others, and one that waits for its next try does so too.
+    """
     operation = case.operation
     if operation is None or operation.phase == "Succeeded":
         return False
-    if operation.phase == "Running" and operation.finished_at is None:
+    if operation.phase == "Running":
         return True
     at = operation.sync_result.revision if operation.sync_result else ""
     return not at or at == case.app.status.sync.revision

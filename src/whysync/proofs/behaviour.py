@@ -274,7 +274,7 @@ def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodScript
     }
     for manifest in desired:
         name = manifest.ref.name
-        if manifest.ref.kind != "Job" or name not in failed:
+        if manifest.ref.kind != "Job" or name not in failed or _is_another(case, manifest):
             continue
         namespace = manifest.ref.namespace or case.destination_namespace
         pods = [
@@ -291,6 +291,20 @@ def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodScript
                 exit_code=1 if cut_off is None else 0,
                 log=tuple(LogLine(text=line) for line in _tail(pods, text(container.get("name")))),
             )
+
+
+def _is_another(case: Case, manifest: Manifest) -> bool:
+    """Has Git moved on since that sync began, to a Job that is not the one which failed?"""
+    operation = case.operation
+    at = operation.sync_result.revision if operation is not None and operation.sync_result is not None else ""
+    if not at or at == case.app.status.sync.revision:
+        return False
+    ran = case.live_of(manifest.key)
+    return ran is None or _images(ran) != _images(manifest)
+
+
+def _images(job: Manifest) -> list[str]:
+    return [text(dig(one, "image")) for one in items(dig(job.spec, "template", "spec", "containers"))]
 
 
 def _cut_off_after(case: Case, result: ResourceResult, job: Manifest) -> float | None:

@@ -35,7 +35,7 @@ from whysync.proofs.objects import Kinds, has_marks, unmasked
 from whysync.proofs.operators import Operators
 from whysync.proofs.part import Part, part_of
 from whysync.proofs.quotas import Quotas
-from whysync.proofs.sources import repositories_of, sources_of
+from whysync.proofs.sources import held_by, repositories_of, sources_of
 from whysync.proofs.still_life import StillLife
 from whysync.proofs.writers import Writers, writers_for
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
@@ -197,7 +197,8 @@ def simulated(
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
     strangers = model.load([*definitions, *live])
-    repositories = repositories_of(application, desired, clock)
+    held = held_by(application, desired, live)
+    repositories = repositories_of(application, desired, clock, held)
     writers = writers_for(case, part, model, active=others)
     operators = Operators(case, model)
     script = script_of(case, live, part.desired)

@@ -127,7 +127,7 @@ def _sign(symptom: Symptom, key: Key | None) -> str:
                 return UNHEALTHY if symptom.kind is SymptomKind.UNHEALTHY else DIFFERS
             return f"{symptom.kind.value}:{found}"
         case SymptomKind.RESULT:
-            return f"result:{symptom.ref.key}" if symptom.ref is not None else ""
+            return symptom.id  # the key as the sync gives it: with a namespace also for what has none
         case SymptomKind.EVENT:
             return _of_event(symptom)
         case SymptomKind.LOG | SymptomKind.BEHIND | SymptomKind.STALE:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from whysync.cluster.model import Clock
-from whysync.contracts.tree import Object, fields, items, text
+from whysync.contracts.ref import ref_of
+from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.engine.argocd import Folder, GitRepositories, GitRepository
+from whysync.semantics.diff.last_applied import last_applied
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
+
+_COMMIT: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +36,33 @@ class Sources:
     def main(self) -> SourceOf:
         """The one that all manifests are said to come from: which comes from which the facts do not tell."""
         return next((one for one in self.all if one.renders), self.all[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A commit that an operation under way keeps, though the branch has moved on."""
+
+    commit: str
+    manifests: tuple[Object, ...]
+
+
+def held_by(application: Object, desired: Iterable[Object], live: Iterable[Object]) -> Held | None:
+    """What such a commit rendered to the facts do not tell: what it has applied tells for itself."""
+    if "operation" not in application or has_multiple_sources(fields(application.get("spec"))):
+        return None
+    status = fields(application.get("status"))
+    state = fields(status.get("operationState"))
+    commit = text(dig(state, "syncResult", "revision")) or text(dig(state, "operation", "sync", "revision"))
+    if len(commit) < _COMMIT or commit == dig(status, "sync", "revision"):
+        return None
+    namespace = text(dig(application, "spec", "destination", "namespace"))
+    applied = {ref_of(one).key: found for one in live if (found := last_applied(one)) is not None}
+    made = [
+        applied.get(key) or applied.get(key._replace(namespace=namespace)) or one
+        for one in desired
+        for key in (ref_of(one).key,)
+    ]
+    return Held(commit=commit, manifests=tuple(made))
 
 
 def sources_of(application: Object) -> Sources:
@@ -60,13 +92,19 @@ def sources_of(application: Object) -> Sources:
     )
 
 
-def repositories_of(application: Object, desired: Iterable[Object], clock: Clock) -> GitRepositories:
-    """Each branch points at the commit that was compared last."""
+def repositories_of(
+    application: Object, desired: Iterable[Object], clock: Clock, held: Held | None = None
+) -> GitRepositories:
+    """Each branch points at the commit that was compared last; `held` is one before it, still needed."""
     sources = sources_of(application)
     found: dict[str, GitRepository] = {}
     for source in sources.all:
         git = found.setdefault(source.url, GitRepository(url=source.url, clock=clock))
         objects = tuple(desired) if source is sources.main else ()
+        branch = source.branch or git.default_branch
+        if held is not None and source is sources.main:
+            before = Folder(manifests=held.manifests, source_type=source.type)
+            git.push({source.path: before}, branch=branch, commit=held.commit)
         folder = Folder(manifests=objects, source_type=source.type)
-        git.push({source.path: folder}, branch=source.branch or git.default_branch, commit=source.commit)
+        git.push({source.path: folder}, branch=branch, commit=source.commit)
     return GitRepositories(found.values())

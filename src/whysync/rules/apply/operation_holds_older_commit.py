@@ -18,9 +18,14 @@ The operation is at the newest commit and fails there: then its own failure is t
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.contracts.tree import Object, same
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import sync, terminate
+from whysync.diagnosis.once_declared import once_declared
+from whysync.diagnosis.rows_above import symptoms_about
 
+HELD = "/status/operationState/syncResult/revision"
+ASKED = "/status/operationState/operation/sync/revision"
 REFRESH = "/spec/syncPolicy/retry/refresh"
 
 
@@ -29,27 +34,33 @@ def operation_holds_older_commit(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if operation is None or operation.phase != "Running" or "operation" not in case.symptom_ids:
         return
-    held = operation.sync_result.revision if operation.sync_result else ""
-    asked = operation.operation.sync
-    held = held or (asked.revision if asked else "")
+    held, where = operation.sync_result.revision if operation.sync_result else "", HELD
+    if not held and operation.operation.sync is not None:
+        held, where = operation.operation.sync.revision, ASKED
     compared = case.app.status.sync.revision
     if not held or not compared or held == compared or len(held) < 7:
         return
     retrying = operation.finished_at is not None or operation.retry_count > 0
     retry = case.app.spec.sync_policy.retry
     refreshes = retry is not None and retry.refresh
+    mended = tuple(_changed_since(case)) if retrying else ()
+    held_up = tuple(s.id for s in case.symptoms if "operation" in s.because) if mended else ()
     yield Finding(
         about=case.application.ref,
-        field="/status/operationState" if refreshes else REFRESH,
-        explains=("operation",),
+        field=None if refreshes or retry is None else REFRESH,
+        explains=tuple(dict.fromkeys(("operation", *mended, *held_up))),
         severity=Severity.CRITICAL if retrying else Severity.WARNING,
         confidence=Confidence.HIGH if retrying else Confidence.MEDIUM,
         verdict=f"the operation {'retries' if retrying else 'works on'} {held[:8]}, while Git is at"
         f" {compared[:8]}: the newer commit waits for it to end",
         evidence=(
-            cite(case.application, "/status/operationState/syncResult/revision", says="the commit it holds"),
+            cite(case.application, where, says="the commit it holds"),
             cite(case.application, "/status/sync/revision", says="the commit that is compared"),
-            cite(case.application, "/status/operationState/message", says="how it is going"),
+            *(
+                (cite(case.application, "/status/operationState/message", says="how it is going"),)
+                if operation.message
+                else ()
+            ),
         ),
         fixes=(
             Fix.run(
@@ -65,9 +76,25 @@ def operation_holds_older_commit(case: Case) -> Iterator[Finding]:
                     Fix.application(
                         case.application.ref,
                         Set(pointer=REFRESH, value=True),
-                        title="Let retries take the newest commit",
+                        title="For the next time: let retries take the newest commit",
                     ),
                 )
             ),
         ),
     )
+
+
+def _changed_since(case: Case) -> Iterator[str]:
+    """What failed at the old commit and is declared otherwise by the newer one: that may be the remedy."""
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.RESULT or symptom.ref is None:
+            continue
+        declared, live = case.desired_of(symptom.ref.key), case.live_of(symptom.ref.key)
+        applied = once_declared(live)
+        if declared is not None and applied is not None and not same(_body(declared.body), _body(applied)):
+            yield symptom.id
+            yield from symptoms_about(case, symptom.ref)
+
+
+def _body(manifest: Object) -> Object:
+    return {key: value for key, value in manifest.items() if key not in ("apiVersion", "metadata", "status")}
