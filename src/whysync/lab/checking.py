@@ -34,8 +34,8 @@ def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
     pairs = (
         ("operation phase", expected.phase, operation.phase if operation else "None"),
         ("operation message", expected.message, operation.message if operation else ""),
-        ("sync", expected.sync, app.status.sync.status),
-        ("health", expected.health, app.status.health.status),
+        ("sync", expected.sync, app.status.sync.status or "None"),
+        ("health", expected.health, app.status.health.status or "None"),
         ("cause", expected.cause, first.cause if first else "none"),
         ("rule", expected.rule, first.rule if first else "none"),
         ("about", expected.about, str(first.about) if first else ""),

@@ -34,8 +34,9 @@ EXPECTED: Final = (
 )  # fmt: skip
 EXPECTED_FIX: Final = ("proof", "why", "title")
 _MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
-_SYNC: Final = ("Synced", "OutOfSync", "Unknown")
-_HEALTH: Final = ("Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown")
+# `None` is that of an Application that nobody has looked at.
+_SYNC: Final = ("Synced", "OutOfSync", "Unknown", "None")
+_HEALTH: Final = ("Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "None")
 _PHASES: Final = ("Running", "Succeeded", "Failed", "Error", "Terminating", "None")
 _SAFETY: Final = tuple(SyncSafety)
 _PROOFS: Final = (*ProofStatus, "none")
