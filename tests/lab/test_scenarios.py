@@ -76,6 +76,8 @@ def _is_quiet(name: str) -> bool:
         "crd-without-health-check",
         "ignored-and-still-written",
         "suspended-by-hand",
+        "orphaned-object",
+        "parent-branch",
     )
 
 
