@@ -67,6 +67,12 @@ def wait_of(case: Case) -> Wait | None:
     return None
 
 
+def awaited_hook(case: Case) -> Ref | None:
+    """The hook that a running operation waits for."""
+    wait = wait_of(case)
+    return wait.ref if wait is not None and wait.what is Awaited.HOOK else None
+
+
 def slowest_sync(case: Case) -> timedelta | None:
     """How long the slowest sync of the history took."""
     took = [

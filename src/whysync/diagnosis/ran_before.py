@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _TEMPLATE = "/spec/template"
+_ANNOTATIONS = f"{_TEMPLATE}/metadata/annotations"
 _HASH = "pod-template-hash"
 _OF_CONTENT = ("checksum", "hash", "sha256")
 _NOT_OF_GIT = ("/creationTimestamp", "~1restartedAt")
@@ -163,10 +164,10 @@ def _steps(
     if same(now, then) or at.endswith(_NOT_OF_GIT):
         return
     own, present, before = _by_name(git), _by_name(now), _by_name(then)
-    if isinstance(now, dict) and isinstance(then, dict):
-        for key in sorted({*now, *then}):
-            found = fields(git).get(key, MISSING), now.get(key, MISSING), then.get(key, MISSING)
-            yield from _steps(*found, child(at, key))
+    if at == _ANNOTATIONS or (isinstance(now, dict) and isinstance(then, dict)):
+        for key in sorted({*fields(now), *fields(then)}):
+            was, will = fields(now).get(key, MISSING), fields(then).get(key, MISSING)
+            yield from _steps(fields(git).get(key, MISSING), was, will, child(at, key))
     elif present and list(present) == list(before):
         for index, name in enumerate(own):
             if name in present:

@@ -14,7 +14,8 @@ from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.semantics.messages import Awaited
+from whysync.diagnosis.unfit import why_unfit
+from whysync.semantics.messages import Awaited, ImagePull, understand
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -32,6 +33,10 @@ class Stall(msgspec.Struct, frozen=True, kw_only=True):
     certain: bool = True
     ended: bool = False
     """It has ended well, and need not run again."""
+    deed: str = ""
+    """What a person has to mend, as the beginning of a sentence."""
+    image: str = ""
+    """That cannot be pulled."""
 
 
 def why_stalled(case: Case, wait: Wait) -> Stall | None:
@@ -48,6 +53,8 @@ def why_stalled(case: Case, wait: Wait) -> Stall | None:
     code, message = health_of_row(case, row) if row is not None else ("", "")
     if code in ("Degraded", "Suspended"):
         return Stall(words=f"it is {code}" + (f": {message}" if message else ""))
+    if wait.is_long and code and message:
+        return Stall(words=f"it is still {code}: {message}", certain=False)
     if wait.is_long:
         return Stall(words="nothing at hand tells why, and it should have ended", certain=False)
     return None
@@ -97,13 +104,31 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
                 pointer = f"{container.pointer}/state/waiting"
                 said = f": {container.waiting_message}" if container.waiting_message else ""
                 evidence = (cite(story.pod, pointer, says="its Pod cannot start"),)
+                pulls = [
+                    one
+                    for one in understand(container.waiting_message).failures
+                    if isinstance(one, ImagePull)
+                ]
+                if pulls:
+                    why = f": {pulls[0].reason}" if pulls[0].reason else ""
+                    return Stall(
+                        words=f"its Pod cannot pull {container.image}{why}",
+                        evidence=evidence,
+                        deed="Set an image in Git that exists",
+                        image=container.image,
+                    )
                 return Stall(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
         for index, condition in enumerate(items(story.pod.status.get("conditions"))):
             if text(fields(condition).get("reason")) == "Unschedulable":
                 evidence = (
                     cite(story.pod, f"/status/conditions/{index}/message", says="no node takes its Pod"),
                 )
-                return Stall(words="its Pod cannot be scheduled", evidence=evidence)
+                why = why_unfit(case, story.pod)
+                return Stall(
+                    words="no node takes its Pod" + (f": {why}" if why else ""),
+                    evidence=evidence,
+                    deed="Give it a node that fits, or let it ask for less in Git",
+                )
     for manifest, event in case.events_about(wait.ref):
         if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):
             return Stall(words=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),))

@@ -16,6 +16,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
 from whysync.diagnosis.ran_before import ran_before
+from whysync.diagnosis.shape import is_builtin
 from whysync.proofs.claims import Claim, claim_of
 from whysync.proofs.courses import ROUNDS, Course, With, Without, waited, with_fix
 from whysync.proofs.ground import Simulated, simulated
@@ -114,14 +115,15 @@ class Judge:
         without = Without(self._case, touched=touched)
         shown = without.syncing if claim.shows_in_a_sync else without.waiting
         self.work += 2 * _PER_RUN
-        if not claim.holds(shown.watch):
+        if not claim.shows(shown.watch):
             return not_run("the model does not show what it says")
         try:
             course = with_fix(self._case, fix, frozenset(), None, touched, syncs=claim.shows_in_a_sync)
         except (Unplayable, Refuted) as problem:
             return not_run(str(problem))
         trace = trace_of(shown, course)
-        new = course.watch.signs - without.waiting.watch.signs - claim.brings
+        new = course.watch.signs - without.waiting.watch.signs
+        new = frozenset[str]() if claim.brings is None else new - claim.brings
         if claim.holds(course.watch, course.written) or new:
             words = "; ".join(in_words(sign) for sign in sorted(new)[:2]) or "it is as before"
             return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
@@ -233,6 +235,9 @@ class Judge:
         gaps = self._gaps(finding, fix, course)
         if gaps:
             return not_run(f"on the model {words}, but that may be for want of facts: {'; '.join(gaps)}")
+        silent = [sign for sign in sorted(left) if self._waits_for_an_operator(sign)]
+        if silent and not left - set(silent) - _WHOLE_APP and not new:
+            return not_run(f"{in_words(silent[0])} until its operator writes a status, which is not modelled")
         until_then = course.watch.held_until(left, course.settled, course.last_sync)
         if left and until_then and not new:
             return Proof(
@@ -242,6 +247,12 @@ class Judge:
                 trace=trace,
             )
         return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
+
+    def _waits_for_an_operator(self, sign: str) -> bool:
+        """A custom resource about which nobody has said a word yet."""
+        rows = [row for row in self._case.rows.values() if sign == f"unhealthy:{row.key}"]
+        found = [self._case.live_of(row.key) for row in rows if not is_builtin(row.ref)]
+        return any(live is not None and not live.status for live in found)
 
     def _fails_otherwise(self, world: Simulated) -> str:
         """What a resource fails with in other words than it did: most often, the facts have it cut short."""

@@ -184,7 +184,10 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
     if phase == "Succeeded":
         return
     known = world.case.operation
-    before = known is not None and known.phase in ("Failed", "Error")
+    blocked = any(
+        one.type.endswith("Error") and one.type in message for one in world.case.app.status.conditions
+    )
+    before = blocked or (known is not None and known.phase in ("Failed", "Error"))
     running = known is not None and known.phase == "Running"
     if before or running:
         until = _root(findings)

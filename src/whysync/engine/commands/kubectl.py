@@ -8,7 +8,7 @@ from datetime import datetime
 from whysync.cluster.client_side import client_side_apply
 from whysync.cluster.model import Model
 from whysync.cluster.protocol import Answer, Request, ServedKind
-from whysync.contracts.tree import Json, Object, copy_object, dig, fields, text
+from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.engine.argocd import ArgoCD
 from whysync.engine.commands.actor import Actor, Outcome
 from whysync.engine.commands.creating import made_by
@@ -86,6 +86,17 @@ class Terminal:
         )
         return ("", False) if answer.ok else (_refusal(answer), True)
 
+    def _know_owners(self, obj: Object, space: str) -> None:
+        """An owner that is named without its uid: who writes such a thing has looked it up before."""
+        for raw in items(dig(obj, "metadata", "ownerReferences")):
+            owner = fields(raw)
+            served = _served(self._model, owner)
+            if owner.get("uid") or served is None:
+                continue
+            path = served.path(space if served.namespaced else "", text(owner.get("name")))
+            found = self._model.send(Request(verb="get", path=path))
+            owner["uid"] = text(dig(found.body, "metadata", "uid")) if found.ok and found.body else ""
+
     def _file(self, command: Command, obj: Object) -> Outcome:
         obj = copy_object(obj)
         served = _served(self._model, obj)
@@ -98,6 +109,7 @@ class Terminal:
             meta = fields(obj.get("metadata"))
             space = text(meta.get("namespace")) or command.flag("--namespace", "default")
             obj["metadata"] = {**meta, "namespace": space}
+            self._know_owners(obj, space)
         path, collection = served.path(space, name), served.collection(space)
         manager = command.flag("--field-manager")
         match command.verb:

@@ -18,8 +18,10 @@ The hook ended with an error: hook-failed. It has only just started: wave-in-pro
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.ref import Ref
 from whysync.diagnosis import (
     Case,
     Confidence,
@@ -34,13 +36,13 @@ from whysync.diagnosis import (
     rule,
 )
 from whysync.diagnosis.awaited import Wait, minutes, wait_of
-from whysync.diagnosis.commands import app_argument, on_object, refresh, sync, terminate
+from whysync.diagnosis.commands import app_argument, beside, on_object, refresh, remark, sync, terminate
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.pods import logs_below
 from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.rows_above import symptoms_about
+from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.diagnosis.stalled import Stall, why_stalled
-from whysync.semantics.messages import Awaited, ResourceVanished
+from whysync.semantics.messages import Awaited, ImagePull, ResourceVanished, Unschedulable
 
 TTL = "/spec/ttlSecondsAfterFinished"
 DEADLINE = "/spec/activeDeadlineSeconds"
@@ -57,12 +59,12 @@ def hook_never_finishes(case: Case) -> Iterator[Finding]:
         return
     others = f" and {wait.others} more" if wait.others else ""
     said = None if stall.certain else _last_line(case, wait)
-    about_it = symptoms_about(case, wait.ref)
+    about_it = (*symptoms_about(case, wait.ref), *(_said_below(case, wait.ref) if stall.certain else ()))
     yield Finding(
         about=wait.ref,
         explains=tuple(dict.fromkeys(("operation", *about_it))),
         # Where nothing tells why, any rule that does tell it has the word.
-        because=tuple(id for id in about_it if id != "operation" or not stall.certain),
+        because=tuple(id for id in symptoms_about(case, wait.ref) if id != "operation" or not stall.certain),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
         verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}:"
@@ -72,6 +74,13 @@ def hook_never_finishes(case: Case) -> Iterator[Finding]:
         fixes=tuple(_fixes(case, wait, stall)),
     )
     yield from _endless(case, wait)
+
+
+def _said_below(case: Case, hook: Ref) -> Iterator[str]:
+    """Events about its Pods that tell the same: the image, the node."""
+    for report in (*case.failures(ImagePull), *case.failures(Unschedulable)):
+        if report.ref is not None and row_over(case, report.ref) == hook:
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
 def _last_line(case: Case, wait: Wait) -> Evidence | None:
@@ -128,14 +137,19 @@ def _fixes(case: Case, wait: Wait, stall: Stall) -> Iterator[Fix]:
             risk="the hook runs once more: make sure that it may",
         )
         return
-    pods = on_object("describe", wait.ref)
+    look = beside(on_object("describe", wait.ref), "its events say what it waits for")
+    if stall.image:
+        look = beside(f"docker manifest inspect {quote(stall.image)}", "does it exist, and may you read it?")
     yield Fix.run(
-        pods + "   # its events say what it waits for",
+        look,
+        *((remark(f"{stall.deed}, then"),) if stall.deed else ()),
         terminate(case),
         on_object("delete", wait.ref, "--ignore-not-found"),
         sync(case),
-        title="End the operation, mend what keeps the hook from ending, sync again",
-        risk="what the hook has done so far stays done; its Pods are deleted",
+        title=f"{stall.deed}; end the operation, and sync again"
+        if stall.deed
+        else "End the operation, mend what keeps the hook from ending, sync again",
+        risk="" if stall.deed else "what the hook has done so far stays done; its Pods are deleted",
     )
 
 

@@ -21,9 +21,10 @@ from collections.abc import Iterator
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Ref
+from whysync.contracts.tree import fields, items
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.awaited import Wait, is_hook_result, minutes, wait_of
-from whysync.diagnosis.commands import on_object, sync, terminate
+from whysync.diagnosis.commands import on_object, remark, sync, terminate
 from whysync.diagnosis.spoken import FAILED_PHASES
 from whysync.diagnosis.stalled import Stall, why_stalled
 from whysync.diagnosis.words import counted, one_line
@@ -42,7 +43,7 @@ def wave_never_healthy(case: Case) -> Iterator[Finding]:
     others = f" and {wait.others} more" if wait.others else ""
     yield Finding(
         about=wait.ref,
-        explains=("operation",),
+        explains=("operation", *(_unwell(case, wait.ref) if _is_silent(case, wait.ref) else ())),
         because=tuple(_unwell(case, wait.ref)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
@@ -56,6 +57,7 @@ def wave_never_healthy(case: Case) -> Iterator[Finding]:
                 title="Mend that resource: the sync goes on by itself when it is healthy",
             ),
             Fix.run(
+                remark("push the remedy, then"),
                 terminate(case),
                 title="End the operation, if the remedy is a new commit: it cannot start before",
                 risk="later waves of this sync are not applied",
@@ -92,6 +94,13 @@ def _failed(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _is_silent(case: Case, ref: Ref) -> bool:
+    """No condition of its own says what is wrong: that it does not become healthy is all there is to say."""
+    live = case.live_of(ref.key)
+    conditions = items(live.status.get("conditions")) if live is not None else []
+    return live is not None and not any(fields(one).get("status") == "False" for one in conditions)
 
 
 def _unwell(case: Case, ref: Ref) -> Iterator[str]:

@@ -22,6 +22,7 @@ from shlex import quote
 
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.awaited import awaited_hook
 from whysync.diagnosis.commands import beside, kubectl
 from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over
@@ -33,7 +34,7 @@ _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "E
 @rule(cause="image-pull", since="0.1")
 def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
     told: set[str] = set()
-    rows: set[Ref | None] = set()
+    rows: set[Ref | None] = {awaited_hook(case)} - {None}
     for symptom in case.symptoms:
         if symptom.kind not in (SymptomKind.UNHEALTHY, SymptomKind.RESULT) or symptom.ref is None:
             continue
@@ -60,7 +61,7 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue
         if row_over(case, report.ref) in rows:
-            continue  # the Pod itself has told it
+            continue  # the Pod itself has told it, or the hook that it belongs to
         unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids]
         if not told.isdisjoint(unhealthy):
             continue

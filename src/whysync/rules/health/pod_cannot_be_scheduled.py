@@ -24,9 +24,12 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.awaited import awaited_hook
 from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.ran_before import with_way_back
+from whysync.diagnosis.rows_above import row_over
+from whysync.diagnosis.unfit import why_unfit
 from whysync.semantics.messages import Unschedulable
 
 PATIENCE = timedelta(minutes=2)
@@ -43,6 +46,7 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
             if found is None:
                 continue
             evidence, message = found
+            why = why_unfit(case, story.pod)
             told.add(symptom.id)
             finding = Finding(
                 about=symptom.ref,
@@ -50,8 +54,8 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
                 because=(symptom.id,) if _waits_for_claim(message) else (),
                 severity=_severity(case, story.pod, message),
                 confidence=Confidence.HIGH,
-                verdict=f"no node takes {story.pod.ref}: {message}",
-                root=message,
+                verdict=f"no node takes {story.pod.ref}: {why or message}",
+                root=why or message,
                 evidence=(evidence,),
                 fixes=(_look(story.pod.ref.namespace, story.pod.ref.name),),
             )
@@ -62,6 +66,9 @@ def pod_cannot_be_scheduled(case: Case) -> Iterator[Finding]:
             continue
         if any(f"unhealthy:{row.key}" in told for row in case.app.status.resources):
             continue
+        hook = awaited_hook(case)
+        if hook is not None and row_over(case, report.ref) == hook:
+            continue  # the sync waits for it: hook_never_finishes says why
         yield Finding(
             about=report.ref,
             explains=report.symptoms,

@@ -6,7 +6,8 @@ namespace, or is told not to write a status (Sealed Secrets with status updates 
 for ever. The app never gets Healthy, though nothing of it is broken.
 
 ## How whysync knows
-The row is Progressing long after the sync, and the live object has no status at all.
+The row is Progressing long after the sync, and the live object has no status at all. What was made from it,
+such as the Secret of a SealedSecret, shows that its controller works nevertheless.
 
 ## Fix
 Let the controller run and write the status. Where none will come: a health check of your own in `argocd-cm`,
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
 from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.shape import is_builtin
 from whysync.diagnosis.symptoms import health_of_row
@@ -39,26 +40,32 @@ def waits_for_a_status_nobody_writes(case: Case) -> Iterator[Finding]:
         live = case.live_of(row.key)
         if live is None or live.meta.get("deletionTimestamp"):
             continue  # what is being deleted reads as Progressing until it is gone
-        found = _unwritten(row.ref, live)
-        if found is None:
+        if is_builtin(row.ref) or live.body.get("status"):
             continue
-        words, evidence = found
+        made = case.owned_by(row.ref)
         declared = case.desired_of(row.key)
         if declared is not None and declared.at(IGNORE) == "true":
             continue  # it does not count
         yield Finding(
             about=row.ref,
             explains=(symptom,),
-            confidence=Confidence.MEDIUM,
-            verdict=f"{row.ref} reads as Progressing: {words}",
-            evidence=(row_evidence(case, row, says="Argo CD waits for it"), evidence),
+            confidence=Confidence.HIGH if made else Confidence.MEDIUM,
+            verdict=f"{row.ref} reads as Progressing: nothing has written a status into it;"
+            f" {_why(row.ref, made)}",
+            root=f"the controller of {row.ref.kind} writes no status" if made else None,
+            evidence=(
+                row_evidence(case, row, says="Argo CD waits for it"),
+                cite(live, "/status", says="empty"),
+                *(cite(one, "/metadata/ownerReferences", says="made from it") for one in made[:2]),
+            ),
             fixes=(
                 *(
                     (
                         Fix.change(
                             row.ref,
                             Set(pointer=IGNORE, value="true"),
-                            title="Leave it out of the app's health, if no status will ever come",
+                            title="Leave it out of the app's health"
+                            + ("" if made else ", if no status will ever come"),
                             risk="its real trouble will not count any more",
                         ),
                     )
@@ -67,17 +74,15 @@ def waits_for_a_status_nobody_writes(case: Case) -> Iterator[Finding]:
                 ),
                 Fix.run(
                     "kubectl get pods -A     # does the controller of this kind run?",
-                    title="Let the controller of this kind run and write the status",
+                    title="Let the controller of this kind "
+                    + ("write the status" if made else "run and write the status"),
                 ),
             ),
         )
 
 
-def _unwritten(ref: Ref, live: Manifest) -> tuple[str, Evidence] | None:
-    if is_builtin(ref) or live.body.get("status"):
-        return None
-    return (
-        f"nothing has written a status into it; the controller of {ref.kind} does not run,"
-        " does not see it, or does not write one",
-        cite(live, "/status", says="empty"),
-    )
+def _why(ref: Ref, made: tuple[Manifest, ...]) -> str:
+    """What was made from it shows that its controller works."""
+    if made:
+        return f"its controller works all the same: it has made {made[0].ref}"
+    return f"the controller of {ref.kind} does not run, does not see it, or does not write one"

@@ -21,8 +21,11 @@ from whysync.contracts.application import ResourceRow
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import kubectl
+from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows import row_evidence
+from whysync.diagnosis.shape import is_builtin
 from whysync.diagnosis.symptoms import health_of_row
+from whysync.diagnosis.words import one_line
 
 
 @rule(cause="degraded-workload", since="0.1", last_resort=True)
@@ -35,13 +38,15 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         if symptom not in case.symptom_ids or not (code == "Degraded" or lingers):
             continue
         reason = message or next((str(e.value) for e in told), "")
-        yield Finding(
+        own_word = bool(reason) and not is_builtin(row.ref)
+        finding = Finding(
             about=row.ref,
             explains=(symptom,),
             severity=Severity.CRITICAL,
-            confidence=Confidence.LOW,
+            confidence=Confidence.MEDIUM if own_word else Confidence.LOW,
             verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}"
             + (f": {reason}" if reason else ", and nothing at hand says why"),
+            root=one_line(reason) if own_word else None,
             evidence=(row_evidence(case, row, says=f"Argo CD calls it {code}"), *told),
             fixes=(
                 Fix.run(
@@ -49,10 +54,13 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
                     kubectl(
                         "get", "events", "--sort-by", ".lastTimestamp", namespace=row.namespace or "default"
                     ),
-                    title="Look one level below: its Pods, events and logs",
+                    title="Mend what its message names; its controller tries again by itself"
+                    if own_word
+                    else "Look one level below: its Pods, events and logs",
                 ),
             ),
         )
+        yield with_way_back(case, finding)
 
 
 def _conditions(case: Case, row: ResourceRow) -> Iterator[Evidence]:
