@@ -274,6 +274,8 @@ class _Choice:
         for manifest in case.live_of_kind("Namespace"):
             if manifest.ref.name in self._namespaces:
                 self._live.setdefault(id(manifest), manifest)
+                if manifest.meta.get("deletionTimestamp"):
+                    self._take_what_is_left(manifest)
         for manifest in case.live_of_kind(*_WEBHOOKS, "Node", "ValidatingAdmissionPolicy"):
             self._live.setdefault(id(manifest), manifest)
         for one in case.failures(WebhookDown):
@@ -291,6 +293,23 @@ class _Choice:
         for manifest in case.live_of_kind(_CRD):
             if (text(manifest.spec.get("group")), text(dig(manifest.spec, "names", "kind"))) in kinds:
                 self._live.setdefault(id(manifest), manifest)
+
+
+    def _take_what_is_left(self, namespace: Manifest) -> None:
+        """A namespace that is being deleted goes when what is in it has gone."""
+        name = namespace.ref.name
+        inside = self._case.world.live_by_namespace.get(name, ())
+        held = [one for one in inside if one.meta.get("finalizers")]
+        for manifest in held:
+            self._take(manifest, _DEEPEST)
+        if not held:
+            self._gaps.append(
+                Gap(
+                    what=f"what is left in Namespace {name}",
+                    why="it is being deleted, and what keeps it is not among the facts",
+                    how_to_get=f"kubectl get namespace {name} -o yaml, and what its conditions name",
+                )
+            )
 
 
 def as_manifest(body: Object) -> Object:

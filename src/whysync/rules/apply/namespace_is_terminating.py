@@ -7,11 +7,12 @@ stays like this for ever.
 
 ## How whysync knows
 `because it is being terminated` from the API server, or a Namespace of the app that is in deletion for
-minutes; and the namespace's own conditions say what is left.
+minutes. What is left in it, and which finalizers hold that, the live objects say; without them, the
+namespace's own conditions.
 
 ## Fix
-Find what is left in it and what holds that back. When the namespace is gone, sync again: with
-`CreateNamespace=true` it comes back.
+Get the controller of what is left working: it must finish first. When the namespace is gone, sync again:
+with `CreateNamespace=true` it comes back. Only if that controller is gone for good, take the finalizer off.
 
 ## When it is something else
 The namespace is simply not there: namespace-missing.
@@ -23,8 +24,8 @@ from datetime import timedelta
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import fields, items, text
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.rows import row_evidence
@@ -32,9 +33,11 @@ from whysync.diagnosis.rows_above import symptoms_about
 from whysync.semantics.messages import NamespaceTerminating
 
 HELD = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure")
-
+DELETED = "/metadata/deletionTimestamp"
 PATIENCE = timedelta(minutes=2)
 NONE_LEFT = '{"metadata":{"finalizers":null}}'
+MOST = 5
+LOST = (SymptomKind.MISSING, SymptomKind.UNHEALTHY, SymptomKind.EXTRA)
 
 
 @rule(cause="namespace-terminating", since="0.1")
@@ -44,39 +47,71 @@ def namespace_is_terminating(case: Case) -> Iterator[Finding]:
         name = group.failure.namespace or case.destination_namespace
         told.add(name)
         cited = group.cited(says="nothing can be created there now")
-        yield _finding(case, name, explains=group.explains, said=cited)
+        yield _finding(case, name, explains=(*group.explains, *_inside(case, name)), said=cited)
     for live in case.world.being_deleted:
+        name = live.ref.name
+        if live.ref.kind != "Namespace" or name in told or not _is_long(case, live):
+            continue
         row = case.rows.get(live.key)
-        if (
-            live.ref.kind == "Namespace"
-            and row is not None
-            and live.ref.name not in told
-            and _is_long(case, live)
-        ):
-            own = symptoms_about(case, row.ref)
-            if own:
-                said = (row_evidence(case, row, says="Argo CD waits for it to go"),)
-                yield _finding(case, live.ref.name, explains=own, said=said)
+        explains = _inside(case, name)
+        if explains:
+            said = (row_evidence(case, row, says="Argo CD waits for it to go"),) if row is not None else ()
+            yield _finding(case, name, explains=explains, said=said)
+
+
+def _inside(case: Case, name: str) -> tuple[str, ...]:
+    """What is wrong with the namespace's own row, and with what went, or goes, with it."""
+    namespace = case.live_named("Namespace", "", name)
+    if namespace is None or not namespace.meta.get("deletionTimestamp"):
+        return ()
+    own = symptoms_about(case, namespace.ref) if namespace.key in case.rows else ()
+    lost = (
+        symptom.id
+        for symptom in case.symptoms
+        if symptom.ref is not None and symptom.ref.namespace == name and symptom.kind in LOST
+        if (live := case.live_of(symptom.ref.key)) is None or live.meta.get("deletionTimestamp")
+    )
+    return tuple(dict.fromkeys((*own, *lost)))
 
 
 def _finding(case: Case, name: str, *, explains: tuple[str, ...], said: tuple[Evidence, ...]) -> Finding:
     live = case.live_named("Namespace", "", name)
-    held = tuple(_held(live)) if live is not None else ()
+    left = _left(case, name)
     return Finding(
         about=live.ref if live else Ref(version="v1", kind="Namespace", name=name),
-        explains=explains,
+        explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"namespace {name} is being deleted" + (f": {_says(live, held)}" if held else ""),
-        evidence=(*said, *_cited(live, held)),
-        fixes=tuple(_fixes(case, name)),
+        verdict=f"namespace {name} is being deleted" + _why(live, left),
+        evidence=(*said, *_cited(live, left)),
+        fixes=tuple(_fixes(case, name, left)),
     )
 
 
 def _is_long(case: Case, live: Manifest) -> bool:
     """Emptying a namespace takes a while."""
-    age = age_at(case, live, "/metadata/deletionTimestamp")
+    age = age_at(case, live, DELETED)
     return age is not None and age >= PATIENCE
+
+
+def _left(case: Case, name: str) -> tuple[Manifest, ...]:
+    """What is in it, being deleted, and held by a finalizer."""
+    inside = case.world.live_by_namespace.get(name, ())
+    return tuple(one for one in inside if one.meta.get("deletionTimestamp") and _finalizers(one))
+
+
+def _finalizers(manifest: Manifest) -> tuple[str, ...]:
+    return tuple(text(one) for one in items(manifest.meta.get("finalizers")))
+
+
+def _why(namespace: Manifest | None, left: tuple[Manifest, ...]) -> str:
+    if left:
+        first, *others = left
+        more = f" and {len(others)} more do" if others else " does"
+        return f", and {first.ref}{more} not go: {', '.join(_finalizers(first))} holds it"
+    held = _held(namespace) if namespace is not None else ()
+    told = [text(namespace.at(f"/status/conditions/{at}/message")) for at in held if namespace is not None]
+    return f": {told[0]}" if told else ""
 
 
 def _held(namespace: Manifest) -> Iterator[int]:
@@ -86,27 +121,44 @@ def _held(namespace: Manifest) -> Iterator[int]:
             yield index
 
 
-def _says(namespace: Manifest | None, held: tuple[int, ...]) -> str:
-    return text(namespace.at(f"/status/conditions/{held[0]}/message")) if namespace is not None else ""
-
-
-def _cited(namespace: Manifest | None, held: tuple[int, ...]) -> Iterator[Evidence]:
+def _cited(namespace: Manifest | None, left: tuple[Manifest, ...]) -> Iterator[Evidence]:
     if namespace is not None:
-        yield cite(namespace, "/metadata/deletionTimestamp", says="since when it is being deleted")
-        for index in held:
+        yield cite(namespace, DELETED, says="since when it is being deleted")
+    for one in left[:MOST]:
+        yield cite(one, "/metadata/finalizers", says="who must finish first")
+    if namespace is not None:
+        for index in _held(namespace):
             yield cite(namespace, f"/status/conditions/{index}/message", says="what is left in it")
 
 
-def _fixes(case: Case, name: str) -> Iterator[Fix]:
+def _fixes(case: Case, name: str, left: tuple[Manifest, ...]) -> Iterator[Fix]:
+    again = beside(sync(case), "once it is gone")
+    loss = "whatever the finalizer should have cleaned up outside the cluster stays behind"
+    if left:
+        held = ", ".join(dict.fromkeys(finalizer for one in left[:MOST] for finalizer in _finalizers(one)))
+        yield Fix.run(
+            *(on_object("get", one.ref, "-o", "yaml") for one in left[:MOST]),
+            remark(f"get the controller behind {held} working, and wait until the namespace is gone"),
+            again,
+            title=f"Get the controller behind {held} working: it must finish, then the namespace goes",
+        )
+        yield Fix.run(
+            *(on_object("patch", one.ref, "--type=merge", "-p", NONE_LEFT) for one in left[:MOST]),
+            sync(case),
+            title="Only if that controller is gone for good: take the finalizer off, then sync",
+            destroys=(*(f"{one.ref} at once" for one in left[:MOST]), loss),
+        )
+        return
     every = "kubectl api-resources --verbs=list --namespaced -o name"
     yield Fix.run(
-        kubectl("get", "namespace", name, "-o", "yaml") + "   # its conditions say what is left",
+        beside(kubectl("get", "namespace", name, "-o", "yaml"), "its conditions say what is left"),
         f"{every} | xargs -n1 {kubectl('get', '--ignore-not-found', '--show-kind', namespace=name)}",
-        sync(case) + "   # once it is gone",
+        remark("see what holds what is left, and wait until the namespace is gone"),
+        again,
         title="Find what holds it back; wait until it is gone, then sync",
     )
     yield Fix.run(
-        kubectl("patch", "KIND", "NAME", "--type=merge", "-p", NONE_LEFT, namespace=name),
+        remark(f"for what is left: kubectl -n {name} patch KIND NAME --type=merge -p '{NONE_LEFT}'"),
         title="If a finalizer's controller is gone for good: take the finalizer off what is left",
-        destroys=("whatever the finalizer should have cleaned up outside the cluster stays behind",),
+        destroys=(loss,),
     )
