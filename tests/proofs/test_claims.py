@@ -154,3 +154,39 @@ def test_news_without_a_claim_are_not_tried() -> None:
     (fix,) = with_fixes("wave-in-progress", Fix.run("argocd app sync inventory", title="Sync")).fixes
     assert fix.proof.why == "nothing is wrong that it could end"
     assert Judge(case).judged(finding, fix) == fix.proof
+
+
+# --- a value that Argo CD does not see, an app that it leaves alone ------------------------------
+
+
+def test_a_value_written_by_hand_is_brought_into_git_or_taken_out() -> None:
+    _, finding = first("suspended-by-hand")
+    into_git, out_of_the_cluster = finding.fixes
+    assert proof("suspended-by-hand", into_git).status is ProofStatus.PROVEN
+    assert proof("suspended-by-hand", out_of_the_cluster).status is ProofStatus.PROVEN
+
+
+def test_what_git_declares_is_seen_and_undone() -> None:
+    """Another value in Git ends it too: then Argo CD sees the difference. None at all does not."""
+    _, finding = first("suspended-by-hand")
+    assert finding.field is not None
+    declared = Fix.change(finding.about, Set(pointer=finding.field, value=False), title="Declare it")
+    assert proof("suspended-by-hand", declared).status is ProofStatus.PROVEN
+    note = Set(pointer="/metadata/annotations/example.com~1note", value="x")
+    assert isinstance(tried("suspended-by-hand", Fix.change(finding.about, note, title="A note")), Rejected)
+
+
+def test_a_sync_does_not_take_it_out() -> None:
+    """Argo CD sees no difference: that is what the finding is about."""
+    assert isinstance(
+        tried("suspended-by-hand", Fix.run("argocd app sync housekeeping", title="Sync")), Rejected
+    )
+
+
+def test_an_app_that_is_left_alone_is_looked_at_again() -> None:
+    _, finding = first("switched-off")
+    found = proof("switched-off", finding.fixes[0])
+    assert found.status is ProofStatus.PROVEN
+    assert found.why == "what the commit changes that waits is not known yet"
+    refreshed = tried("switched-off", Fix.run("argocd app get loyalty --refresh", title="Refresh"))
+    assert isinstance(refreshed, Rejected)

@@ -17,7 +17,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
 from whysync.diagnosis.ran_before import ran_before
 from whysync.diagnosis.shape import is_builtin
-from whysync.proofs.claims import Claim, claim_of
+from whysync.proofs.claims import Claim, Unlooked, claim_of
 from whysync.proofs.courses import ROUNDS, Course, With, Without, waited, with_fix
 from whysync.proofs.ground import Simulated, simulated
 from whysync.proofs.images import unseen_images
@@ -134,6 +134,8 @@ class Judge:
             )
         once = claim.shows_in_a_sync and claim.holds(course.watch)
         why = "the first sync with it still overwrites the field" if once else ""
+        if isinstance(claim, Unlooked) and claim.behind:
+            why = "what the commit changes that waits is not known yet"
         return Proof(status=ProofStatus.PROVEN, rounds=ROUNDS, why=why, trace=trace)
 
     def _waited(self, finding: Finding, wanted: Signs, only: frozenset[Key] | None) -> Proof:
