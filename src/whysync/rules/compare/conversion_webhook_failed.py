@@ -17,11 +17,12 @@ An admission webhook that does not answer only blocks applying: webhook-down.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, refresh
+from whysync.diagnosis.commands import beside, kubectl, refresh, remark
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.unreachable import why_unreachable
 from whysync.semantics.messages import ConversionWebhookFailed
@@ -44,7 +45,7 @@ def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
             verdict=f"the conversion webhook of {called}{at} is down: {why_unreachable(failure.reason)};"
             " every Application of this cluster suffers",
             evidence=(*group.cited(says="objects of the kind cannot be read"), *_conversion(crd)),
-            fixes=tuple(_fixes(case, failure)),
+            fixes=tuple(_fixes(case, failure, crd)),
         )
 
 
@@ -67,19 +68,29 @@ def _conversion(crd: Manifest | None) -> Iterator[Evidence]:
         yield cite(crd, "/spec/conversion/webhook/clientConfig/service", says="the CRD sends it there")
 
 
-def _fixes(case: Case, failure: ConversionWebhookFailed) -> Iterator[Fix]:
+def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -> Iterator[Fix]:
     again = refresh(case)
-    kind = f"{failure.kind}.{failure.group}" if failure.kind else "KIND"
+    kind = f"{failure.kind}.{failure.group}".lower() if failure.kind else ""
     yield Fix.run(
         *((kubectl("get", "pods,endpointslices", namespace=failure.namespace),) if failure.namespace else ()),
-        kubectl("get", kind.lower(), "-A") + "   # fails in the same way until it works",
+        *((beside(kubectl("get", kind, "-A"), "fails in the same way until it works"),) if kind else ()),
         again,
         title="Get the webhook's Pods and certificate in order, then refresh",
     )
     yield Fix.run(
-        kubectl("patch", "crd", "NAME", "--type", "merge", "-p", NO_CONVERSION),
+        *_without_conversion(failure, crd),
         again,
         title="If its operator is gone: take the conversion off the CRD",
         risk="objects are then read as they are stored; fields that only the webhook filled in are missing",
         destroys=("the conversion between the versions of this CRD",),
     )
+
+
+def _without_conversion(failure: ConversionWebhookFailed, crd: Manifest | None) -> Iterator[str]:
+    """A CRD is called by the plural of its kind, which a message does not tell."""
+    if crd is not None:
+        yield kubectl("patch", "crd", crd.ref.name, "--type", "merge", "-p", NO_CONVERSION)
+        return
+    listed = f"{kubectl('get', 'crd', '-o', 'name')} | grep {quote(failure.group or '.')}"
+    yield beside(listed, "what it is called")
+    yield remark(f"kubectl patch crd, with that name, --type merge -p '{NO_CONVERSION}'")
