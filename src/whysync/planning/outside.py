@@ -12,7 +12,7 @@ from typing import Final
 from whysync.cluster.model import Model
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import group_of
-from whysync.contracts.tree import Json, Object, dig, fields, text
+from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.references import references_of
 from whysync.proofs.assumed import asked_keys
@@ -84,6 +84,33 @@ def new_kinds(case: Case, head: list[Object]) -> list[Object]:
         for one in made
         if (text(dig(one, "spec", "group")), text(dig(one, "spec", "names", "kind"))) not in known
     ]
+
+
+def let_webhooks_fail(case: Case, model: Model) -> None:
+    """Those of which the facts say that nobody answers; of all others nobody knows, and they agree.
+
+    So it is with one whose URL is the server's own machine, or whose Service has no pod that is ready.
+    """
+    slices: dict[tuple[str, str], list[Object]] = {}
+    for one in case.live_of_kind("EndpointSlice"):
+        service = text(dig(one.body, "metadata", "labels", "kubernetes.io/service-name"))
+        slices.setdefault((one.ref.namespace, service), []).append(one.body)
+    services = {(one.ref.namespace, one.ref.name): one.body for one in case.live_of_kind("Service")}
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for configuration in case.live_of_kind(kind):
+            for hook in map(fields, items(configuration.body.get("webhooks"))):
+                client = fields(hook.get("clientConfig"))
+                target = fields(client.get("service"))
+                place = text(target.get("namespace")), text(target.get("name"))
+                if place in services and slices.get(place) and not any(map(_has_ready, slices[place])):
+                    model.load([services[place], *slices[place]])
+                elif "url" not in client:
+                    continue
+                model.webhooks.pop(text(hook.get("name")), None)
+
+
+def _has_ready(slice: Object) -> bool:
+    return any(dig(one, "conditions", "ready") is not False for one in items(slice.get("endpoints")))
 
 
 def _named(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:

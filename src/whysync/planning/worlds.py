@@ -26,7 +26,13 @@ from whysync.engine.found_world import destination_for, with_project
 from whysync.engine.simulation import Simulation
 from whysync.planning.callers import with_callers
 from whysync.planning.finding_apps import is_application, qualified
-from whysync.planning.outside import beside, health_of_custom_kinds, new_kinds, outside_objects
+from whysync.planning.outside import (
+    beside,
+    health_of_custom_kinds,
+    let_webhooks_fail,
+    new_kinds,
+    outside_objects,
+)
 from whysync.planning.plan import Ground, Run
 from whysync.planning.steps import steps_of
 from whysync.planning.syncing import Ended, retry_of, synced
@@ -131,6 +137,7 @@ def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -
 
     world = simulated(case, everything=True, quiet=True, life=life)
     simulation = world.simulation
+    let_webhooks_fail(case, simulation.model)
     with contextlib.suppress(Restless, NoRest):  # who writes there is told by the run itself
         simulation.timeline.settle()
     before = world.codes[1]

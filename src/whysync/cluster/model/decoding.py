@@ -283,6 +283,8 @@ def go_type(kind: Type) -> str:
     match kind.kind:
         case "list":
             return f"[]{go_type(kind.of)}"
+        case "map" if kind.of.kind == "quantity":
+            return "v1.ResourceList"
         case "map":
             return f"map[string]{go_type(kind.of)}"
         case "struct":

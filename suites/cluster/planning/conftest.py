@@ -1,0 +1,40 @@
+"""A desk for commits, and at the end how good the plans were."""
+
+from __future__ import annotations
+
+import pytest
+
+from suites.cluster.planning.desk import Desk
+from suites.cluster.planning.judging import Score
+from suites.cluster.planning.known import known_differences
+from suites.cluster.sources.ground import Ground
+from whysync.cluster.protocol import Cluster
+
+_SCORE = pytest.StashKey[Score]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_SCORE] = Score(known_differences())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    score = config.stash.get(_SCORE, None)
+    if score is not None and score.syncs:
+        terminalreporter.section("plans against what then happened")
+        for line in score.lines():
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="session")
+def score(pytestconfig: pytest.Config) -> Score:
+    if _SCORE not in pytestconfig.stash:
+        pytestconfig.stash[_SCORE] = Score(known_differences())
+    return pytestconfig.stash[_SCORE]
+
+
+@pytest.fixture(scope="session")
+def desk(real: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    ground = Ground(real)
+    ground.install()
+    home = tmp_path_factory.mktemp("planning")
+    return Desk(home / "checkout", real, str(ground.kubeconfig(home)))

@@ -1,0 +1,166 @@
+"""A sync as Argo CD would do it, onto a real API server: the project's own engine, and real answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from suites.cluster.planning.twin import RealGround, Twin
+from whysync.cluster.life.life import Life
+from whysync.cluster.life.life import Restless as NoRest
+from whysync.cluster.life.script import Script
+from whysync.cluster.model import Clock, Model
+from whysync.cluster.protocol import Cluster
+from whysync.cluster.timeline import Restless
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
+from whysync.engine.argocd import Denied, Destination
+from whysync.engine.found_world import destination_for, with_project
+from whysync.engine.operation.ground import Ground
+from whysync.engine.simulation import Simulation
+from whysync.planning.callers import with_callers
+from whysync.planning.finding_apps import qualified
+from whysync.planning.outside import health_of_custom_kinds
+from whysync.planning.syncing import retry_of
+from whysync.planning.worlds import quieted
+from whysync.proofs.sources import repositories_of
+
+_LONGEST: Final = timedelta(hours=1)
+_STOPPING: Final = ("ComparisonError", "InvalidSpecError")
+WHOLE: Final = Ref(kind="Application", name="")
+"""Stands for the sync itself, where it fails before it comes to any resource."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a sync came to: for each resource that was refused, the words."""
+
+    phase: str
+    message: str
+    refused: dict[Ref, str] = field(default_factory=dict[Ref, str])
+    reached: frozenset[Ref] = frozenset()
+    """All that the sync has a result for."""
+
+
+def outcome_of(status: Object, *, message: str = "") -> Outcome:
+    """From the status of an Application, after its sync."""
+    state = fields(status.get("operationState"))
+    rows = [fields(one) for one in items(dig(state, "syncResult", "resources"))]
+    refused = {_ref(row): text(row.get("message")) for row in rows if row.get("status") == "SyncFailed"}
+    told = message or text(state.get("message"))
+    for one in map(fields, items(status.get("conditions"))):
+        if one.get("type") in _STOPPING and not rows:
+            refused[WHOLE] = text(one.get("message"))
+    if not rows and not refused and state.get("phase") in ("Failed", "Error"):
+        refused[WHOLE] = told
+    return Outcome(
+        phase=text(state.get("phase")), message=told, refused=refused, reached=frozenset(map(_ref, rows))
+    )
+
+
+def _ref(row: Object) -> Ref:
+    return Ref(
+        group=text(row.get("group")),
+        kind=text(row.get("kind")),
+        namespace=text(row.get("namespace")),
+        name=text(row.get("name")),
+    )
+
+
+def synced(
+    real: Cluster,
+    application: Object,
+    head: Iterable[Object],
+    *,
+    there: Iterable[Object] = (),
+    projects: Iterable[Object] = (),
+    settings: Iterable[Object] = (),
+    before: Iterable[Object] | None = None,
+    between: Callable[[Object], list[Object]] | None = None,
+) -> Outcome:
+    """Sync `head` onto the server, which has `there`; `before` is synced first, where it is given.
+
+    `between` is called before the head comes, with the Application as it is then; it gives what else has come
+    into the cluster meanwhile.
+    """
+    clock = Clock(datetime.now(UTC).replace(microsecond=0))
+    model = Model(clock)
+    twin = Twin(real, model)
+    twin.take(copy_object(one) for one in there)
+    objects = [copy_object(one) for one in head]
+    first = None if before is None else [copy_object(one) for one in before]
+    namespace = text(dig(application, "spec", "destination", "namespace"))
+    script = with_callers(Script(), objects, namespace)
+    repositories = repositories_of(application, objects if first is None else first, clock)
+    made: list[Simulation] = []
+
+    def ground(destination: Destination, user: str) -> Ground:  # noqa: ARG001
+        office = made[0].argocd.office
+        return RealGround(twin, user=user, health=office.health, wave_delay=office.pace.wave_delay)
+
+    simulation = Simulation(
+        repositories,
+        applications=[quieted(application)],
+        projects=with_project(application, projects),
+        config_maps=list(settings) or [_settings([*objects, *(first or [])])],
+        destinations=[destination_for(application, model)],
+        life=lambda model: Life(model, script),
+        ground=ground,
+    )
+    made.append(simulation)
+    name = qualified(application)
+    if first is not None:
+        done = _run(simulation, name, application)
+        if done.phase != "Succeeded":
+            raise BaseFailed(done.message)
+        if between is not None:
+            simulation.run(timedelta(minutes=1))  # claims are bound, Jobs have run
+            twin.tell_back()
+            twin.take(between(simulation.argocd.applications[name]))
+            simulation.timeline.settle()
+            twin.tell_back()
+        source = fields(dig(application, "spec", "source"))
+        git = repositories.get(text(source.get("repoURL")))
+        assert git is not None
+        git.push({text(source.get("path")): objects}, branch=text(source.get("targetRevision")))
+        simulation.argocd.refresh(name)
+    outcome = _run(simulation, name, application)
+    twin.tell_back()
+    return outcome
+
+
+class BaseFailed(Exception):
+    """What shall be there before the commit does not come up."""
+
+
+def _run(simulation: Simulation, name: str, application: Object) -> Outcome:
+    argocd = simulation.argocd
+    try:
+        simulation.timeline.settle()
+        if any(dig(one, "type") in _STOPPING for one in items(argocd.status(name).get("conditions"))):
+            return outcome_of(argocd.status(name))
+        argocd.request_sync(name, _operation(application))
+        simulation.until(lambda: "operation" not in argocd.applications[name], _LONGEST)
+    except Denied as problem:
+        return Outcome(phase="", message=str(problem), refused={WHOLE: str(problem)})
+    except (Restless, NoRest) as problem:
+        return outcome_of(argocd.status(name), message=f"restless: {problem}")
+    return outcome_of(argocd.status(name))
+
+
+def _operation(application: Object) -> Object:
+    """As an automated sync starts; Argo CD itself tries again."""
+    prunes = dig(application, "spec", "syncPolicy", "automated", "prune") is True
+    return {"sync": {"prune": prunes}, "retry": {"limit": retry_of(application).limit}}
+
+
+def _settings(objects: list[Object]) -> Object:
+    """Operators of custom resources do their work, as plans have it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": "argocd"},
+        "data": {**health_of_custom_kinds(objects)},
+    }

@@ -1,0 +1,59 @@
+"""Commits of all sorts: what a plan says of each resource is what then happens to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from suites.cluster.planning.commits import ABSENT, SERVED, chunks, commits
+from suites.cluster.planning.desk import Commit, Desk
+from suites.cluster.planning.judging import Score
+from suites.cluster.planning.pieces import Piece
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Object
+from whysync.planning.plan import Ground
+
+_EXAMPLES = {Ground.EMPTY: 40, Ground.BASE: 40, Ground.LIVE: 30}
+_CHUNKS = [*chunks(SERVED, 5), *chunks(ABSENT, 1)]
+
+
+@pytest.mark.parametrize("pieces", _CHUNKS, ids=[",".join(one.id for one in some) for some in _CHUNKS])
+def test_every_mistake(pieces: tuple[Piece, ...], desk: Desk, names: Iterator[str], score: Score) -> None:
+    namespace = next(names)
+    told = [(piece, *piece.objects(number, namespace)) for number, piece in enumerate(pieces)]
+    base: list[Object] = [before for _, before, _ in told if before is not None]
+    commit = Commit(namespace=namespace, head=[after for _, _, after in told], base=base or None)
+    unknown = judge(commit, desk, score, f"pieces/{pieces[0].id}")
+    assert not unknown, "\n".join(unknown)
+
+
+@pytest.mark.parametrize("ground", _EXAMPLES)
+def test_mixed_commits(ground: Ground, desk: Desk, names: Iterator[str], score: Score) -> None:
+    @settings(
+        max_examples=_EXAMPLES[ground],
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large),
+    )
+    @given(data=st.data())
+    def run(data: st.DataObject) -> None:
+        commit = data.draw(commits(ground, next(names)))
+        unknown = judge(commit, desk, score, f"generated/{ground.value}", live=ground is Ground.LIVE)
+        assert not unknown, "\n".join(unknown)
+
+    run()
+
+
+def judge(commit: Commit, desk: Desk, score: Score, at: str, *, live: bool = False) -> list[str]:
+    if live:
+        facts: list[Snapshot] = []
+        desk.granted = []
+        real = desk.done(commit, facts=facts)
+        return score.add(at, real, desk.planned(commit, live=facts[0]))
+    planned = desk.planned(commit)
+    return score.add(at, desk.done(commit), planned)

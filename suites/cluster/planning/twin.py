@@ -1,0 +1,233 @@
+"""A real API server with a copy of it in memory, on which pods live.
+
+The real server answers every request of a sync. It has no controllers and no kubelet, so what it accepted is
+copied into a model, where they play: the sync waits for them, and looks at health there. What they do that a
+later request may hang on (deletions, the status of quotas and claims) goes back to the server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from whysync.cluster.model import Model
+from whysync.cluster.model.store import Change, Place
+from whysync.cluster.protocol import Answer, Cluster, Request, ServedKind
+from whysync.contracts.ref import Ref
+from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.engine.kubectl.ground import ClusterGround
+from whysync.engine.operation.ground import Refused
+from whysync.semantics.health.assess import Assessment
+
+_READS: Final = ("get", "list", "watch")
+_DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
+_TOLD_BACK: Final = (("", "resourcequotas"), ("", "persistentvolumeclaims"))
+_PATIENCE: Final = 10.0
+_WAITING: Final = ("foregroundDeletion", "orphan")
+
+
+class Twin:
+    """A `Cluster`: the real one, with `copy` always a step behind it."""
+
+    def __init__(self, real: Cluster, copy: Model) -> None:
+        self._real, self.copy = real, copy
+        self._kinds: Sequence[ServedKind] = ()
+        self._followed = 0
+        self._own: set[int] = set()
+        """Lines of the copy's journal that are copies themselves."""
+
+    def now(self) -> datetime:
+        """That of the copy: nobody wants to wait for pods."""
+        return self.copy.now()
+
+    def kinds(self) -> Sequence[ServedKind]:
+        if not self._kinds:
+            self._kinds = self._real.kinds()
+        return self._kinds
+
+    def send(self, request: Request) -> Answer:
+        self.tell_back()
+        if request.groups:  # the server itself knows the groups of a service account
+            request = replace(request, groups=())
+        if request.verb == "update" and dig(request.body, "metadata", "resourceVersion"):
+            request = self._with_version(request)
+        answer = self._real.send(request)
+        if answer.ok and request.verb not in _READS and not request.dry_run:
+            if "customresourcedefinitions" in request.path:
+                self._kinds = ()
+            if request.verb == "delete":
+                self._deleted(request)
+            elif answer.body is not None:
+                self._copied(answer.body)
+        return answer
+
+    def _with_version(self, request: Request) -> Request:
+        """Argo CD knows the latest version of an object from its cache; the copy's are its own."""
+        body = copy_object(fields(request.body))
+        found = self._real.send(Request(verb="get", path=request.path))
+        version = text(dig(found.body or {}, "metadata", "resourceVersion"))
+        fields(body["metadata"])["resourceVersion"] = version
+        return replace(request, body=body)
+
+    # -- from the server to the copy --------------------------------------------------------------
+
+    def take(self, objects: Iterable[Object]) -> None:
+        """Copy what is there already."""
+        for obj in sorted(objects, key=lambda one: one.get("kind") != "CustomResourceDefinition"):
+            self._copied(obj)
+
+    def _copied(self, obj: Object) -> None:
+        resource = self.copy.discovery.of_object(obj)
+        name = text(dig(obj, "metadata", "name"))
+        if resource is None or not name:
+            return
+        place = resource.store, text(dig(obj, "metadata", "namespace")) if resource.namespaced else "", name
+        before = self.copy.store.get(place)
+        kept = copy_object(obj)
+        lived = fields(before).get("status") if before is not None else None
+        if lived and resource.store != _DEFINITIONS:
+            kept["status"] = lived
+        if before is not None and resource.store == ("", "persistentvolumeclaims"):
+            fields(kept.get("spec")).setdefault("volumeName", text(dig(before, "spec", "volumeName")))
+        self._marked(lambda: self.copy.load([kept]))
+
+    def _deleted(self, request: Request) -> None:
+        """The copy's own controllers do the rest, and the server is told of it."""
+        if not self._real.send(Request(verb="get", path=request.path)).ok:
+            before = self.copy.send(Request(verb="get", path=request.path)).body
+            if before is not None and dig(before, "metadata", "finalizers"):
+                free: Object = {"metadata": {"finalizers": None}}
+                self.copy.send(Request(verb="merge-patch", path=request.path, body=free))
+        self._marked(lambda: self.copy.send(replace(request, user="", groups=())))
+
+    def _marked(self, act: Callable[[], object]) -> None:
+        start = len(self.copy.store.journal)
+        act()
+        self._own.update(
+            at
+            for at in range(start, len(self.copy.store.journal))
+            if not self._gone(self.copy.store.journal[at])
+        )
+
+    @staticmethod
+    def _gone(change: Change) -> bool:
+        return change.type == "DELETED"
+
+    # -- from the copy to the server --------------------------------------------------------------
+
+    def tell_back(self) -> None:
+        journal = self.copy.store.journal
+        latest: dict[Place, Change] = {}
+        while self._followed < len(journal):
+            change = journal[self._followed]
+            if self._followed not in self._own:
+                latest[change.place] = change
+            self._followed += 1
+        for place, change in latest.items():
+            path = self._path(place)
+            if not path:
+                continue
+            if change.type == "DELETED":
+                self._end(path)
+            elif place[0] in _TOLD_BACK:
+                self._lived(path, change.obj)
+            elif place[0] == ("", "pods"):
+                self._bound(path, change.obj)
+
+    def _path(self, place: Place) -> str:
+        resource = self.copy.discovery.of_store(place[0])
+        if resource is None:
+            return ""
+        for one in self.kinds():
+            if (one.group, one.plural) == place[0]:
+                return one.path(place[1], place[2])
+        return ""
+
+    def _end(self, path: str) -> None:
+        """What the copy's controllers have deleted goes, with whatever the server waits for."""
+        found = self._real.send(Request(verb="get", path=path))
+        if not found.ok or path.startswith("/api/v1/nodes"):
+            return
+        end(self._real, path)
+        if _DEFINITIONS[1] in path:
+            self._kinds = ()
+
+    def _bound(self, path: str, pod: Object) -> None:
+        """As the scheduler does it; pods that the server does not know are the copy's own."""
+        node = text(dig(pod, "spec", "nodeName"))
+        found = self._real.send(Request(verb="get", path=path)).body or {}
+        if not node or found.get("kind") != "Pod" or dig(found, "spec", "nodeName"):
+            return
+        target: Object = {"apiVersion": "v1", "kind": "Node", "name": node}
+        binding: Object = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": text(dig(pod, "metadata", "name"))},
+            "target": target,
+        }
+        self._real.send(Request(verb="create", path=f"{path}/binding", body=binding))
+
+    def _lived(self, path: str, obj: Object) -> None:
+        found = self._real.send(Request(verb="get", path=path)).body
+        if found is None or not dig(found, "metadata", "uid"):
+            return
+        volume = text(dig(obj, "spec", "volumeName"))
+        if volume and not dig(found, "spec", "volumeName"):
+            change: Object = {"spec": {"volumeName": volume}}
+            self._real.send(Request(verb="merge-patch", path=path, body=change, manager="controller"))
+        status: Object = {"status": obj.get("status")}
+        self._real.send(Request(verb="merge-patch", path=f"{path}/status", body=status, manager="controller"))
+
+
+def end(real: Cluster, path: str) -> None:
+    """Gone at once: no controller is there to take finalizers off."""
+    free: Object = {"metadata": {"finalizers": None}}
+    if path.startswith("/api/v1/namespaces/") and path.count("/") == 4:
+        real.send(Request(verb="delete", path=path))
+        left = real.send(Request(verb="get", path=path)).body or {}
+        if left.get("kind") == "Namespace":
+            left["spec"] = {"finalizers": []}
+            real.send(Request(verb="update", path=f"{path}/finalize", body=left))
+        return
+    real.send(Request(verb="delete", path=path, grace=0))
+    if real.send(Request(verb="get", path=path)).ok:
+        real.send(Request(verb="merge-patch", path=path, body=free))
+
+
+class RealGround(ClusterGround):
+    """A sync's ground on a `Twin`; only a definition is really waited for."""
+
+    def __init__(
+        self, twin: Twin, *, user: str, health: Callable[[Object], Assessment | None], wave_delay: float
+    ) -> None:
+        super().__init__(twin, user=user, health=health, wait=time.sleep, wave_delay=wave_delay)
+        self._twin = twin
+
+    def established(self, definition: str) -> None:
+        ref = Ref(
+            group="apiextensions.k8s.io", version="v1", kind="CustomResourceDefinition", name=definition
+        )
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            try:
+                found = self.get(ref)
+            except Refused:
+                return
+            if _serves(self._twin, found):
+                self._twin.take([found])
+                return
+            time.sleep(0.05)
+
+
+def _serves(twin: Twin, definition: Object) -> bool:
+    group, plural = text(dig(definition, "spec", "group")), text(dig(definition, "spec", "names", "plural"))
+    versions: list[Json] = [
+        one for one in items(dig(definition, "spec", "versions")) if dig(one, "served") is True
+    ]
+    return all(
+        twin.send(Request(verb="list", path=f"/apis/{group}/{text(dig(one, 'name'))}/{plural}")).ok
+        for one in versions
+    )
