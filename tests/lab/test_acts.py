@@ -93,3 +93,16 @@ def test_a_cluster_that_does_not_answer_makes_the_app_unknown_until_it_does() ->
 def test_what_is_not_understood_is_told(happens: str, told: str) -> None:
     with pytest.raises(WhysyncError, match=told):
         played(happens)
+
+
+def test_a_file_that_is_meant_to_be_broken_stops_the_folder_only_where_it_looks_like_a_manifest() -> None:
+    plain = (
+        BASE.partition("git:")[0] + "git:\n  files:\n    web/web.yaml: |\n      {}\n    web/other.yaml: |\n"
+    )
+    rest = (
+        "      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: web}\n  broken: [web/web.yaml]\n"
+    )
+    for written, sync in (("kind: {apiVersion: metadata: }", "Unknown"), ("[a, notes", "Synced")):
+        told = (plain + rest).replace("{}\n", f"{written}\n", 1)
+        done = play(scenario_from(told, name="mine", origin="mine.yaml"))
+        assert dig(status(done), "sync", "status") == sync

@@ -11,7 +11,7 @@ from whysync.errors import TooLarge
 from whysync.lab.nodes import Node
 from whysync.lab.scenario import DEFAULT_REPO, Commit, Rendering, Repo
 
-COMMIT_KEYS: Final = ("message", "id", "files", "folder", "removes", "renders")
+COMMIT_KEYS: Final = ("message", "id", "files", "folder", "broken", "removes", "renders")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-f]{4,40}")
 _MOST_FILES: Final = 2_000
 _MOST_BYTES: Final = 16 << 20
@@ -49,9 +49,11 @@ def commit_of(node: Node, folder: Path | None) -> Commit:
     files: dict[str, str] = {}
     if node.has("folder"):
         files |= _from_folder(node.at("folder"), folder)
+    broken = node.at("broken").texts()
     for path, one in node.at("files").entries():
         files[_path(one, path)] = one.text()
-        _check(one, path)
+        if path not in broken:
+            _check(one, path)
     return Commit(
         message=node.at("message").text("").strip(),
         id=id,
@@ -68,7 +70,7 @@ def _path(node: Node, path: str) -> str:
 
 
 def _check(node: Node, path: str) -> None:
-    """What is no YAML is the scenario's subject only where it says so, with `renders: error:`."""
+    """What is no YAML is the scenario's subject only where it says so: `broken`, or `renders: error:`."""
     if not path.endswith((".yaml", ".yml", ".json")) or "/templates/" in path:
         return
     for found in yaml.documents(node.text()):
@@ -76,7 +78,8 @@ def _check(node: Node, path: str) -> None:
             node.wrong(
                 f"file {path} is no YAML: {found}",
                 why="the line counts from the file's own beginning",
-                next="mend it; to play a repository that cannot be rendered, use renders: error:",
+                next="mend it; to play a repository that cannot be rendered, name the file under broken:,"
+                " or use renders: error:",
             )
 
 

@@ -113,7 +113,7 @@ def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozens
                 if below and path not in inside[above]:
                     inside[above].append(path)
     found = {
-        folder: Folder(manifests=tuple(one for path in paths for one in manifests_in(files[path])))
+        folder: _plain({path: files[path] for path in paths})
         for folder, paths in inside.items()
         if folder not in renders
     }
@@ -126,6 +126,32 @@ def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozens
             random=rendering.random,
         )
     return found
+
+
+def _plain(files: dict[str, str]) -> Folder:
+    """A folder of plain manifests; the first file that cannot be read makes all of it unreadable."""
+    for path, written in files.items():
+        said = _unreadable(written)
+        if said:
+            name = path.rpartition("/")[2]
+            return Folder(error=f'Failed to unmarshal "{name}": {said}', code="FailedPrecondition")
+    return Folder(manifests=tuple(one for written in files.values() for one in manifests_in(written)))
+
+
+def _unreadable(written: str) -> str:
+    """Mirrors `getObjsFromYAMLOrJSON`, Argo CD 3.6: what does not look like a manifest is passed over."""
+    if not any(isinstance(one, yaml.Broken) for one in yaml.documents(written)):
+        return ""
+    from whysync.sources.render.decode import NotAnObject, objects_in  # seldom needed, and not light
+
+    read = 0
+    try:
+        for _ in objects_in(written):
+            read += 1
+    except NotAnObject as problem:
+        looks = all(word in written for word in ("apiVersion:", "kind:", "metadata:"))
+        return problem.text if read or looks else ""
+    return ""
 
 
 def manifests_in(text: str) -> list[Object]:

@@ -67,6 +67,8 @@ class Folder:
 
     manifests: tuple[Object, ...] = ()
     error: str = ""
+    code: str = "Unknown"
+    """That of gRPC with which the error comes."""
     error_from: datetime | None = None
     error_until: datetime | None = None
     source_type: str = "Directory"
@@ -168,7 +170,7 @@ class GitRepository:
             raise RepoProblem(f"{path}: app path does not exist")
         problem = folder.problem_at(self.clock.now)
         if problem:
-            raise RepoProblem(problem)
+            raise RepoProblem(problem, code=folder.code)
         manifests = folder.manifests
         if folder.random:
             self.renderings += 1
