@@ -27,6 +27,16 @@ from whysync.diagnosis.ignoring import ignore_field
 from whysync.semantics.writers import WriterKind, phrase
 
 SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
+# Nobody writes these back: the API server does so itself while a request passes, or never keeps them.
+_NOBODY = (
+    Mechanism.SERVER_SET_IN_GIT,
+    Mechanism.SAME_VALUE,
+    Mechanism.API_DEFAULT,
+    Mechanism.CRD_DEFAULT,
+    Mechanism.DROPPED,
+    Mechanism.CONVERTED,
+    Mechanism.KEPT,
+)
 
 
 @rule(cause="sync-noop-loop", since="0.1")
@@ -34,7 +44,8 @@ def synced_again_and_again(case: Case) -> Iterator[Finding]:
     loop = looping(case)
     if loop is None:
         return
-    contested = [d for d in case.drifts if d.writer is None or d.writer.kind is not WriterKind.ARGOCD]
+    lasting = {id(drift) for mechanism in _NOBODY for drift in case.drifts_by(mechanism)}
+    contested = [drift for drift in case.drifts if id(drift) not in lasting and _is_others(drift)]
     untold = [drift for drift in case.drifts_by(Mechanism.UNTOLD) if drift in contested]
     yield Finding(
         about=contested[0].ref if contested else case.application.ref,
@@ -51,6 +62,10 @@ def synced_again_and_again(case: Case) -> Iterator[Finding]:
         ),
         fixes=tuple(_fixes(case, untold)),
     )
+
+
+def _is_others(drift: Drift) -> bool:
+    return drift.writer is None or drift.writer.kind is not WriterKind.ARGOCD
 
 
 def _fixes(case: Case, untold: list[Drift]) -> Iterator[Fix]:
