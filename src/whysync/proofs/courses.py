@@ -148,7 +148,7 @@ def _in_rounds(case: Case, watch: Watch, player: Player) -> With:
         last_sync=last,
         written=written,
         synced=any(at <= settled for at in watch.starts),
-        gaps=tuple(dict.fromkeys(player.gaps)),
+        gaps=tuple(dict.fromkeys((*player.gaps, *watch.world.makers.gaps))),
         refused=[refused] if refused else [],
     )
 

@@ -30,6 +30,7 @@ from whysync.proofs.assumed import assumed_objects, namespaces
 from whysync.proofs.behaviour import begun_again, script_of
 from whysync.proofs.crew import Crew
 from whysync.proofs.cut import completed, is_cut, whole
+from whysync.proofs.definition_makers import DefinitionMakers
 from whysync.proofs.nodes import nodes_for
 from whysync.proofs.objects import Kinds, has_marks, unmasked
 from whysync.proofs.operators import Operators
@@ -62,6 +63,7 @@ class Simulated:
     """What the facts lack and an answer may hang on."""
     script: Script
     operators: Operators
+    makers: DefinitionMakers
     before: dict[Key, Object] = field(default_factory=dict[Key, Object])
     """The objects of the cluster as they were at the start."""
 
@@ -201,6 +203,7 @@ def simulated(
     repositories = repositories_of(application, desired, clock, held)
     writers = writers_for(case, part, model, active=others)
     operators = Operators(case, model)
+    makers = DefinitionMakers(case, model)
     script = script_of(case, live, part.desired)
     simulation = Simulation(
         writers.rendering(repositories),
@@ -209,7 +212,7 @@ def simulated(
         config_maps=_config_maps(case, namespace),
         destinations=[destination_for(application, model)],
         life=lambda model: life(model, script),
-        others=[operators, Quotas(case, model, writers.refusals), *writers.participants],
+        others=[operators, makers, Quotas(case, model, writers.refusals), *writers.participants],
         namespace=namespace,
     )
     gaps = [*part.gaps, *kinds.gaps, *_gaps(case, strangers, part)]
@@ -222,6 +225,7 @@ def simulated(
         gaps=tuple(gaps),
         script=script,
         operators=operators,
+        makers=makers,
     )
     made.before = made.objects()
     return made

@@ -23,7 +23,7 @@ from shlex import quote
 
 import msgspec
 
-from whysync.contracts.manifest import Manifest
+from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import dig
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
@@ -95,7 +95,7 @@ def _called(kind: str, api_group: str) -> str:
 def _definition(case: Case, kind: str, api_group: str) -> Definition:
     live = next((m for m in case.world.snapshot.live if _defines(m, kind, api_group)), None)
     own = next((m for m in case.desired if _defines(m, kind, api_group)), None)
-    maker = next((m for m in (*case.desired, *case.world.snapshot.live) if _makes(m, kind)), None)
+    maker = next((m for m in (*case.world.snapshot.live, *case.desired) if _makes(m, kind)), None)
     for app, manifests in sorted(case.world.snapshot.desired.items()):
         other = next((m for m in manifests if _defines(m, kind, api_group)), None)
         if other is not None and app != case.app.qualified_name:
@@ -185,7 +185,9 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: Definiti
             f"argocd app sync {quote(other)}", again, title=f"Sync {other} first, which brings the CRD"
         )
     if definition.maker is not None:
-        yield Fix.run(again, title="Then sync again: the controller may only have needed a moment")
+        # What only Git has was never applied: one unknown kind stops the whole sync.
+        if definition.maker.role is Role.LIVE:
+            yield Fix.run(again, title="Then sync again: the controller may only have needed a moment")
         return
     yield Fix.run(
         beside(
