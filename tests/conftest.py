@@ -1,16 +1,41 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.golden import Golden
+from whysync.lab.library import names
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadScopeScheduling
 
 # A busy machine is no failure: properties have no deadline. In CI the same examples run every time, so that
 # a red run is the change's fault; at home they are new each time.
 settings.register_profile("whysync", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("whysync")
+
+
+@pytest.hookimpl(optionalhook=True)  # without xdist there is nobody to ask
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    """Two processes share the tests, and what is computed once shall be so in one of them only.
+
+    So all tests about one scenario of the lab go together, and else those of one file.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    scenarios = frozenset(names())
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file, _, test = nodeid.partition("::")
+            case = test.partition("[")[2].removesuffix("]")
+            return case if case in scenarios else file
+
+    return Together(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from tests.cli.running import Whysync
 from tests.golden import Golden
+from tests.played import diagnosed
 from whysync import app
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.world import World
@@ -40,8 +41,7 @@ def test_every_failure_of_the_articles_has_its_scenario() -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_it_comes_out_as_expected(name: str) -> None:
-    scenario = built_in(name)
-    assert differences(scenario, app.diagnose(app.cases(World(play(scenario).snapshot())))) == []
+    assert differences(built_in(name), diagnosed(name)) == []
 
 
 @pytest.mark.parametrize("name", names())

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.played import played
 from tests.proofs.worlds import bundle, deployment, in_git, running, synced
 from tests.situations import REVISION, case_of, row
 from whysync import app
@@ -34,7 +35,7 @@ WITH_TROUBLE = tuple(
 @cache
 def reports(name: str) -> tuple[AppReport, ...]:
     """As the rules say it, before anything is tried."""
-    cases = app.cases(World(play(built_in(name)).snapshot()))
+    cases = app.cases(World(played(name).snapshot()))
     found = (diagnose(case, all_rules()) for case in cases)
     return tuple(one for one in found if one.findings)
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
+from tests.played import diagnosed
 from whysync import app
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import ProofStatus
-from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.world import World
 from whysync.lab.library import built_in, names
 from whysync.lab.playing import play
-
-
-@cache
-def diagnosed(name: str) -> Report:
-    return app.diagnose(app.cases(World(play(built_in(name)).snapshot())))
 
 
 def firsts(name: str) -> list[tuple[AppReport, Finding]]:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import tempfile
 from email.utils import format_datetime
+from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 from msgspec.structs import replace
 
-from tests.sources.argocd.scenes import of_lab, played
+from tests.played import played
+from tests.sources.argocd.scenes import of_lab
 from tests.sources.argocd.server import ArgoCD
-from tests.sources.argocd.test_same_answer import NOT_TOLD, OTHER_FINDINGS, answer, asked, rules
+from tests.sources.argocd.test_same_answer import (
+    NOT_TOLD,
+    OTHER_FINDINGS,
+    answer,
+    by_api,
+    by_bundle,
+    rules,
+)
 from tests.sources.kubernetes.fake_api import KINDS, FakeApi, kubeconfig
 from tests.sources.kubernetes.reading import QUICK, serving
 from tests.sources.net.faulty import Asked, Says
@@ -77,6 +86,7 @@ def _plural(kind: str) -> str:
     return f"{small[:-1]}ies" if small.endswith("y") else f"{small}es" if small.endswith("s") else f"{small}s"
 
 
+@cache
 def from_cluster(name: str) -> Snapshot:
     """With the rendered manifests beside it: Kubernetes itself does not know what Git says."""
     scene = of_lab(name)
@@ -117,14 +127,16 @@ def test_a_kubeconfig_gives_the_answer_of_a_bundle(name: str) -> None:
     assert (answer(found) == answer(there)) is (name not in BEYOND)
 
 
-def test_all_three_name_the_same_causes() -> None:
-    """Where the facts of all three reach, and that is nearly everywhere."""
-    alike = [name for name in names() if name not in {*OTHER_FINDINGS, *BEYOND}]
-    assert len(alike) > len(names()) * 0.8
-    for name in alike[::6]:
-        with ArgoCD(of_lab(name)) as argocd:
-            by_api = answer(asked(argocd))
-        assert rules(by_api) == rules(answer(from_cluster(name))) == rules(answer(played(name).snapshot()))
+ALIKE = [name for name in names() if name not in {*OTHER_FINDINGS, *BEYOND}]
+
+
+def test_the_facts_of_all_three_reach_far() -> None:
+    assert len(ALIKE) > len(names()) * 0.8
+
+
+@pytest.mark.parametrize("name", ALIKE[::6])
+def test_all_three_name_the_same_causes(name: str) -> None:
+    assert rules(by_api(name)[0]) == rules(answer(from_cluster(name))) == rules(by_bundle(name))
 
 
 # With both at hand: what Git wants from Argo CD, and what only the cluster knows.
@@ -147,7 +159,7 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
         place = Place(server=argocd.server(), kube=access, wanted=Selection(names=all_of(scene)))
         found = snapshot(place)
     assert bool(found.gaps) is (name in {*NOT_TOLD, *AWAY})
-    assert (answer(found) == answer(played(name).snapshot())) is (name not in LEFT)
+    assert (answer(found) == by_bundle(name)) is (name not in LEFT)
 
 
 def all_of(scene: Snapshot) -> tuple[str, ...]:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cache
 
 from msgspec.structs import replace
 
+from tests.played import played
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.snapshot import Log, Snapshot
 from whysync.contracts.tree import Json, Object, copy_object
-from whysync.lab.library import built_in
-from whysync.lab.playing import Play, play
 
 NOW = datetime(2026, 3, 2, 9, 5, tzinfo=UTC)
-
-
-@cache
-def played(name: str) -> Play:
-    return play(built_in(name))
 
 
 def of_lab(name: str) -> Snapshot:

@@ -1,0 +1,25 @@
+"""Scenarios of the lab, played and diagnosed once for all tests that look at the end of them.
+
+What they give is for reading: whoever changes something plays the scenario anew.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from whysync import app
+from whysync.diagnosis.report import Report
+from whysync.diagnosis.world import World
+from whysync.lab.library import built_in
+from whysync.lab.playing import Play, play
+
+
+@cache
+def played(name: str) -> Play:
+    return play(built_in(name))
+
+
+@cache
+def diagnosed(name: str) -> Report:
+    """With all fixes tried."""
+    return app.diagnose(app.cases(World(played(name).snapshot())))
