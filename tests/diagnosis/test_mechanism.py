@@ -181,6 +181,41 @@ def test_a_field_that_the_cluster_does_not_keep() -> None:
     assert told(case) == {"/spec/typo": Mechanism.DROPPED}
 
 
+def test_an_element_that_the_cluster_lost_is_no_spelling_and_no_dropped_field() -> None:
+    steps: list[Json] = [{"setWeight": 20}, {"pause": {}}]
+    case = differing(WIDGET, {"spec": {"steps": steps}}, {"spec": {"steps": steps[:1]}})
+    assert told(case) == {"/spec/steps/1": Mechanism.UNTOLD}
+    empty = differing(WIDGET, {"spec": {"pause": {}, "a": 1}}, {"spec": {"a": 1}})
+    assert told(empty) == {"/spec/pause": Mechanism.SAME_VALUE}
+
+
+def test_an_entry_of_a_map_is_kept_even_when_it_is_empty() -> None:
+    case = differing(CONFIG, {"data": {"flags": "", "mode": "x"}}, {"data": {"mode": "x"}})
+    assert told(case) == {"/data/flags": Mechanism.UNTOLD}
+
+
+def test_a_finalizer_is_put_on_by_who_will_clean_up() -> None:
+    desired: Object = {"name": "web", "namespace": "shop", "finalizers": ["example.com/a"]}
+    desired["annotations"] = {"whysync.dev/role": "desired"}
+    live: Object = {**desired, "annotations": {}, "finalizers": ["example.com/a", "example.com/b"]}
+    case = differing(WIDGET, {"metadata": desired}, {"metadata": live})
+    assert told(case) == {"/metadata/finalizers/1": Mechanism.BY_CONTROLLER}
+
+
+def test_rules_that_a_program_adds_to_its_own_webhook() -> None:
+    kind: Object = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration"}
+
+    def hook(*rules: Json) -> Object:
+        return {"webhooks": [{"name": "widgets.example.com", "rules": list(rules)}]}
+
+    one: Object = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["widgets"]}
+    other: Object = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["gadgets"]}
+    more = told(differing(kind, hook(one), hook(other, one)))
+    assert set(more.values()) == {Mechanism.BY_CONTROLLER}
+    changed = told(differing(kind, hook(one), hook(other)))
+    assert set(changed.values()) == {Mechanism.UNTOLD}
+
+
 def test_a_generated_password() -> None:
     secret: Object = {"apiVersion": "v1", "kind": "Secret"}
     case = differing(secret, {"data": {"password": "YQ=="}}, {"data": {"password": "Yg=="}})

@@ -46,6 +46,7 @@ _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "resourceVers
 _RESULT = "/status/operationState/syncResult"
 _LOCAL = "/status/operationState/operation/sync/manifests"
 _SOURCES = ("source", "sources")
+_ENTRIES = frozenset({"annotations", "labels", "data", "matchLabels", "nodeSelector"})
 
 
 class Mechanism(StrEnum):
@@ -112,8 +113,15 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.AUTOSCALED
     if reordered_list_of(drift.desired.body, drift.live.body, drift.pointer) is not None:
         return Mechanism.REORDERED
-    same = not drift.only_live and same_but(drift.wanted, drift.found)
+    same = not drift.only_live and not _is_lost_entry(drift, parts) and same_but(drift.wanted, drift.found)
     return Mechanism.SAME_VALUE if same else None
+
+
+def _is_lost_entry(drift: Drift, parts: tuple[str, ...]) -> bool:
+    """The API server leaves out an empty field, but keeps an empty element of a list or entry of a map."""
+    if not drift.only_git or drift.wanted is None:
+        return False
+    return parts[-1].isdecimal() or (len(parts) >= 2 and parts[-2] in _ENTRIES)
 
 
 def _aggregates(drift: Drift) -> bool:
@@ -324,7 +332,12 @@ def _was_never_filled_in(drift: Drift) -> bool:
 
 
 def _is_dropped(case: Case, drift: Drift) -> bool:
-    """The schema does not know it; for a custom resource without its CRD at hand, it may be so."""
+    """The schema does not know it; for a custom resource without its CRD at hand, it may be so.
+
+    A schema drops fields, never an element of a list that it knows.
+    """
+    if pointers.split(drift.pointer)[-1].isdecimal():
+        return False
     known = builtin_knows(drift.ref, drift.pointer)
     if known is not None:
         return not known

@@ -9,9 +9,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from whysync.contracts.pointer import split, within
+from whysync.contracts.pointer import join, split, within
 from whysync.contracts.ref import Ref, group_of
-from whysync.contracts.tree import Json, fields
+from whysync.contracts.tree import Json, fields, items
 from whysync.semantics.schemas import kinds
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ _WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", 
 _DIGEST = re.compile(r"@sha256:[0-9a-f]{6,}")
 _STAMP = re.compile(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
 _HEX = re.compile(r"[0-9a-f]{32,}")
+_OWN_SECRET = "argocd-secret"  # Argo CD's API server keeps its signing key and the first password in it
 _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
 _TOKEN = re.compile(r"([A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
@@ -82,10 +83,13 @@ def is_filled_in_by_controller(drift: Drift) -> bool:
     parts = split(drift.pointer)
     if not drift.only_live and drift.wanted not in (None, "", [], {}):
         return False
+    if parts[:2] == ("metadata", "finalizers"):
+        return True  # who wants to clean up before an object goes puts its own mark on it
     if drift.ref.kind == "ServiceAccount":
         return parts[0] in ("secrets", "imagePullSecrets")
     if drift.ref.kind in ("Secret", "ConfigMap"):
-        return parts[0] in ("data", "binaryData") and not drift.desired.at(f"/{parts[0]}")
+        filled = drift.ref.name == _OWN_SECRET or not drift.desired.at(f"/{parts[0]}")
+        return parts[0] in ("data", "binaryData") and filled
     return drift.last_key == "replicas"
 
 
@@ -97,11 +101,23 @@ def is_late_initialised(drift: Drift) -> bool:
 def is_flipped_by_its_webhook(drift: Drift) -> bool:
     """Programs that serve a webhook switch its failure policy, and fill in its CA, once they are ready.
 
-    In a CRD they also put their own Service in the place of the one that the file names.
+    In a CRD they also put their own Service in the place of the one that the file names. Some write the
+    webhook's rules too, out of the list of types that they were built with.
     """
     if drift.ref.kind == "CustomResourceDefinition":
         return within(drift.pointer, _CONVERSION_CLIENT)
-    return drift.ref.kind.endswith("WebhookConfiguration") and drift.last_key == "failurePolicy"
+    if not drift.ref.kind.endswith("WebhookConfiguration"):
+        return False
+    return drift.last_key == "failurePolicy" or _is_of_added_rules(drift)
+
+
+def _is_of_added_rules(drift: Drift) -> bool:
+    """The cluster's webhook listens to more than Git's: a rule more, or more in one of them."""
+    parts = split(drift.pointer)
+    if parts[:1] != ("webhooks",) or parts[2:3] != ("rules",):
+        return False
+    mine, theirs = (items(side.at(join(parts[:3]))) for side in (drift.desired, drift.live))
+    return len(theirs) > len(mine) or (drift.only_live and parts[-1].isdecimal())
 
 
 def is_known_default(drift: Drift) -> bool:
