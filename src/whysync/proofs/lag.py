@@ -39,6 +39,7 @@ def seen_sooner(case: Case, finding: Finding, fix: Fix) -> Proof:
         return not_run("on the model it is not seen sooner with it")
     return Proof(
         status=ProofStatus.PROVEN,
+        rounds=1,
         why="what that commit changes is not known yet",
         trace=(
             "without the fix",

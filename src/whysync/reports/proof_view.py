@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport
+from whysync.diagnosis.words import counted
 from whysync.reports.screen import Screen, one_line, plain
 
 
@@ -49,8 +50,7 @@ def in_a_sentence(fix: Fix) -> str:
     match proof.status:
         case ProofStatus.PROVEN:
             more = f"; {proof.why}" if proof.why else ""
-            rounds = f" over {proof.rounds} rounds" if proof.rounds else ""
-            return f"proven{rounds} on a model of the cluster{more}"
+            return f"proven over {counted(proof.rounds, 'round')} on a model of the cluster{more}"
         case ProofStatus.LIKELY:
             return f"likely: it helps on a model of the cluster; {proof.why}"
         case ProofStatus.NOT_RUN:

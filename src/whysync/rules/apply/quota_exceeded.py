@@ -35,6 +35,8 @@ from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
 from whysync.diagnosis.words import counted
 from whysync.semantics.messages import QuotaExceeded
 
+_MAKERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Rollout")
+
 
 @rule(cause="quota", since="0.1")
 def quota_exceeded(case: Case) -> Iterator[Finding]:
@@ -100,8 +102,10 @@ def _fixes(
     yield fits or Fix.run(
         look, sync(case), title="Ask for less, or remove what is not needed there, then sync"
     )
+    # In the middle of a rollout nobody can say how much more it takes: old Pods make room, or do not.
+    known = runs is not None or ref.kind not in _MAKERS
     missing = runs[1] - runs[0] if runs is not None else 1
-    raised = enough(quota, failure.requested, missing) if quota is not None else None
+    raised = enough(quota, failure.requested, missing) if quota is not None and known else None
     if quota is not None and raised:
         yield _raised(case, quota, raised)
         return
