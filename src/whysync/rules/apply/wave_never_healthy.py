@@ -43,7 +43,7 @@ def wave_never_healthy(case: Case) -> Iterator[Finding]:
     others = f" and {wait.others} more" if wait.others else ""
     yield Finding(
         about=wait.ref,
-        explains=("operation", *(_unwell(case, wait.ref) if _is_silent(case, wait.ref) else ())),
+        explains=("operation", *(() if stall.certain else _silently_unwell(case, wait.ref))),
         because=tuple(_unwell(case, wait.ref)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
@@ -96,11 +96,12 @@ def _failed(case: Case) -> Iterator[Finding]:
         )
 
 
-def _is_silent(case: Case, ref: Ref) -> bool:
+def _silently_unwell(case: Case, ref: Ref) -> Iterator[str]:
     """No condition of its own says what is wrong: that it does not become healthy is all there is to say."""
     live = case.live_of(ref.key)
     conditions = items(live.status.get("conditions")) if live is not None else []
-    return live is not None and not any(fields(one).get("status") == "False" for one in conditions)
+    if live is not None and not any(fields(one).get("status") == "False" for one in conditions):
+        yield from _unwell(case, ref)
 
 
 def _unwell(case: Case, ref: Ref) -> Iterator[str]:
