@@ -10,8 +10,8 @@ import pytest
 from tests.rules.bench import BUNDLES, case_name, load_case, rule_for
 
 OWN = [folder for folder in BUNDLES if folder.parts[-3] in ("compare", "apply")]
-# What a name in a hostile bundle may hold; it stands where the cases say `shop`.
-HOSTILE = "x$(touch${IFS}p)y"
+# What a name in a hostile bundle may hold (no braces: cases write maps in one line); it stands for `shop`.
+HOSTILE = "x$(touch$IFS.p)y"
 
 
 def _hostile(folder: Path, to: Path) -> Path:
