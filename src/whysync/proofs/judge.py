@@ -124,6 +124,9 @@ class Judge:
         trace = trace_of(shown, course)
         new = course.watch.signs - without.waiting.watch.signs
         new = frozenset[str]() if claim.brings is None else new - claim.brings
+        otherwise = self._fails_otherwise(course.watch.world)
+        if otherwise:
+            return not_run(f"on the model the sync fails for another reason: {otherwise}")
         if claim.holds(course.watch, course.written) or new:
             words = "; ".join(in_words(sign) for sign in sorted(new)[:2]) or "it is as before"
             return Rejected(why=f"on a model of this cluster, with it {words}", trace=trace)
