@@ -64,7 +64,8 @@ def suspended_on_purpose(case: Case) -> Iterator[Finding]:
             about=case.application.ref if taken_out else row.ref,
             field=switch or None,
             explains=(symptom, *waits),
-            severity=Severity.WARNING if waits or held is not None else Severity.INFO,
+            # what Git itself pauses is held back on purpose
+            severity=Severity.WARNING if waits or (held is not None and not in_git) else Severity.INFO,
             confidence=Confidence.HIGH,
             verdict=f"{row.ref} is suspended and waits for somebody"
             + (f": {message}" if message else "")
