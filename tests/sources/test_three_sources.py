@@ -143,6 +143,9 @@ def test_all_three_name_the_same_causes(name: str) -> None:
 LEFT = {
     "controller-down": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
+    "database-provisioning": "more: the health of a row, which the tree tells",
+    "job-suspended": "more: the health of a row, which the tree tells",
+    "no-load-balancer": "more: the health of a row, which the tree tells",
     "polling-lag": "the head of a branch",
     "random-password": "what was applied last, of a Secret",
     "switched-off": "the head of a branch",

@@ -152,12 +152,14 @@ class _Reader:
 
     async def consequences(self, found: list[Manifest]) -> list[Manifest]:
         """What only matters because of what was found: Nodes for Pods that find none, volumes, owners."""
-        asked: list[str] = []
+        asked: list[tuple[str, str]] = []
         if any(_is_unscheduled(one) for one in found if one.ref.kind == "Pod"):
-            asked.append("Node")
+            asked.append(("", "Node"))
         if any(_is_unbound(one) for one in found if one.ref.kind == "PersistentVolumeClaim"):
-            asked.append("PersistentVolume")
-        kinds = (self._api.kinds.find("", name) for name in asked)
+            asked.append(("", "PersistentVolume"))
+        if any(_is_unserved(one) for one in found if one.ref.kind == "Ingress"):
+            asked.append(("networking.k8s.io", "IngressClass"))
+        kinds = (self._api.kinds.find(*name) for name in asked)
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
         return [*lists, *await self._owners(found)]
 
@@ -208,6 +210,10 @@ def _is_unscheduled(pod: Manifest) -> bool:
 
 def _is_unbound(claim: Manifest) -> bool:
     return claim.status.get("phase") != "Bound"
+
+
+def _is_unserved(ingress: Manifest) -> bool:
+    return not items(dig(ingress.body, "status", "loadBalancer", "ingress"))
 
 
 def _seen_at(event: Manifest) -> str:
