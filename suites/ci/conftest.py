@@ -1,0 +1,43 @@
+"""pre-commit itself, from PyPI, in an environment of its own outside the tree; skipped where it cannot be had."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from whysync.sources.git.repo import cache_folder
+
+_VERSION = "4.7.0"
+
+
+@pytest.fixture(scope="session")
+def pre_commit() -> str:
+    found = shutil.which("pre-commit")
+    if found is not None:
+        return found
+    place = cache_folder() / f"pre-commit-{_VERSION}-py{sys.version_info.major}.{sys.version_info.minor}"
+    program = place / "bin" / "pre-commit"
+    if not program.exists():
+        venv.create(place, with_pip=True, clear=True)
+        wanted = [f"pre-commit=={_VERSION}", "--quiet", "--disable-pip-version-check"]
+        done = subprocess.run(
+            [place / "bin" / "python", "-m", "pip", "install", *wanted], capture_output=True, check=False
+        )
+        if done.returncode:
+            shutil.rmtree(place)
+            pytest.skip(f"pre-commit cannot be had: {done.stderr.decode()[-300:]}")
+    return str(program)
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository as others fetch it: what is committed, and nothing else."""
+    root = Path(__file__).parents[2]
+    there = tmp_path_factory.mktemp("published") / "whysync"
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(root), str(there)], check=True)
+    return there

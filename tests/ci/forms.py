@@ -1,0 +1,70 @@
+"""What the readers of reports require: SARIF 2.1.0 as GitHub takes it, JUnit, GitLab's code quality."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+from whysync.contracts.tree import Object, dig, fields, integer, items, text
+
+LEVELS = {"none", "note", "warning", "error"}
+SEVERITIES = {"info", "minor", "major", "critical", "blocker"}
+
+
+def check_sarif(written: str, root: Path) -> list[Object]:
+    """The results. The rules are those of the schema, and of GitHub's page on what it reads."""
+    log = fields(json.loads(written))
+    assert log["version"] == "2.1.0"
+    assert re.fullmatch(r"https://\S+sarif\S*2\.1\.0\S*\.json", text(log["$schema"]))
+    (run,) = items(log["runs"])
+    driver = fields(dig(run, "tool", "driver"))
+    assert text(driver["name"])
+    rules = [text(fields(one)["id"]) for one in items(driver["rules"])]
+    assert len(rules) == len(set(rules))
+    for one in map(fields, items(driver["rules"])):
+        assert text(dig(one, "shortDescription", "text"))
+        assert dig(one, "defaultConfiguration", "level") in LEVELS
+    found = [fields(one) for one in items(fields(run)["results"])]
+    assert len(found) <= 25_000, "GitHub takes no more"
+    for one in found:
+        assert rules[integer(one["ruleIndex"])] == one["ruleId"]
+        assert one["level"] in LEVELS
+        assert text(dig(one, "message", "text"))
+        assert items(one["locations"]), "GitHub shows none without a place"
+        for place in items(one["locations"]):
+            uri = text(dig(place, "physicalLocation", "artifactLocation", "uri"))
+            assert not uri.startswith(("/", "..", "file:")), uri
+            assert re.fullmatch(r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]+", uri)
+            assert (root / unquote(uri)).is_file()
+            assert integer(dig(place, "physicalLocation", "region", "startLine")) >= 1
+        assert all(isinstance(value, str) for value in fields(one["partialFingerprints"]).values())
+    return found
+
+
+def check_junit(written: str) -> ElementTree.Element:
+    root = ElementTree.fromstring(written)
+    assert root.tag == "testsuites"
+    for suite in root:
+        assert suite.tag == "testsuite"
+        cases = list(suite)
+        assert all(one.tag == "testcase" and one.get("name") and one.get("classname") for one in cases)
+        assert int(suite.get("tests", "")) == len(cases)
+        assert int(suite.get("failures", "")) == sum(1 for one in cases if one.find("failure") is not None)
+        assert int(suite.get("skipped", "")) == sum(1 for one in cases if one.find("skipped") is not None)
+    return root
+
+
+def check_code_quality(written: str) -> list[Object]:
+    found = [fields(one) for one in items(json.loads(written))]
+    for one in found:
+        assert {"description", "check_name", "fingerprint", "severity", "location"} <= one.keys()
+        assert one["severity"] in SEVERITIES
+        assert text(dig(one, "location", "path"))
+        assert not text(dig(one, "location", "path")).startswith("./")
+        assert integer(dig(one, "location", "lines", "begin")) >= 1
+    prints = [text(one["fingerprint"]) for one in found]
+    assert len(prints) == len(set(prints))
+    return found
