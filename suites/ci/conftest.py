@@ -1,4 +1,4 @@
-"""pre-commit itself, from PyPI, in an environment of its own outside the tree; skipped where it cannot be had."""
+"""pre-commit itself, from PyPI, in an environment of its own; skipped where it cannot be had."""
 
 from __future__ import annotations
 

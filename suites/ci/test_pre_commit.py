@@ -1,4 +1,4 @@
-"""The hooks with pre-commit itself, in a repository that was never seen before: `try-repo`, then by a config."""
+"""The hooks with pre-commit itself, in a repository never seen before: `try-repo`, then by a config."""
 
 from __future__ import annotations
 
