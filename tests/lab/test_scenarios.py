@@ -10,12 +10,10 @@ from msgspec.structs import replace
 from tests.cli.running import Whysync
 from tests.golden import Golden
 from tests.played import diagnosed
-from whysync import app
 from whysync.diagnosis.rule import all_rules
-from whysync.diagnosis.world import World
 from whysync.lab.checking import differences
 from whysync.lab.library import built_in, names
-from whysync.lab.playing import play
+from whysync.lab.reading import scenario_from
 
 GOLDENS = Path(__file__).parent / "goldens"
 # What issue and articles tell of; more may be added, none may go.
@@ -127,16 +125,28 @@ WRONG_EXPECTATIONS = {
 }
 
 
-@pytest.mark.parametrize("right", WRONG_EXPECTATIONS)
-def test_a_wrong_expectation_is_told(right: str, whysync: Whysync, tmp_path: Path) -> None:
+def with_wrong_expectation(right: str) -> tuple[str, str]:
+    """The text of a scenario, and what is to be told of it."""
     wrong, told = WRONG_EXPECTATIONS[right]
-    mine = tmp_path / "mine.yaml"
     text = built_in("hpa-loop").text
     assert f"  {right.strip()}\n" in text
-    mine.write_text(text.replace(f"  {right.strip()}\n", f"  {wrong}\n"))
+    return text.replace(f"  {right.strip()}\n", f"  {wrong}\n"), f"my-api-service: {told}"
+
+
+@pytest.mark.parametrize("right", WRONG_EXPECTATIONS)
+def test_a_wrong_expectation_is_found(right: str) -> None:
+    text, told = with_wrong_expectation(right)
+    mine = scenario_from(text, name="mine", origin="mine.yaml")
+    assert differences(mine, diagnosed("hpa-loop")) == [told]
+
+
+def test_a_wrong_expectation_is_told(whysync: Whysync, tmp_path: Path) -> None:
+    text, told = with_wrong_expectation("safety: unsafe")
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(text)
     for command in (("lab", "test", str(mine)), ("lab", "run", str(mine), "--check")):
         ran = whysync(*command, COLUMNS="200")
-        assert (ran.code, f"my-api-service: {told}" in ran.out) == (1, True), ran.out
+        assert (ran.code, told in ran.out) == (1, True), ran.out
 
 
 def test_what_a_proof_assumed_must_be_expected() -> None:
@@ -144,7 +154,7 @@ def test_what_a_proof_assumed_must_be_expected() -> None:
     (expected,) = scenario.expects
     assert expected.fix is not None
     quiet = replace(scenario, expects=(replace(expected, fix=replace(expected.fix, why=None)),))
-    (told,) = differences(quiet, app.diagnose(app.cases(World(play(scenario).snapshot()))))
+    (told,) = differences(quiet, diagnosed("missing-service-account"))
     assert "why of the first fix is 'assumed: that registry" in told
 
 
