@@ -93,7 +93,7 @@ def test_the_good_one_is_good() -> None:
         ),
         (
             ("ends: 1m", "happens:\n- run: rm -rf /\nends: 1m"),
-            "it must begin with kubectl, argocd app or argocd proj",
+            "it must begin with kubectl, argocd app, argocd proj or argocd cluster",
             "",
         ),
         (

@@ -40,17 +40,33 @@ def where_live(cluster: Cluster, destination: Destination, places: Collection[st
     return next((name for name in names if name in places), None)
 
 
+def managed_namespaces(
+    settings: Iterable[Manifest], cluster: Cluster
+) -> tuple[Manifest, tuple[str, ...]] | None:
+    """The Secret of a cluster that Argo CD manages in part, and the namespaces that it names."""
+    for one in settings:
+        told = _values(one.body) if one.ref.kind == "Secret" else {}
+        spaces = tuple(space for part in told.get("namespaces", "").split(",") if (space := part.strip()))
+        if spaces and told.get("server") == cluster.server:
+            return one, spaces
+    return None
+
+
 def _cluster_of(secret: Object) -> Cluster | None:
     """A cluster Secret of Argo CD's; its name and server are no secrets, and not masked."""
-    meta = fields(secret.get("metadata"))
-    if fields(meta.get("labels")).get("argocd.argoproj.io/secret-type") != "cluster":
-        return None
-    values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
-    values |= {key: text(value) for key, value in fields(secret.get("stringData")).items()}
+    values = _values(secret)
     server = values.get("server", "")
     if not server:
         return None
     return Cluster(server=server, name=values.get("name", ""), project=values.get("project", ""))
+
+
+def _values(secret: Object) -> dict[str, str]:
+    meta = fields(secret.get("metadata"))
+    if fields(meta.get("labels")).get("argocd.argoproj.io/secret-type") != "cluster":
+        return {}
+    values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
+    return values | {key: text(value) for key, value in fields(secret.get("stringData")).items()}
 
 
 def _decoded(value: str) -> str:

@@ -167,6 +167,8 @@ class Player:
             if command.noun == "app":
                 self._check_app(command)
             said, failed = run_argocd(command, by, world.simulation.argocd)
+            if command.noun == "cluster":
+                self.gaps.append("whether Argo CD's account has the rights there")
         elif command.verb == "create" and command.words[:1] in (("secret",), ("configmap",)):
             said, failed = self._created_with_values(command)
         else:

@@ -104,6 +104,11 @@ class Stage:
     def app(self) -> Object:
         return self.argocd.applications["argocd/shop"]
 
+    @property
+    def condition(self) -> str:
+        """What the first condition of the app says."""
+        return str(dig(self.app, "status", "conditions", 0, "message") or "")
+
 
 @pytest.fixture
 def stage() -> Stage:
@@ -262,6 +267,24 @@ def test_nothing_to_terminate(stage: Stage) -> None:
     assert said.endswith("Unable to terminate operation. No operation is in progress")
 
 
+def test_a_deletion_is_confirmed_with_the_time(stage: Stage) -> None:
+    now = stage.simulation.model.clock.now
+    assert stage.does("argocd app confirm-deletion shop") == "Application 'shop' updated successfully"
+    approved = dig(stage.app, "metadata", "annotations", "argocd.argoproj.io/deletion-approved")
+    assert approved == now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_a_cluster_is_managed_in_part(stage: Stage) -> None:
+    stage.does("argocd cluster set in-cluster --namespace other")
+    assert stage.condition == 'Failed to load live state: namespace "shop" for Deployment "web" is not managed'
+    stage.does("argocd cluster set https://kubernetes.default.svc --namespace other --namespace shop")
+    assert stage.condition == ""
+    stage.does("argocd cluster set in-cluster --namespace '*'")
+    assert stage.condition == ""
+    said, failed = stage.tries("argocd cluster set elsewhere --namespace shop")
+    assert (failed, "not found" in said) == (True, True)
+
+
 @pytest.mark.parametrize(
     ("flags", "place", "value"),
     [
@@ -300,7 +323,7 @@ def test_an_unknown_app_is_denied_as_argo_cd_does(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("helm upgrade x .", "it must begin with kubectl, argocd app or argocd proj"),
+        ("helm upgrade x .", "it must begin with kubectl, argocd app, argocd proj or argocd cluster"),
         ("kubectl drain node-1", "'kubectl drain node-1' is nothing that can be played"),
         ("kubectl get pods --as me", "the flag --as is nothing that can be played"),
         ("argocd app sync shop --revision", "--revision lacks its value"),

@@ -5,7 +5,7 @@ A cluster can be registered with a list of namespaces. Argo CD then watches and 
 another namespace, or a kind without a namespace, cannot even be compared.
 
 ## How whysync knows
-`is not managed`, or `can not be managed when in namespaced mode`.
+`is not managed`, or `can not be managed when in namespaced mode`; the cluster's Secret lists the namespaces.
 
 ## Fix
 Add the namespace to the cluster's list, or allow cluster-scoped kinds for it; or move the object.
@@ -17,12 +17,19 @@ The project does not permit the namespace: project-denied. The account has no ri
 from collections.abc import Iterator
 from shlex import quote
 
+import msgspec
+
+from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import argocd_namespace, kubectl, refresh
+from whysync.contracts.tree import Missing
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.clusters import cluster_for, known_clusters, managed_namespaces
+from whysync.diagnosis.commands import argocd_namespace, kubectl, refresh, remark
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import NamespaceNotManaged
 
+PLAIN = "/stringData/namespaces"
+CLUSTERS = "argocd.argoproj.io/secret-type=cluster"
 ALL_KINDS = '{"stringData":{"clusterResources":"true"}}'
 
 
@@ -32,31 +39,84 @@ def namespace_outside_managed_ones(case: Case) -> Iterator[Finding]:
         case, NamespaceNotManaged, by=lambda f: (f.namespace, "" if f.namespace else f.kind)
     ):
         failure = group.failure
-        ref = Ref(kind=failure.kind or "object", namespace=failure.namespace, name=failure.name)
-        server = quote(case.app.spec.destination.server or case.app.spec.destination.name or "SERVER")
+        known = case.live_named(failure.kind, failure.namespace, failure.name)
+        ref = _ref(case, failure) if known is None else known.ref
+        cluster = cluster_for(case.app.spec.destination, known_clusters(case.world.snapshot.settings))
+        managed = managed_namespaces(case.world.snapshot.settings, cluster)
+        secret, spaces = managed if managed is not None else (None, ())
+        mended = bool(spaces) and failure.namespace in spaces
+        called = cluster.name or cluster.server
+        only = f", only {', '.join(spaces[:5])}{', …' if len(spaces) > 5 else ''}" if spaces else ""
         if failure.namespace:
-            verdict = f"Argo CD does not manage namespace {failure.namespace} of this cluster ({ref})"
-            change = f"argocd cluster set CLUSTER_NAME --namespace NS1,NS2,{quote(failure.namespace)}"
-            title = "Add the namespace to those of the cluster (the whole list, the old ones too)"
+            outside = f"namespace {failure.namespace} of cluster {called}{only}"
+            verdict = f"Argo CD does not manage {outside} ({ref})"
         else:
-            verdict = f"Argo CD manages only namespaces of this cluster, and {ref} has none"
-            secret = ("patch", "secret", "CLUSTER_SECRET", "-p", ALL_KINDS)
-            change = kubectl(*secret, namespace=argocd_namespace(case))
-            title = "Let Argo CD manage cluster-scoped kinds of this cluster"
+            verdict = f"Argo CD manages only namespaces of cluster {called}, and {ref} has none"
         yield Finding(
-            about=ref if failure.name else case.application.ref,
+            about=ref if failure.name and not mended else case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=verdict,
-            evidence=group.cited(says="the cluster is registered for some namespaces only"),
-            fixes=(
-                Fix.run(
-                    f"argocd cluster get {server} -o yaml   # its namespaces",
-                    change,
-                    refresh(case),
-                    title=title,
-                    risk="the account needs the rights there as well",
+            evidence=(
+                *group.cited(says="the cluster is registered for some namespaces only"),
+                *(
+                    (cite(secret, PLAIN, says="the namespaces that it is registered for"),)
+                    if secret is not None and not isinstance(secret.at(PLAIN), Missing)
+                    else ()
                 ),
             ),
+            fixes=_permit(case, failure, called, spaces, secret) if not mended else (_look(case),),
         )
+
+
+def _ref(case: Case, failure: NamespaceNotManaged) -> Ref:
+    """As Git declares it: the message names no API group."""
+    for manifest in case.desired:
+        if (manifest.ref.kind, manifest.ref.name) == (failure.kind, failure.name):
+            return msgspec.structs.replace(manifest.ref, namespace=failure.namespace)
+    return Ref(kind=failure.kind or "object", namespace=failure.namespace, name=failure.name)
+
+
+def _permit(
+    case: Case, failure: NamespaceNotManaged, cluster: str, spaces: tuple[str, ...], secret: Manifest | None
+) -> tuple[Fix, ...]:
+    if not failure.namespace:
+        place = argocd_namespace(case)
+        return (
+            Fix.run(
+                *(
+                    (kubectl("patch", "secret", secret.ref.name, "-p", ALL_KINDS, namespace=place),)
+                    if secret is not None
+                    else (
+                        kubectl("get", "secrets", "-l", CLUSTERS, namespace=place),
+                        remark(f"kubectl -n {place} patch secret, with its name, -p '{ALL_KINDS}'"),
+                    )
+                ),
+                refresh(case),
+                title="Let Argo CD manage cluster-scoped kinds of this cluster",
+                risk="the account needs the rights there as well",
+            ),
+        )
+    if spaces:
+        flags = (f"--namespace={space}" for space in (*spaces, failure.namespace))
+        change = (" ".join(quote(word) for word in ("argocd", "cluster", "set", cluster, *flags)),)
+    else:
+        change = (
+            f"argocd cluster get {quote(cluster or 'SERVER')} -o yaml   # its name and namespaces",
+            remark(
+                f"argocd cluster set, with its name, and --namespace for each of them and {failure.namespace}"
+            ),
+        )
+    return (
+        Fix.run(
+            *change,
+            refresh(case),
+            title="Add the namespace to those of the cluster (the whole list, the old ones too)",
+            risk="the account needs the rights there as well",
+        ),
+    )
+
+
+def _look(case: Case) -> Fix:
+    return Fix.run(refresh(case), title="Refresh: the namespace is managed by now")
