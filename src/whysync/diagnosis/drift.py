@@ -40,6 +40,8 @@ _SERVER_FIELDS = (
 )
 # Maps whose entries have nothing to do with each other: each key is a difference of its own.
 _OPEN_MAPS = ("annotations", "labels", "data", "stringData")
+# Major versions of Argo CD that compare by other rules than those that are known here.
+_OLDER = ("0", "1", "2")
 
 
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,13 +121,15 @@ def _pairs(case: Case) -> Iterator[tuple[Key, Manifest, Manifest]]:
 def is_shown(case: Case, desired: Manifest, live: Manifest) -> bool:
     """Would Argo CD, by whysync's reckoning, call this pair OutOfSync?"""
     placed = _placed_as(live, _marked_as(live, desired, case))
-    return any(True for _ in _as_argocd_shows(case, placed, live))
+    return bool(_as_argocd_shows(case, placed, live))
 
 
 def _of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
     desired = _marked_as(live, desired, case)
     placed = _placed_as(live, desired)
-    found = list(_as_argocd_shows(case, placed, live))
+    found = _as_argocd_shows(case, placed, live)
+    if found == [] and _is_sure(case, placed, live):
+        return  # it differed when Argo CD looked, and does not any more
     shown = bool(found)
     for difference in _one_by_one(found or _plain(case, placed, live)):
         yield Drift(
@@ -160,15 +164,33 @@ def _placed_as(live: Manifest, desired: Manifest) -> Manifest:
     return desired.with_body({**desired.body, "metadata": {**meta, "namespace": space}})
 
 
-def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> Iterator[Difference]:
-    """A server-side diff needs the API server's answer, which a bundle seldom has: then three ways serve."""
-    settings = case.argocd
-    strategy = strategy_for(
+def _is_sure(case: Case, desired: Manifest, live: Manifest) -> bool:
+    """Is all at hand that Argo CD goes by, and does it go by the rules that are known here?"""
+    major = case.world.snapshot.argocd_version.removeprefix("v").partition(".")[0]
+    return (
+        case.desired_is_marked
+        and bool(live.meta.get("managedFields"))
+        and major not in _OLDER
+        and _strategy(case, desired) is not Strategy.SERVER_SIDE
+    )
+
+
+def _strategy(case: Case, desired: Manifest) -> Strategy:
+    return strategy_for(
         case.application.annotations,
         case.app.spec.sync_policy.sync_options,
-        server_side_diff=settings.server_side_diff,
+        server_side_diff=case.argocd.server_side_diff,
         target_annotations=desired.annotations,
     )
+
+
+def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> list[Difference] | None:
+    """A server-side diff needs the API server's answer, which a bundle seldom has: then three ways serve.
+
+    `None` where it cannot be told.
+    """
+    settings = case.argocd
+    strategy = _strategy(case, desired)
     normalization = case.normalization
     options = DiffOptions(
         strategy=Strategy.LEGACY if strategy is Strategy.SERVER_SIDE else strategy,
@@ -181,9 +203,9 @@ def _as_argocd_shows(case: Case, desired: Manifest, live: Manifest) -> Iterator[
             sides = normalization.before_diff(*sides)
         result = diff(*sides, options)
     except (DiffError, MalformedMetadata):
-        return
-    for change in result.changes if result.modified else ():
-        yield Difference(change.pointer, change.desired, change.live)
+        return None
+    changes = result.changes if result.modified else ()
+    return [Difference(change.pointer, change.desired, change.live) for change in changes]
 
 
 def _plain(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:

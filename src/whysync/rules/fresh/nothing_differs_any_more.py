@@ -19,9 +19,12 @@ hide: ignore-rule-miss.
 
 from collections.abc import Iterator
 
+from whysync.contracts.manifest import Manifest
+from whysync.contracts.tree import items
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.awaited import is_running
 from whysync.diagnosis.commands import app_argument, refresh
+from whysync.diagnosis.instants import instant
 from whysync.diagnosis.rows import row_evidence
 
 
@@ -32,18 +35,25 @@ def nothing_differs_any_more(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         symptom = f"differs:{row.key}"
         live = case.live_of(row.key)
-        known = live is not None and case.desired_of(row.key) is not None
-        if symptom not in case.symptom_ids or not known or row.kind == "Secret":
+        if live is None or case.desired_of(row.key) is None or row.kind == "Secret":
             continue
+        if symptom not in case.symptom_ids:
+            continue
+        since = _written_since(case, live)
         yield Finding(
             about=row.ref,
             explains=(symptom,),
-            confidence=Confidence.LOW,
+            confidence=Confidence.MEDIUM if since else Confidence.LOW,
             verdict=f"{row.ref} is called OutOfSync, and compared here nothing differs:"
-            " the comparison is old, or this Argo CD compares by other rules",
+            + (
+                " it has changed since Argo CD compared it"
+                if since
+                else " the comparison is old, or this Argo CD compares by other rules"
+            ),
             evidence=(
                 row_evidence(case, row, says="what Argo CD says"),
                 cite(case.application, "/status/reconciledAt", says="when it compared"),
+                *((cite(live, since, says="when it was last written"),) if since else ()),
             ),
             fixes=(
                 Fix.run(
@@ -53,3 +63,14 @@ def nothing_differs_any_more(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _written_since(case: Case, live: Manifest) -> str:
+    """Where the live object says that somebody wrote it after Argo CD compared; empty where it does not."""
+    compared = case.app.status.reconciled_at
+    for index, _ in enumerate(items(live.meta.get("managedFields"))):
+        pointer = f"/metadata/managedFields/{index}/time"
+        written = instant(live.at(pointer))
+        if compared is not None and written is not None and written > compared:
+            return pointer
+    return ""
