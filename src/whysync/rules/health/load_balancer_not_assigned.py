@@ -92,6 +92,8 @@ def _look(*, is_service: bool, nobody: bool) -> str:
 def _why(case: Case, live: Manifest) -> str:
     """Events last an hour: a young Service about which nobody has said anything has nobody."""
     age = age_at(case, live, "/metadata/creationTimestamp")
+    if age is None or age < timedelta():  # the clocks differ, or nobody tells: as old as the sync, then
+        age = case.age(case.operation.started_at) if case.operation is not None else None
     young = age is not None and LATE <= age <= REMEMBERED
     silent = case.has(Fact.EVENTS) and not case.events_about(live.ref)
     return NOBODY if young and silent else ""

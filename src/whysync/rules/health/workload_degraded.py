@@ -33,20 +33,22 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
         symptom = f"unhealthy:{row.key}"
-        told = tuple(_conditions(case, row))
+        told = (*_conditions(case, row), *_not_ready(case, row))
         lingers = code == "Progressing" and bool(message and told) and not case.synced_recently
         if symptom not in case.symptom_ids or not (code == "Degraded" or lingers):
             continue
         reason = message or next((str(e.value) for e in told), "")
+        gate = next((text(fields(e.value).get("message")) for e in _not_ready(case, row)), "")
         own_word = bool(reason) and not is_builtin(row.ref)
         finding = Finding(
             about=row.ref,
             explains=(symptom,),
             severity=Severity.CRITICAL,
-            confidence=Confidence.MEDIUM if own_word else Confidence.LOW,
+            confidence=Confidence.MEDIUM if own_word or gate else Confidence.LOW,
             verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}"
-            + (f": {reason}" if reason else ", and nothing at hand says why"),
-            root=one_line(reason) if own_word else None,
+            + (f": {reason}" if reason else ", and nothing at hand says why")
+            + (f"; {gate}" if gate else ""),
+            root=one_line(reason) if own_word else (gate or None),
             evidence=(row_evidence(case, row, says=f"Argo CD calls it {code}"), *told),
             fixes=(
                 Fix.run(
@@ -61,6 +63,17 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             ),
         )
         yield with_way_back(case, finding)
+
+
+def _not_ready(case: Case, row: ResourceRow) -> Iterator[Evidence]:
+    """A Pod whose containers are ready and which is not: a gate of its own is closed."""
+    for story in case.pods_of(row.ref):
+        for index, raw in enumerate(items(story.pod.status.get("conditions"))):
+            if fields(raw).get("reason") == "ReadinessGatesNotReady":
+                yield cite(
+                    story.pod, f"/status/conditions/{index}", says="its Pod waits for a readiness gate"
+                )
+                return
 
 
 def _conditions(case: Case, row: ResourceRow) -> Iterator[Evidence]:
