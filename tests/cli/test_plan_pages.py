@@ -83,6 +83,9 @@ class TestGoldens:
             == (HERE / "shop.html").read_text()
         )
 
+    def test_the_guide_shows_it(self) -> None:
+        assert (ROOT / "docs/examples/plan.svg").read_text() == (HERE / "shop.svg").read_text()
+
     def test_what_is_in_it(self) -> None:
         page = (HERE / "shop.html").read_text()
         flat = " ".join("".join(ElementTree.fromstring(page).itertext()).split())
