@@ -7,7 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from whysync.contracts import pointer as pointers
-from whysync.contracts.tree import Json, Missing
+from whysync.contracts.tree import Json, Missing, fields, items, text
 from whysync.semantics.schemas.quantity import BadQuantity, canonical_quantity
 
 
@@ -59,6 +59,32 @@ def reordered_list_of(desired: Json, live: Json, pointer: str) -> str | None:
         if isinstance(wanted, list) and isinstance(found, list) and wanted != found:
             return around if _same_elements(wanted, found) else None
     return None
+
+
+def list_with_twins(desired: Json, live: Json, pointer: str) -> str | None:
+    """The list around a field in which Git gives one name twice and the cluster keeps it once.
+
+    Client-side apply merges such a list by its names: of two elements with one name, one is left.
+    """
+    parts = pointers.split(pointer)
+    for end in range(len(parts), -1, -1):
+        around = pointers.join(parts[:end])
+        mine, theirs = (_names(pointers.resolve(side, around)) for side in (desired, live))
+        if mine and theirs and len(set(mine)) < len(mine):
+            return around if sorted(set(mine)) == sorted(theirs) else None
+    return None
+
+
+def twins_in(elements: Json | Missing) -> tuple[str, ...]:
+    """The names that more than one element of the list has."""
+    names = _names(elements)
+    return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
+
+
+def _names(elements: Json | Missing) -> list[str]:
+    """The name of each element; nothing where one has none."""
+    names = [text(fields(one).get("name")) for one in items(elements)]
+    return names if all(names) else []
 
 
 def _kept_by_nobody(wanted: Json | Missing) -> SameBut | None:

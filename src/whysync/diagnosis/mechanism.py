@@ -18,7 +18,7 @@ from whysync.diagnosis.cloud_marks import is_instant, is_written_by_cloud
 from whysync.diagnosis.crds import default_in_schema
 from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.known_fields import builtin_knows, schema_knows
-from whysync.diagnosis.meaning import reordered_list_of, same_but
+from whysync.diagnosis.meaning import list_with_twins, reordered_list_of, same_but
 from whysync.diagnosis.shape import (
     is_builtin,
     is_ca_bundle,
@@ -54,6 +54,7 @@ class Mechanism(StrEnum):
     TRACKING = "the mark by which Argo CD knows its objects"
     SAME_VALUE = "the same value, written differently"
     REORDERED = "the same elements in another order"
+    MERGED = "elements of one name, merged into one"
     LAST_APPLIED = "only kubectl's own annotation"
     OLD_API = "an API version that the cluster does not serve any more"
     AUTOSCALED = "an autoscaler's number"
@@ -113,6 +114,8 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.AUTOSCALED
     if reordered_list_of(drift.desired.body, drift.live.body, drift.pointer) is not None:
         return Mechanism.REORDERED
+    if list_with_twins(drift.desired.body, drift.live.body, drift.pointer) is not None:
+        return Mechanism.MERGED
     same = not drift.only_live and not _is_lost_entry(drift, parts) and same_but(drift.wanted, drift.found)
     return Mechanism.SAME_VALUE if same else None
 
