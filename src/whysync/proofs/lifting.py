@@ -25,8 +25,11 @@ from whysync.semantics.messages import (
 )
 
 
-def lift(world: Simulated, changed: Iterable[Key] = ()) -> list[str]:
-    """Gives the gaps: what was taken for granted. `changed` are manifests that ask for something else now."""
+def lift(world: Simulated, changed: Iterable[Key] = (), *, written: bool = True) -> list[str]:
+    """Gives the gaps: what was taken for granted. `changed` are manifests that ask for something else now.
+
+    What says the same as the live object is not `written`: nobody judges it.
+    """
     touched = frozenset(changed)
     gaps: list[str] = []
 
@@ -44,7 +47,8 @@ def lift(world: Simulated, changed: Iterable[Key] = ()) -> list[str]:
                     return True
                 return False
             case _ if refusal.ref.key in touched:
-                gaps.append(f"whether {_judge(failure)} accepts {refusal.ref} as it is then")
+                if written:
+                    gaps.append(f"whether {_judge(failure)} accepts {refusal.ref} as it is then")
                 return True
             case _:
                 return False

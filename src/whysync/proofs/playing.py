@@ -10,6 +10,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key, ref_of
 from whysync.contracts.tree import Object, copy_object, fields, items
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.references import references_of
 from whysync.engine.argocd import Denied
@@ -103,7 +104,9 @@ class Player:
                 left = [] if fix.drops else [changed]
                 desired = [new for one in case.desired for new in (left if one is target else [one])]
                 self._push(desired, fix.title)
-                self.gaps += lift(self._world, touched_by(fix, case))
+                live = case.live_of(target.key)
+                written = live is None or is_shown(case, changed, live)
+                self.gaps += lift(self._world, touched_by(fix, case), written=written)
             case FixKind.POLICY | FixKind.COMMAND:
                 raise Unplayable("it says nothing that could be done")
 

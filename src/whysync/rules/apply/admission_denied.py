@@ -25,6 +25,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.taken_back import taken_back
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import AdmissionDenied, PolicyEngine
 
@@ -70,7 +71,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
                 *_field(failure, desired),
                 *_policy(case, failure),
             ),
-            fixes=tuple(_fixes(case, group, ref)),
+            fixes=(*_fixes(case, group, ref), *filter(None, (taken_back(case, ref),))),
         )
 
 

@@ -30,6 +30,7 @@ from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.mistyped import Mistyped, is_told, mistyped
 from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.taken_back import taken_back
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import SchemaInvalid, SchemaProblem
 
@@ -158,3 +159,6 @@ def _fixes(
         sync(case),
         title="Correct the field in Git, then sync",
     )
+    back = taken_back(case, ref)
+    if back is not None:
+        yield back
