@@ -58,9 +58,14 @@ def pair(
 
 def split_hooks(targets: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Object, ...]]:
     """Plain objects and hooks; hooks of unknown type are in neither."""
-    kept = [target for target in targets if not is_ignored(target)]
-    plain = tuple(target for target in kept if not is_hook(target))
-    return plain, tuple(target for target in kept if is_hook(target))
+    plain: list[Object] = []
+    hooks: list[Object] = []
+    for target in targets:
+        if not is_hook(target):
+            plain.append(target)
+        elif not is_ignored(target):
+            hooks.append(target)
+    return tuple(plain), tuple(hooks)
 
 
 def without_twins(targets: Iterable[Object], lives: Mapping[Key, Object]) -> dict[Key, Object]:
