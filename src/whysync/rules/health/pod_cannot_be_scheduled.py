@@ -6,7 +6,8 @@ selector or affinity that no node meets, a volume in another zone. The Pod stays
 Progressing, later Degraded.
 
 ## How whysync knows
-The Pod's `PodScheduled` condition or the scheduler's event says which reason rules out how many nodes.
+The Pod's `PodScheduled` condition or the scheduler's event says which reason rules out how many nodes. Where
+the nodes are at hand, whysync says which label none of them has, or which amount is too large for them all.
 
 ## Fix
 Ask for less, add nodes, tolerate the taint, or correct the selector: the reason that rules out most nodes

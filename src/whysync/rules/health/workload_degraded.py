@@ -5,11 +5,14 @@ Argo CD judges the resource Degraded or stuck. The objects below it (Pods, event
 the reason are not at hand, or tell nothing.
 
 ## How whysync knows
-The resource's own health message or condition; no other rule explains it.
+The resource's own health message or condition; no other rule explains it. Of a custom resource, that
+message is its controller's word, and mostly the reason. Of Pods whose containers are ready and which are
+not, the readiness gate that nobody opens.
 
 ## Fix
-Look one level below: describe the object, then its Pods and their logs. Give them to whysync to have the
-answer next time.
+If the version before still runs, going back to it is safe. Else look one level below: describe the
+object, then its Pods and their logs. Give them to whysync to have the answer next time. For a custom
+resource: mend what its controller names.
 
 ## When it is something else
 With Pods, events or logs at hand, a more exact cause is named instead of this one.
