@@ -15,7 +15,7 @@ import pytest
 
 from tests.played import played
 from tests.sources.argocd.scenes import of_lab
-from tests.sources.argocd.server import ArgoCD
+from tests.sources.argocd.server import STEADY, ArgoCD
 from whysync import app
 from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Json, Object, fields, items
@@ -44,19 +44,24 @@ LESS_EVIDENCE = {
     "credentials-expired": "the Secret of a repository",
     "database-provisioning": "more: the health of a row, which the tree tells",
     "dead-webhook": "a webhook's configuration",
+    "excluded-kind": "resource.exclusions in argocd-cm",
     "hook-without-node": "Nodes",
     "image-rewritten": "a webhook's configuration",
     "ingress-without-class": "IngressClasses",
     "job-suspended": "more: the health of a row, which the tree tells",
     "limit-range": "a LimitRange",
     "missing-service-account": "that an object is not there, among objects of its kind",
+    "namespace-not-managed": "more: the namespaces of a cluster, in plain text",
+    "namespace-terminating": "what is left in a namespace, and is none of the app's",
     "no-load-balancer": "that nobody has told anything of an object",
     "no-node-fits": "Nodes",
     "orphaned-object": "objects that are none of the app's",
     "quota": "a ResourceQuota",
     "random-password": "what was applied last, of a Secret",
+    "retry-holds-old-commit": "events of the runs of a hook before the last one",
     "sidecar-injected": "a webhook's configuration",
     "switched-off": "the head of a branch",
+    "sync-timeout": "argocd-cmd-params-cm",
     "wave-stalled": "StorageClasses",
 }
 _LATELY = "Argo CD has long not compared it: asking for events would make it look, and reading must not"
@@ -99,7 +104,7 @@ def rules(apps: list[Object]) -> list[list[Json]]:
 
 
 def asked(argocd: ArgoCD) -> Snapshot:
-    return read_argocd(argocd.server(), Selection(), everything=True)
+    return read_argocd(argocd.server(limits=STEADY), Selection(), everything=True)
 
 
 @cache
@@ -129,7 +134,7 @@ def test_the_api_gives_the_answer_of_a_bundle(name: str) -> None:
 def test_what_was_collected_gives_the_answer_of_the_api(name: str, tmp_path: Path) -> None:
     with ArgoCD(of_lab(name)) as argocd:
         live = asked(argocd)
-        place = app.Place(server=argocd.server(), wanted=Selection())
+        place = app.Place(server=argocd.server(limits=STEADY), wanted=Selection())
         taken = app.collect(place, Target.of(str(tmp_path / "taken.tar.gz")))
     read = read_bundle([taken.path])
     assert read.unknown == ()

@@ -24,7 +24,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, fields, items, text
 from whysync.contracts.yaml import Invalid, dump, load
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Remove, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import (
     CONTROLLER,
     argocd_namespace,
@@ -57,8 +57,9 @@ def kind_excluded_by_settings(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ExcludedResource, by=lambda f: (f.resource.group, f.resource.kind)):
         ref = named_ref(case, group.failure.resource, group.ref)
         more = f" and {len(group.reports) - 1} more" if len(group.reports) > 1 else ""
-        by = excluded_by(case.argocd, ref.group, ref.kind, _cluster(case)) if settings is not None else None
-        mended = settings is not None and by is None
+        told = settings is not None and any(isinstance(settings.at(one), str) for one in POINTERS.values())
+        by = excluded_by(case.argocd, ref.group, ref.kind, _cluster(case))
+        mended = told and by is None
         yield Finding(
             about=case.application.ref if mended else ref,
             explains=group.explains,
@@ -129,7 +130,7 @@ def _changed(case: Case, settings: Manifest, ref: Ref, by: ExcludedBy) -> Edit |
         others: list[Json] = [kind for kind in filtered.kinds if kind != ref.kind]
         if others:
             kept.append({**fields(entry), "kinds": others})
-    return Set(pointer=POINTERS[by], value=dump(kept)) if kept else Remove(pointer=POINTERS[by])
+    return Set(pointer=POINTERS[by], value=dump(kept))
 
 
 def _cluster(case: Case) -> str:
