@@ -341,3 +341,30 @@ def test_the_case_after_it_does_not_have_it() -> None:
     assert is_usable(LET_GO, case)
     gone = Ref(version="v1", kind="ConfigMap", namespace="shop", name="gone")
     assert not is_usable(Fix.drop(gone, title="t"), case)
+
+
+def twice() -> Case:
+    """Two manifests of one object: the last one counts."""
+    said = "Resource /ConfigMap/shop/settings appeared 2 times among application resources."
+    told: Object = {"type": "RepeatedResourceWarning", "message": said}
+    app = application(status={"conditions": [told], "resources": [row("ConfigMap", "settings", "Synced")]})
+    first, last = (config_map(data={"a": value}, desired=True) for value in ("first", "last"))
+    return case_of(app, first, last, config_map(data={"a": "last"}))
+
+
+def test_of_two_the_one_without_effect_goes(tmp_path: Path) -> None:
+    written = {name: GIT.replace("a: git # here\n  b: same", f"a: {name}") for name in ("first", "last")}
+    files = checkout(
+        tmp_path, deploy__a=f"{OTHER}---\n{written['last']}", deploy__b=f"{OTHER}---\n{written['first']}"
+    )
+    change = file_change(LET_GO, twice(), files)
+    assert (change.path, change.after) == ("deploy/b.yaml", OTHER)
+    assert "-  a: first" in as_patch(LET_GO, twice())
+    assert [one.at("/data/a") for one in applied(LET_GO, twice()).desired] == ["last"]
+
+
+def test_what_helm_renders_twice_is_left_to_a_person(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__Chart="name: shop\n", deploy__templates__cm=GIT)
+    with pytest.raises(Refused) as caught:
+        file_change(LET_GO, twice(), files)
+    assert caught.value.next == "take it out of what Helm renders there"

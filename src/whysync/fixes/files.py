@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref, ref_of
-from whysync.contracts.tree import Json, Missing, Object, copy, fields, items, same, text
+from whysync.contracts.tree import Json, Missing, Object, copy, copy_object, fields, items, same, text
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.commands import argocd_namespace
@@ -25,6 +25,8 @@ from whysync.fixes.secrecy import secret_lines
 from whysync.fixes.text import holds_a_mask, new_file_name, object_of
 from whysync.fixes.written import Uneditable, rewritten
 from whysync.sources.checkout import Checkout, Place, places_in
+
+_TRACKING = "argocd.argoproj.io/tracking-id"
 
 
 class FileChange(NamedTuple):
@@ -146,6 +148,8 @@ def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> Place:
         raise _made_by(made[0], target, fix, found)
     if not found:
         raise _not_there(fix, target, checkout, only)
+    if len(found) > 1 and fix.drops:
+        found = _that_say_so(found, object_of(fix, case)) or found
     if len(found) > 1:
         raise Refused(
             what=f"{target} is written in {len(found)} places: {', '.join(map(str, found[:5]))}",
@@ -153,6 +157,26 @@ def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> Place:
             next="name it: --file PATH",
         )
     return found[0]
+
+
+def _that_say_so(found: list[Place], known: Manifest | None) -> list[Place]:
+    """Of an object that is written twice, the one that is to go; of two that say the same, the first."""
+    if known is None:
+        return []
+    wanted = _unmarked(known.body)
+    return [place for place in found if same(_unmarked(place.body), wanted)][:1]
+
+
+def _unmarked(body: Object) -> Object:
+    """As it is written: without the namespace, and the marks, that Argo CD adds."""
+    result = copy_object(body)
+    meta = fields(result.get("metadata"))
+    notes = fields(meta.get("annotations"))
+    notes.pop(_TRACKING, None)
+    if not notes:
+        meta.pop("annotations", None)
+    meta.pop("namespace", None)
+    return result
 
 
 def _of_namespace(found: list[Place], target: Ref, case: Case) -> list[Place]:
@@ -169,6 +193,12 @@ def _made_by(folder: Folder, target: Ref, fix: Fix, found: list[Place]) -> Refus
     """A template's output has no file: say where the change belongs."""
     fields_named = ", ".join(dict.fromkeys(edit.pointer for edit in fix.edits))
     where = folder.path or "the source"
+    if fix.drops:
+        return Refused(
+            what=f"{target} is made by {folder.tool} in {where}: no file holds it as it is",
+            why="whysync does not know which template, value or resource brings it",
+            next=f"take it out of what {folder.tool} renders there",
+        )
     match folder.tool:
         case Tool.KUSTOMIZE:
             hint = f" (it starts from {found[0]})" if found else ""

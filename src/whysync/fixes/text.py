@@ -75,9 +75,19 @@ def object_of(fix: Fix, case: Case) -> Manifest | None:
         case FixKind.SETTINGS:
             return case.settings(fix.target.name) or unseen_settings(fix.target)
         case FixKind.MANIFEST:
-            return case.desired_of(fix.target.key)
+            return _first_copy(fix.target, case) if fix.drops else case.desired_of(fix.target.key)
         case FixKind.POLICY | FixKind.COMMAND:
             return None
+
+
+def _first_copy(ref: Ref, case: Case) -> Manifest | None:
+    """Of an object that Git has twice the last one counts, and another can go."""
+    last = case.desired_of(ref.key)
+    if last is None:
+        return None
+    keys = {last.key, last.key._replace(namespace=case.destination_namespace)}
+    keys |= {key._replace(namespace="") for key in keys if key.namespace == case.destination_namespace}
+    return next(one for one in case.desired if one.key in keys)
 
 
 def unseen_settings(ref: Ref) -> Manifest | None:

@@ -47,7 +47,7 @@ def declared_twice(case: Case) -> Iterator[Finding]:
                     for copy in copies[:4]
                 ),
             ),
-            fixes=(_find_it(case, ref),),
+            fixes=(*_let_go(copies), _find_it(case, ref)),
         )
 
 
@@ -76,6 +76,19 @@ def _difference(copies: list[Manifest]) -> str:
         return ""
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     return f", and they differ at {', '.join(found[:3])}{more}"
+
+
+def _let_go(copies: list[Manifest]) -> Iterator[Fix]:
+    """The first of two: the cluster has never seen it, as the last one is what counts."""
+    if len(copies) == 2:
+        same = _differing(copies) == ["/metadata/name"]
+        yield Fix.drop(
+            copies[0].ref,
+            title="Delete one of the two, which say the same"
+            if same
+            else "Delete the first one, which has no effect",
+            risk="" if same else "what it alone says was perhaps meant: look at both",
+        )
 
 
 def _find_it(case: Case, ref: Ref) -> Fix:
