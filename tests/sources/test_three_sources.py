@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.played import played
 from tests.sources.argocd.scenes import of_lab
-from tests.sources.argocd.server import ArgoCD
+from tests.sources.argocd.server import STEADY, ArgoCD
 from tests.sources.argocd.test_same_answer import (
     NOT_TOLD,
     OTHER_FINDINGS,
@@ -108,20 +108,23 @@ def from_cluster(name: str) -> Snapshot:
 
 
 # The app goes to a cluster to which no context of the kubeconfig leads, and that is said.
-AWAY = ("cluster-away", "cluster-token-revoked", "cluster-unknown")
+AWAY = ("cluster-away", "cluster-token-revoked", "cluster-unknown", "namespace-not-managed")
+# The source is empty: no files can say that to a reader of files.
+EMPTY = ("empty-source",)
 # What no cluster tells.
 BEYOND = {
     "controller-down": "the head of a branch",
     "polling-lag": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
     "switched-off": "the head of a branch",
+    "namespace-terminating": "what is left in a namespace, and is none of the app's",
 }
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_kubeconfig_gives_the_answer_of_a_bundle(name: str) -> None:
     found = from_cluster(name)
-    assert bool(found.gaps) is (name in AWAY)
+    assert bool(found.gaps) is (name in {*AWAY, *EMPTY})
     # Plain files of Git have no namespace where they leave it out; the source fills it in, as Argo CD does.
     there = replace(played(name).snapshot(), desired=found.desired)
     assert (answer(found) == answer(there)) is (name not in BEYOND)
@@ -145,6 +148,7 @@ LEFT = {
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
     "database-provisioning": "more: the health of a row, which the tree tells",
     "job-suspended": "more: the health of a row, which the tree tells",
+    "namespace-terminating": "what is left in a namespace, and is none of the app's",
     "no-load-balancer": "more: the health of a row, which the tree tells",
     "polling-lag": "the head of a branch",
     "random-password": "what was applied last, of a Secret",
@@ -159,9 +163,9 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
     with ArgoCD(scene) as argocd, serving(Cluster(of_lab(name))) as server:
         config = str(kubeconfig(tmp_path, server.url))
         access = KubeAccess(kubeconfig=config, limits=QUICK, environment={}, namespace="argocd")
-        place = Place(server=argocd.server(), kube=access, wanted=Selection(names=all_of(scene)))
+        place = Place(server=argocd.server(limits=STEADY), kube=access, wanted=Selection(names=all_of(scene)))
         found = snapshot(place)
-    assert bool(found.gaps) is (name in {*NOT_TOLD, *AWAY})
+    assert bool(found.gaps) is (name in {*NOT_TOLD, *AWAY, *EMPTY})
     assert (answer(found) == by_bundle(name)) is (name not in LEFT)
 
 
