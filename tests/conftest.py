@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,8 @@ from whysync.lab.library import names
 if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadScopeScheduling
+
+HERE = Path(__file__).parent
 
 # A busy machine is no failure: properties have no deadline. In CI the same examples run every time, so that
 # a red run is the change's fault; at home they are new each time.
@@ -28,6 +31,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     from xdist.scheduler import LoadScopeScheduling
 
     scenarios = frozenset(names())
+    config.option.loadscopereorder = False
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
@@ -36,6 +40,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
             return case if case in scenarios else file
 
     return Together(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What looks at all of whysync takes longest, and begins first: in the end nobody waits for it."""
+    items.sort(key=lambda item: item.path.parent != HERE)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
