@@ -117,7 +117,6 @@ BEYOND = {
     "polling-lag": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
     "switched-off": "the head of a branch",
-    "namespace-terminating": "what is left in a namespace, and is none of the app's",
 }
 
 
@@ -148,7 +147,7 @@ LEFT = {
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
     "database-provisioning": "more: the health of a row, which the tree tells",
     "job-suspended": "more: the health of a row, which the tree tells",
-    "namespace-terminating": "what is left in a namespace, and is none of the app's",
+    "namespace-terminating": "more: the health of a row, which the tree tells",
     "no-load-balancer": "more: the health of a row, which the tree tells",
     "polling-lag": "the head of a branch",
     "random-password": "what was applied last, of a Secret",

@@ -25,6 +25,7 @@ _MOST_NAMESPACES = 50
 # Cluster-scoped rows of a kind: up to so many by name, more by a list.
 _FEW_NAMES = 30
 _MOST_OWNERS = 30
+_MOST_REMAINING = 10
 _MOST_EVENTS = 20_000
 _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 # Each holds a packed chart with all its values, and says nothing about what is live.
@@ -161,7 +162,24 @@ class _Reader:
             asked.append(("networking.k8s.io", "IngressClass"))
         kinds = (self._api.kinds.find(*name) for name in asked)
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
-        return [*lists, *await self._owners(found)]
+        return [*lists, *await self._owners(found), *await self._left_behind(found)]
+
+    async def _left_behind(self, found: list[Manifest]) -> list[Manifest]:
+        """What keeps a namespace from ending, of the kinds that its conditions name; and their CRDs."""
+        asked: dict[tuple[str, str], Kind] = {}
+        for one in found:
+            if one.ref.kind == "Namespace" and one.meta.get("deletionTimestamp"):
+                titles = _remaining(one)
+                for kind in self._api.kinds.preferred() if titles else ():
+                    if kind.namespaced and kind.can_list and kind.title in titles:
+                        asked[one.ref.name, kind.title] = kind
+        some = list(asked.items())[:_MOST_REMAINING]
+        objects = await self._all(
+            self._api.read(Query(kind=kind, namespace=namespace)) for (namespace, _), kind in some
+        )
+        crd = self._api.kinds.find(*_CRD)
+        names = sorted({kind.title for _, kind in some if "." in kind.group})
+        return [*objects, *(await self._by_name(crd, names, always_by_name=True) if crd and objects else [])]
 
     async def _owners(self, found: list[Manifest]) -> list[Manifest]:
         """Who made a row, where that is nothing that was read: an operator's own object."""
@@ -190,6 +208,17 @@ class _Reader:
     async def _all(self, asked: Iterable[Awaitable[list[Manifest]]]) -> list[Manifest]:
         several = await asyncio.gather(*asked)
         return [one for ones in several for one in ones]
+
+
+def _remaining(namespace: Manifest) -> frozenset[str]:
+    """`Some resources are remaining: widgets.example.com has 1 resource instances, pods. has 2 …`"""
+    told = [text(fields(one).get("message")) for one in items(namespace.status.get("conditions"))]
+    return frozenset(
+        word.rstrip(".")
+        for message in told
+        if message.startswith("Some resources are remaining: ")
+        for word in (part.split(" ", 1)[0] for part in message.partition(": ")[2].split(", "))
+    )
 
 
 def _within(namespaces: frozenset[str]) -> Keep:
