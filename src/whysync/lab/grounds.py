@@ -12,7 +12,7 @@ from whysync.lab.scenario import Ground, Webhook, Writer
 POD: Final = (
     "namespace", "name", "labels", "image", "pull", "pull_takes", "starts_after", "ready_after", "runs_for",
     "exit_code", "reason", "log", "calls", "on_no_answer", "retry_every", "unschedulable", "times", "serves",
-    "memory", "memory_after", "image_user", "alive_for", "probe_says",
+    "memory", "memory_after", "image_user", "alive_for", "probe_says", "listens_after",
 )  # fmt: skip
 CLUSTER: Final = (
     "objects", "webhooks", "writers", "pods", "nodes", "load_balancers", "volumes", "autoscalers", "stopped",
@@ -78,6 +78,7 @@ def _pod(node: Node) -> PodScript:
         unschedulable=node.at("unschedulable").text(""),
         times=node.at("times").whole() if node.has("times") else None,
         serves=node.at("serves").texts(),
+        up_seconds=node.at("listens_after").duration(0.0),
         memory=node.at("memory").text(""),
         memory_seconds=node.at("memory_after").duration(3.0),
         image_user=node.at("image_user").text(""),

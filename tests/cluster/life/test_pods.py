@@ -489,3 +489,23 @@ def test_a_container_that_must_not_run_as_root(
     assert message.startswith(why)
     if why:
         assert message.endswith("container: web)")
+
+
+@pytest.mark.parametrize(
+    ("more", "killed"),
+    [
+        ({}, True),
+        ({"startupProbe": {"tcpSocket": {"port": 80}, "failureThreshold": 30}}, False),
+        ({"livenessProbe": {"tcpSocket": {"port": 80}, "initialDelaySeconds": 60}}, False),
+        ({"livenessProbe": {"tcpSocket": {"port": 80}, "failureThreshold": 9}}, False),
+    ],
+)
+def test_a_liveness_probe_kills_what_starts_slowly(more: Object, *, killed: bool) -> None:
+    play = Playground(PodScript(up_seconds=45))
+    play.create(pod(container={"livenessProbe": {"tcpSocket": {"port": 80}}, **more}))
+    play.run(120)
+    restarts = integer(play.container()["restartCount"])
+    assert (restarts > 0) is killed
+    address = text(play.status()["podIP"])
+    said = f"Liveness probe failed: dial tcp {address}:80: connect: connection refused"
+    assert (("Warning", "Unhealthy", said) in play.events()) is killed

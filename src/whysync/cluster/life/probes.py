@@ -36,7 +36,7 @@ def passes_at(container: Container, probe: Object) -> datetime | None:
     wanted = container.part.ready_seconds
     if wanted is None or container.begun is None or _misses(container, probe):
         return None
-    return container.begun + timedelta(seconds=wanted)
+    return container.begun + timedelta(seconds=max(wanted, container.part.up_seconds))
 
 
 def answers(container: Container, probe: Object, now: datetime) -> bool:
@@ -51,7 +51,12 @@ def killed_at(container: Container) -> datetime | None:
     fails, begun = container.part.live_seconds, container.begun
     if fails is None and _misses(container, probe):
         fails = 0
-    if not probe or fails is None or begun is None:
+    if not probe or begun is None:
+        return None
+    early = first_look(probe, begun) + period(probe) * (threshold(probe) - 1)
+    if not probe_of(container, "startup") and early < begun + timedelta(seconds=container.part.up_seconds):
+        return early
+    if fails is None:
         return None
     look, bad = first_look(probe, begun), begun + timedelta(seconds=fails)
     if look < bad:
@@ -59,14 +64,20 @@ def killed_at(container: Container) -> datetime | None:
     return look + period(probe) * (threshold(probe) - 1)
 
 
-def failure(container: Container, probe: Object, address: str) -> str:
+def is_up(container: Container, now: datetime) -> bool:
+    """Does it listen by now?"""
+    begun, seconds = container.begun, container.part.up_seconds
+    return not seconds or (begun is not None and now >= begun + timedelta(seconds=seconds))
+
+
+def failure(container: Container, probe: Object, address: str, *, up: bool = True) -> str:
     """What the kubelet says of a probe that failed; the script's own words come first."""
     if container.part.probe_output:
         return container.part.probe_output
     web = fields(probe.get("httpGet"))
     if web:
         port, missed = _port(container, web), _misses(container, probe)
-        if missed == "port":
+        if missed == "port" or not up:
             scheme, path = text(web.get("scheme"), "HTTP").lower(), text(web.get("path"), "/")
             refused = f"dial tcp {address}:{port}: connect: connection refused"
             return f'Get "{scheme}://{address}:{port}{path}": {refused}'

@@ -206,7 +206,9 @@ class Runtime:
             self._look(one, at)
         if one.kill_at is not None and one.kill_at <= now and one.step == "running":
             probe = probes.probe_of(one, "liveness")
-            said = f"Liveness probe failed: {probes.failure(one, probe, at.address)}"
+            said = (
+                f"Liveness probe failed: {probes.failure(one, probe, at.address, up=probes.is_up(one, now))}"
+            )
             for _ in range(probes.threshold(probe)):
                 self._tell(one, at, "Warning", "Unhealthy", said)
             self._kill(one, at, "liveness")
@@ -280,7 +282,8 @@ class Runtime:
                 one.ready = one.role != "init"
             return
         one.probe_failures += 1
-        said = f"{which.capitalize()} probe failed: {probes.failure(one, probe, at.address)}"
+        why = probes.failure(one, probe, at.address, up=probes.is_up(one, now))
+        said = f"{which.capitalize()} probe failed: {why}"
         self._tell(one, at, "Warning", "Unhealthy", said)
         if which == "startup" and one.probe_failures >= probes.threshold(probe):
             self._kill(one, at, "startup")

@@ -39,6 +39,8 @@ class PodScript:
     """From its start until its liveness probe begins to fail; it never does for `None`."""
     probe_output: str = ""
     """What a failing probe says, such as `HTTP probe failed with statuscode: 500`."""
+    up_seconds: float = 0
+    """From its start until it listens at all: until then, probes of every kind fail."""
     serves: tuple[str, ...] = ()
     """Where it answers probes, as `8080` or `8080/healthz`; anywhere, where nothing is told."""
     memory: str = ""

@@ -19,6 +19,8 @@ Exit code 137 with reason `OOMKilled` is too little memory. A container that nev
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.diagnosis import (
@@ -34,6 +36,7 @@ from whysync.diagnosis import (
     rule,
 )
 from whysync.diagnosis.commands import kubectl
+from whysync.diagnosis.killed import killed_for_probe
 from whysync.diagnosis.pods import ContainerStory, LastWord, PodStory, last_word, logs_below
 from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over
@@ -50,7 +53,11 @@ def container_crash_loops(case: Case) -> Iterator[Finding]:
         if found is not None:
             below = tuple(_said_below(case, symptom.id))
             told.update((symptom.id, *below))
-            yield with_way_back(case, _from_pod(symptom.ref, (symptom.id, *below), *found))
+            finding = _from_pod(symptom.ref, (symptom.id, *below), *found)
+            if killed_for_probe(case, symptom.ref) is not None:
+                yield replace(finding, because=(symptom.id,))  # the probe is the cause
+                continue
+            yield with_way_back(case, finding)
     for report in case.failures(CrashLoop):
         if report.ref is None or not told.isdisjoint(report.symptoms):
             continue

@@ -23,9 +23,10 @@ from msgspec.structs import replace
 
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Missing, dig, fields, items, text
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.commands import on_object, sync
-from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.grouped import Grouped, grouped
+from whysync.diagnosis.killed import killed_for_probe
 from whysync.diagnosis.pods import PodStory
 from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over, symptoms_about
@@ -40,12 +41,20 @@ _EITHER = "killed for the probe, or failing it because it is down"
 @rule(cause="probe-failing", since="0.1")
 def probe_fails(case: Case) -> Iterator[Finding]:
     told: set[str] = set()
-    for group in grouped(case, ProbeFailed, by=lambda f: (f.probe, f.detail)):
-        ref = group.ref
-        about = (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
-        explains = tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about))))
+    groups = [
+        (group, _about(case, group)) for group in grouped(case, ProbeFailed, by=lambda f: (f.probe, f.detail))
+    ]
+    killers = {about.key for group, about in groups if killed_for_probe(case, about, group.failure.probe)}
+    for group, about in groups:
+        ref, failure = group.ref, group.failure
+        killing = killed_for_probe(case, about, failure.probe)
+        if about.key in killers and killing is None:
+            continue  # what is killed over and over is not ready either
+        others = (
+            id for other, same in groups if killing is not None and same == about for id in other.explains
+        )
+        explains = tuple(dict.fromkeys((*group.explains, *others, *symptoms_about(case, about))))
         told.update(explains)
-        failure = group.failure
         crashes = _crashes(case, about, explains)
         follows = crashes and failure.probe == "readiness"  # which kills nothing
         finding = Finding(
@@ -53,13 +62,17 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             explains=explains,
             because=explains if follows else (),
             severity=_severity(case, failure.probe),
-            confidence=Confidence.MEDIUM if crashes else Confidence.HIGH,
+            confidence=Confidence.MEDIUM if crashes and killing is None else Confidence.HIGH,
             verdict=f"the {failure.probe or 'health'} probe of {ref or about} fails"
             + (f": {one_line(failure.detail)}" if failure.detail else "")
-            + (f"; it crashes too: {_DOWN if follows else _EITHER}" if crashes else ""),
+            + ("; it is killed for that, and started again" if killing is not None else "")
+            + (f"; it crashes too: {_DOWN if follows else _EITHER}" if crashes and killing is None else ""),
             root=one_line(failure.detail) or None,
-            evidence=group.cited(says="the kubelet tells what the probe got"),
-            fixes=_fixes(about),
+            evidence=(
+                *((killing,) if killing is not None else ()),
+                *group.cited(says="the kubelet tells what the probe got"),
+            ),
+            fixes=(*_time_to_start(case, about, failure, killing), *_fixes(about)),
         )
         yield finding if follows else _at_its_port(case, finding, failure)
     if case.synced_recently:
@@ -88,12 +101,44 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             break
 
 
+def _about(case: Case, group: Grouped[ProbeFailed]) -> Ref:
+    ref = group.ref
+    return (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+
+
+def _time_to_start(case: Case, about: Ref, failure: ProbeFailed, killing: Evidence | None) -> Iterator[Fix]:
+    """A liveness probe that kills what does not listen yet: a startupProbe gives it five minutes."""
+    declared = case.desired_of(about.key)
+    if declared is None or killing is None or failure.probe != "liveness" or "refused" not in failure.detail:
+        return
+    for index, raw in enumerate(items(declared.at(CONTAINERS))):
+        probe, own = fields(fields(raw).get("livenessProbe")), f"{CONTAINERS}/{index}/startupProbe"
+        if not probe or not isinstance(declared.at(own), Missing):
+            continue
+        action = {
+            key: value for key, value in probe.items() if key in ("httpGet", "tcpSocket", "grpc", "exec")
+        }
+        yield Fix.change(
+            about,
+            Set(pointer=own, value={**action, "periodSeconds": 10, "failureThreshold": 30}),
+            title="If it only starts slowly: give it five minutes with a startupProbe, in Git",
+        )
+
+
 def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
     """A probe that asks where the container declares no port: the port that it declares is likely meant."""
     declared, live = case.desired_of(finding.about.key), case.live_of(finding.about.key)
     if declared is None or live is None or "refused" not in failure.detail:
         return with_way_back(case, finding)
     for index, raw in enumerate(items(declared.at(CONTAINERS))):
+        own = f"{CONTAINERS}/{index}/startupProbe"
+        if not isinstance(declared.at(own), Missing) and isinstance(live.at(own), Missing):
+            return replace(
+                finding,
+                about=case.application.ref,
+                verdict=f"{finding.verdict}; Git gives it time to start by now",
+                fixes=(Fix.run(sync(case), title="Sync: Git has a startupProbe"), *finding.fixes),
+            )
         ports = [fields(port) for port in items(fields(raw).get("ports"))]
         for action in ("httpGet", "tcpSocket"):
             pointer = f"{CONTAINERS}/{index}/{failure.probe}Probe/{action}/port"
