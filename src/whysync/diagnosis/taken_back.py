@@ -6,14 +6,15 @@ moved on since the last sync: other differences have other makers, and would be 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import MISSING, Missing
-from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.drift import Drift, is_shown
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
-from whysync.diagnosis.mechanism import TRACKING_ID, behind_git
+from whysync.diagnosis.mechanism import TRACKING_ID, Mechanism, mechanism_of
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -25,10 +26,12 @@ _BAD = (HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN)
 def taken_back(case: Case, ref: Ref) -> Fix | None:
     live = case.live_of(ref.key)
     drifts = [one for one in case.drifts if one.ref.key == ref.key and one.pointer != TRACKING_ID]
-    if live is None or not drifts or len(drifts) > _MOST or not behind_git(case):
+    if live is None or not drifts or len(drifts) > _MOST:
         return None
     health = case.health_of(live)
-    if (health is not None and health.code in _BAD) or any(drift.only_live for drift in drifts):
+    if health is not None and health.code in _BAD:
+        return None
+    if any(mechanism_of(case, drift) is not Mechanism.NOT_SYNCED_YET for drift in drifts):
         return None
     return Fix.change(
         ref,
@@ -36,6 +39,17 @@ def taken_back(case: Case, ref: Ref) -> Fix | None:
         title="Or take the change back: in Git as it runs",
         risk="what the change was for is not there then",
     )
+
+
+def is_taken_back(case: Case, ref: Ref, explains: Iterable[str]) -> bool:
+    """Was the sync of this object refused, and does Git say by now what runs? Then it is not written again.
+
+    What is refused later, such as its Pods, is another story: there Git and the cluster never differed.
+    """
+    live, desired = case.live_of(ref.key), case.desired_of(ref.key)
+    if live is None or desired is None or not any(one.startswith("result:") for one in explains):
+        return False
+    return not is_shown(case, desired, live)
 
 
 def _as_live(drift: Drift) -> Edit:

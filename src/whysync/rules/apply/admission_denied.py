@@ -25,7 +25,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.taken_back import taken_back
+from whysync.diagnosis.taken_back import is_taken_back, taken_back
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import AdmissionDenied, PolicyEngine
 
@@ -56,22 +56,26 @@ def admission_denied(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
+        done = len(group.resources) == 1 and is_taken_back(case, ref, group.explains)
         yield Finding(
-            about=ref,
+            about=case.application.ref if done else ref,
             field=failure.pointer or None,
             explains=group.explains,
             because=group.explains if failure.inner is not None else (),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{denier(failure)} refuses {ref}{group.others}"
-            + (f": {one_line(failure.reason)}" if failure.reason else ""),
+            + (f": {one_line(failure.reason)}" if failure.reason else "")
+            + ("; Git says by now what runs" if done else ""),
             root=one_line(failure.reason) or None,
             evidence=(
                 *group.cited(says="the refusal in its own words"),
                 *_field(failure, desired),
                 *_policy(case, failure),
             ),
-            fixes=(*_fixes(case, group, ref), *filter(None, (taken_back(case, ref),))),
+            fixes=(Fix.run(sync(case), title="Sync again: Git says what runs"),)
+            if done
+            else (*_fixes(case, group, ref), *filter(None, (taken_back(case, ref),))),
         )
 
 

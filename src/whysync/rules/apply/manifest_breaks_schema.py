@@ -30,7 +30,7 @@ from whysync.diagnosis.commands import kubectl, sync
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.mistyped import Mistyped, is_told, mistyped
 from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.taken_back import taken_back
+from whysync.diagnosis.taken_back import is_taken_back, taken_back
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import SchemaInvalid, SchemaProblem
 
@@ -63,6 +63,8 @@ def manifest_breaks_schema(case: Case) -> Iterator[Finding]:
         wrong = _mistyped(failure, desired)
         field = wrong.pointer if wrong else failure.pointer or None
         mended = _mended(failure, desired, wrong)
+        if not mended and len(group.resources) == 1 and is_taken_back(case, ref, group.explains):
+            mended = "Git says by now what runs"
         said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group)
         yield Finding(
             about=case.application.ref if mended else ref,
