@@ -8,7 +8,7 @@ from tests.situations import application, case_of, config_map, row
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.fix import Remove, Set
-from whysync.diagnosis.taken_back import taken_back
+from whysync.diagnosis.taken_back import is_taken_back, taken_back
 
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
 OLD, NEW = "a" * 40, "b" * 40
@@ -75,3 +75,22 @@ def test_not_to_what_is_unwell() -> None:
     fails = case_of(moved, deployment("web:2"), deployment("web:1", status={**well, "conditions": [bad]}))
     assert taken_back(runs, ref) is not None
     assert taken_back(fails, ref) is None
+
+
+RESULT = ("result:/ConfigMap/shop/settings",)
+
+
+@pytest.mark.parametrize(
+    ("git", "live", "explains", "done"),
+    [
+        ({"a": "runs"}, {"a": "runs"}, RESULT, True),
+        ({"a": "new"}, {"a": "runs"}, RESULT, False),
+        ({"a": "runs"}, None, RESULT, False),
+        ({"a": "runs"}, {"a": "runs"}, ("event:shop/settings.1",), False),  # refused later: its Pods
+    ],
+)
+def test_git_has_taken_it_back(
+    git: Object, live: Object | None, explains: tuple[str, ...], done: bool
+) -> None:
+    objects = [config_map(data=git, desired=True), *([config_map(data=live)] if live is not None else [])]
+    assert is_taken_back(case_of(app(), *objects), REF, explains) == done
