@@ -6,8 +6,8 @@ Pod out of its Service, and the rollout waits; a liveness or startup probe that 
 and started again.
 
 ## How whysync knows
-The kubelet's events name the probe and its answer. Without events: the container runs, is not ready long
-after the sync, and has a readiness probe.
+The kubelet's events name the probe and its answer, and say so where it killed the container for it. Without
+events: the container runs, is not ready long after the sync, and has a readiness probe.
 
 ## Fix
 Look at the answer: a wrong port or path is mended in the manifest, a slow start needs a `startupProbe` or a
