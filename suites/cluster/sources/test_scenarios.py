@@ -51,7 +51,16 @@ def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, s
     live = replace(
         live, collected_at=end.collected_at, argocd_version=end.argocd_version, logs=bundle.logs, gaps=()
     )
+    deleted_when(live, end)
     assert found_in(live) == found_in(bundle)
+
+
+def deleted_when(live: Snapshot, end: Snapshot) -> None:
+    """When a deletion began, a server says itself: it was as long ago as in the scenario."""
+    began = {one.key: one.meta["deletionTimestamp"] for one in end.live if "deletionTimestamp" in one.meta}
+    for one in live.live:
+        if "deletionTimestamp" in one.meta and one.key in began:
+            one.meta["deletionTimestamp"] = began[one.key]
 
 
 def found_in(snapshot: Snapshot) -> dict[str, list[tuple[str, ...]]]:
