@@ -21,6 +21,7 @@ _WORDS = {
     Network.SERVER_ERROR: "it answers with an error of its own (5xx)",
     Network.BAD_RESPONSE: "its answer makes no sense",
     Network.CLOSED: "it closes the connection",
+    Network.OTHER_VERSION: "it is of another version, and does not know what it is asked",
     Network.UNTOLD: "it cannot be reached",
 }
 

@@ -51,6 +51,13 @@ ROWS: list[Row] = [
         {"reason": Network.UNAVAILABLE, "loading": "PodMetrics.metrics.k8s.io"},
     ),
     (
+        "failed to sync cluster https://10.0.0.1:6443: failed to load initial state of resource "
+        'Widget.example.com: Get "https://10.0.0.1:6443/apis/example.com/v1/widgets?limit=500": '
+        "stream error: stream ID 7; INTERNAL_ERROR; received from peer",
+        ClusterUnreachable,
+        {"reason": Network.RESET, "loading": "Widget.example.com"},
+    ),
+    (
         LIVE + "the server has asked for the client to provide credentials",
         ClusterAuth,
         {"server": "https://10.0.0.1:6443"},

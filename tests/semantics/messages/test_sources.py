@@ -649,6 +649,12 @@ ARGOCD_PARTS: list[Row] = [
         {},
     ),
     (
+        "Failed to load target state: failed to compare revisions for source 1 of 2: rpc error: code = "
+        "Unimplemented desc = unknown method FindOdds for service repository.RepoServerService",
+        RepoServerDown,
+        {"reason": Network.OTHER_VERSION},
+    ),
+    (
         UNKNOWN + "dial tcp 10.96.3.4:6379: connect: connection refused",
         ArgocdCacheDown,
         {"host": "10.96.3.4", "reason": Network.REFUSED},

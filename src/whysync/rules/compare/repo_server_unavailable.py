@@ -6,7 +6,8 @@ memory, or not reachable inside the cluster; every Application that must be rend
 same error. Nothing is wrong with this Application.
 
 ## How whysync knows
-gRPC code `Unavailable` or a failed connection to port 8081 of the repo-server.
+gRPC code `Unavailable` or a failed connection to port 8081 of the repo-server; or it does not know the call,
+as in the middle of an upgrade, when it is of another version than the controller that asks.
 
 ## Fix
 Look at the repo-server's Pods and get them running; then refresh. If it was killed for lack of
@@ -23,7 +24,7 @@ from whysync.diagnosis.argocd_parts import pods_named
 from whysync.diagnosis.commands import REPO_SERVER, argocd_namespace, refresh, restart
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.unreachable import why_unreachable
-from whysync.semantics.messages import RepoServerDown
+from whysync.semantics.messages import Network, RepoServerDown
 
 
 @rule(cause="repo-server-down", since="0.1")
@@ -41,7 +42,9 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
                 *group.cited(says="the controller cannot talk to it"),
                 *pods_named(case, "repo-server"),
             ),
-            fixes=(
+            fixes=(_one_release(case, namespace),)
+            if group.failure.reason is Network.OTHER_VERSION
+            else (
                 Fix.run(
                     f"{pods} -o wide",
                     f"kubectl -n {namespace} describe pods -l app.kubernetes.io/name=argocd-repo-server",
@@ -55,3 +58,12 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _one_release(case: Case, namespace: str) -> Fix:
+    return Fix.run(
+        f"kubectl -n {namespace} get pods"
+        " -o 'custom-columns=NAME:.metadata.name,IMAGE:.spec.containers[*].image'",
+        refresh(case),
+        title="Bring all parts of Argo CD to one version: finish the upgrade, or go back, then refresh",
+    )

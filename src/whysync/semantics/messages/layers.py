@@ -111,7 +111,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"preDiffNormalize error: ",
     ),
     LayerKind.SOURCE_N_OF_M: (
-        r"failed to (?:generate manifest|unmarshal manifests) for source "
+        r"failed to (?:generate manifest|unmarshal manifests|compare revisions) for source "
         r"(?P<index>\d{1,4}) of (?P<total>\d{1,4}): ",
     ),
     LayerKind.GENERATE_MANIFESTS: (

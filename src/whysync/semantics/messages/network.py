@@ -49,6 +49,9 @@ _REASONS: tuple[tuple[str, Network], ...] = (
     ("internal server error", Network.SERVER_ERROR),
     ("an error on the server", Network.SERVER_ERROR),
     ("rejected our request", Network.BAD_RESPONSE),
+    ("stream error", Network.RESET),
+    ("unknown method", Network.OTHER_VERSION),
+    ("unknown service", Network.OTHER_VERSION),
     ("GOAWAY", Network.CLOSED),
     ("EOF", Network.CLOSED),
 )

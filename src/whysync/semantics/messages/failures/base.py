@@ -60,6 +60,7 @@ class Network(StrEnum):
     SERVER_ERROR = "server-error"
     BAD_RESPONSE = "bad-response"
     CLOSED = "closed"
+    OTHER_VERSION = "other-version"
     UNTOLD = ""
 
 

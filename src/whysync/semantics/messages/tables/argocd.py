@@ -104,6 +104,11 @@ FIRST: tuple[Pattern, ...] = (
     Pattern("error reading server preface", r"error reading server preface.*", repo_server_down),
     Pattern("failed to connect to repo server", r"failed to connect to repo server.*", repo_server_down),
     Pattern(
+        "repository.RepoServerService",
+        r"unknown (?:method \w{1,100} for )?service repository\.RepoServerService",
+        repo_server_down,
+    ),
+    Pattern(
         "argocd-repo-server",
         r"lookup argocd-repo-server.*|argocd-repo-server\S{0,200}:\d{2,5}: .*",
         repo_server_down,
