@@ -76,7 +76,7 @@ def listing(place: Place, *, progress: Progress | None = None) -> Snapshot:
 
 def closely(place: Place, names: Sequence[str], *, progress: Progress | None = None) -> Snapshot:
     """All about these Applications. They were listed before, and refreshed if that was asked for."""
-    wanted = replace(_wanted(place), names=tuple(names), refresh="")
+    wanted = replace(_wanted(place), names=tuple(names), refresh="", every_gap=True)
     return snapshot(replace(place, wanted=wanted), progress=progress)
 
 

@@ -54,6 +54,10 @@ def cluster(deployed: Snapshot, tmp_path: Path) -> Iterator[str]:
         yield str(kubeconfig(tmp_path, server.url))
 
 
+def _secrets(plural: str, _namespace: str) -> bool:
+    return plural == "secrets"
+
+
 def would_pass_there(ran: Ran) -> None:
     flat = " ".join(ran.out.split())
     assert (ran.code, ran.err) == (1, ""), ran
@@ -135,6 +139,21 @@ class TestCluster:
         flags = (*at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd")
         would_pass_there(whysync("plan", "--base", "main", "--live", *flags, "--no-proof"))
         assert argocd.asked("/applications/other") == 0
+
+    def test_an_account_that_may_not_read_all(
+        self, whysync: Whysync, shop: Shop, deployed: Snapshot, tmp_path: Path
+    ) -> None:
+        """The app is fine, so a diagnosis would not miss its Secrets; a plan goes on from them."""
+        shop.remove("hook.yaml")
+        shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+        there = Cluster(deployed)
+        there.forbidden = _secrets
+        with serving(there) as server:
+            flags = ("--kubeconfig", str(kubeconfig(tmp_path, server.url)), "--argocd-namespace", "argocd")
+            ran = whysync("plan", "--base", "main", "--live", *flags, "--no-proof")
+        flat = " ".join(ran.out.split())
+        assert ran.code == 3, ran
+        assert "not seen: live secrets in namespace shop: forbidden" in flat
 
     def test_a_context_that_is_not_there(self, whysync: Whysync, cluster: str) -> None:
         flags = ("--kubeconfig", cluster, "--context", "nope")

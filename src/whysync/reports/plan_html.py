@@ -189,7 +189,7 @@ def _changes(app: AppPlan) -> Iterator[str]:
     rows = [
         tag(
             "tr",
-            tag("td", MARKS[one.sort], class_=f"sort {colour_of(one.sort)}"),
+            tag("td", MARKS[one.sort], class_=f"sort {colour_of(one.sort)}", title=one.sort.value),
             tag("td", words(change_words(one), 600), class_="name"),
             tag("td", tag("code", words(one.origin)) if one.origin else " ", class_="from"),
         )

@@ -27,6 +27,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     log_lines: int = 500
     # the Applications alone, and nothing of what is around each
     listing: bool = False
+    # what could not be read is told of apps that are fine, too: a plan goes on from all of it
+    every_gap: bool = False
     # a folder of plain YAML that says what Git wants, instead of what Argo CD rendered
     local: str = ""
 

@@ -184,7 +184,8 @@ async def _facts(
     logs: list[Log] = []
     if wanted.logs:
         logs = await read_logs(api, live.objects, scope.failing | extra, lines=wanted.log_lines)
-    return Part(live=live, logs=tuple(logs), gaps=tuple(api.gaps.all(scope.troubled)))
+    where = None if wanted.every_gap else scope.troubled
+    return Part(live=live, logs=tuple(logs), gaps=tuple(api.gaps.all(where)))
 
 
 async def _own_events(
