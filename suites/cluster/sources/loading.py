@@ -65,7 +65,7 @@ def loaded(real: Cluster, objects: Iterable[Object]) -> Generator[None]:
             _put(real, body)
         for body in reversed(made):  # namespaces come first and go last: nothing can be made in one that goes
             if dig(body, "metadata", "deletionTimestamp"):
-                _sent(real, Request(verb="delete", path=f"{collection(body)}/{name(body)}"))
+                _delete(real, body)
         yield
     finally:
         for body in reversed(made):
@@ -76,6 +76,15 @@ def _is_there(body: Object) -> bool:
     """Argo CD's own kinds are defined before any scenario, and all of them need these."""
     own = dig(body, "spec", "group") == "argoproj.io"
     return body.get("kind") == "CustomResourceDefinition" and own
+
+
+def _delete(real: Cluster, body: Object) -> None:
+    """A namespace takes the words of what deletes it only while it is being deleted."""
+    path = f"{collection(body)}/{name(body)}"
+    _sent(real, Request(verb="delete", path=path))
+    if body.get("kind") == "Namespace":
+        change: Object = {"status": body.get("status")}
+        _sent(real, Request(verb="merge-patch", path=f"{path}/status", body=change, manager="loading"))
 
 
 def _order(body: Object) -> int:
