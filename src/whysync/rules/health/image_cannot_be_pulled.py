@@ -20,12 +20,15 @@ registry accepts, in the same namespace. For rate limits: log in, or use a mirro
 from collections.abc import Iterator
 from shlex import quote
 
+from msgspec.structs import replace
+
 from whysync.contracts.ref import Ref
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.awaited import awaited_hook
-from whysync.diagnosis.commands import beside, kubectl
+from whysync.diagnosis.commands import beside, kubectl, sync
 from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over
+from whysync.diagnosis.running_tags import pointers_of, runs_elsewhere
 from whysync.semantics.messages import ImagePull, understand
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -55,7 +58,7 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
                 evidence=(cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),),
                 fixes=_fixes(story.pod.ref, waiting.image),
             )
-            yield with_way_back(case, finding)
+            yield with_way_back(case, _with_tag_that_runs(case, finding, waiting.image, reason))
             break
     for report in case.failures(ImagePull):
         if report.ref is None or not told.isdisjoint(report.symptoms):
@@ -76,6 +79,29 @@ def image_cannot_be_pulled(case: Case) -> Iterator[Finding]:
             evidence=(report.cite(says="the node says so"),),
             fixes=_fixes(report.ref, image),
         )
+
+
+def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -> Finding:
+    """Where this one does not exist, and another tag of it runs: in this cluster, whatever the namespace."""
+    desired = case.desired_of(finding.about.key)
+    other = runs_elsewhere(case, image) if "not-found" in reason and desired is not None else None
+    if other is None:
+        return finding
+    places = tuple(pointers_of(desired, image))
+    if not places:
+        return replace(
+            finding,
+            about=case.application.ref,
+            verdict=f"{finding.verdict}; Git names another image by now",
+            fixes=(Fix.run(sync(case), title="Sync: Git names another image by now"), *finding.fixes),
+        )
+    named = Fix.change(
+        finding.about,
+        *(Set(pointer=pointer, value=other[0]) for pointer in places),
+        title=f"Is {other[0]} meant, which runs here? Then name it in Git",
+        risk="another version may be wanted: see which tags the registry has",
+    )
+    return replace(finding, evidence=(*finding.evidence, other[1]), fixes=(named, *finding.fixes))
 
 
 def _said_below(case: Case, row: Ref) -> tuple[str, ...]:
