@@ -15,6 +15,7 @@ from whysync.semantics.schemas.releases import (
     OLDEST,
     fields_in,
     release_of,
+    span_at,
     span_of_field,
     span_of_kind,
     type_in,
@@ -142,6 +143,19 @@ def test_versions_as_people_and_servers_write_them(written: str, release: int | 
 def test_the_table_is_small() -> None:
     data = Path(package.__file__).with_name("data") / "releases.json"
     assert data.stat().st_size < 150_000
+
+
+def test_the_span_of_a_field_by_its_path() -> None:
+    template = ("spec", "template", "spec")
+    assert span_at("apps/v1", "Deployment", (*template, "hostnameOverride")) == (34, NEWEST)
+    assert span_at("apps/v1", "Deployment", (*template, "containers", "0", "restartPolicy")) == (28, NEWEST)
+    assert span_at("v1", "Pod", ("spec", "resourceClaims", "0", "source")) == (26, 30)
+    assert span_at("v1", "Pod", ("spec", "resourceClaims", "0", "source", "resourceClaimName")) is not None
+    assert span_at("v1", "ConfigMap", ("data",)) == (OLDEST, NEWEST)
+    assert span_at("v1", "ConfigMap", ("data", "a")) is None
+    assert span_at("v1", "Pod", ("spec", "nowhere", "at", "all")) is None
+    assert span_at("example.com/v1", "Widget", ("spec",)) is None
+    assert span_at("v1", "Pod", ()) is None
 
 
 def test_what_nobody_knows_has_no_span() -> None:

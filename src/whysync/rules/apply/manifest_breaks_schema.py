@@ -33,6 +33,7 @@ from whysync.diagnosis.resources import named_ref
 from whysync.diagnosis.taken_back import is_taken_back, taken_back
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import SchemaInvalid, SchemaProblem
+from whysync.semantics.schemas.releases import ALWAYS, OLDEST, span_at
 
 WORDS = {
     SchemaProblem.UNKNOWN_FIELD: "the schema does not know it",
@@ -65,7 +66,7 @@ def manifest_breaks_schema(case: Case) -> Iterator[Finding]:
         mended = _mended(failure, desired, wrong)
         if not mended and len(group.resources) == 1 and is_taken_back(case, ref, group.explains):
             mended = "Git says by now what runs"
-        said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group)
+        said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group, desired)
         yield Finding(
             about=case.application.ref if mended else ref,
             field=field,
@@ -82,11 +83,24 @@ def manifest_breaks_schema(case: Case) -> Iterator[Finding]:
         )
 
 
-def _verdict(ref: Ref, group: Grouped[SchemaInvalid]) -> str:
+def _verdict(ref: Ref, group: Grouped[SchemaInvalid], desired: Manifest | None) -> str:
     failure = group.failure
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
     said = f": {one_line(failure.detail)}" if failure.detail and not failure.field else ""
-    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {WORDS[failure.problem]}{said}"
+    words = _of_another_release(failure, desired) or WORDS[failure.problem]
+    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {words}{said}"
+
+
+def _of_another_release(failure: SchemaInvalid, desired: Manifest | None) -> str:
+    """A field that the API server does not know, and that another Kubernetes has; else nothing."""
+    if desired is None or failure.problem is not SchemaProblem.UNKNOWN_FIELD:
+        return ""
+    span = span_at(desired.ref.api_version, desired.ref.kind, split(failure.pointer))
+    if span is None or span == ALWAYS:
+        return ""
+    if span.first > OLDEST:
+        return f"it exists since Kubernetes 1.{span.first}, and this cluster is older"
+    return f"Kubernetes 1.{span.last + 1} removed it"
 
 
 def _mistyped(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | None:

@@ -13,6 +13,7 @@ A release is the number behind `1.`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -63,6 +64,25 @@ def span_of_field(struct: Struct, name: str) -> Span | None:
     if entry is not None:
         return _span(entry)
     return ALWAYS if name in struct.fields else None
+
+
+def span_at(api_version: str, kind: str, path: Sequence[str]) -> Span | None:
+    """The releases that have the field at a path of keys and indexes; `None` where nobody knows it."""
+    here = type_of(api_version, kind)
+    whole, is_field = ALWAYS, False
+    for step in path:
+        if here is None:
+            return None
+        is_field = here.kind == "struct"
+        if not is_field:
+            here = here.element
+            continue
+        span = span_of_field(here.struct, step)
+        if span is None:
+            return None
+        whole = Span(max(whole.first, span.first), min(whole.last, span.last))
+        here = fields_in(here.struct, span.last)[step].type
+    return whole if is_field else None
 
 
 def type_in(api_version: str, kind: str, release: int) -> Type | None:
