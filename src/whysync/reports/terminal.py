@@ -29,6 +29,8 @@ SIDE_WORDS = {
 }
 _INDENT = 17
 _LONGEST_PATCH = 40
+_LONGEST_COMPARED = 2_000
+_BEFORE_THEY_PART = 12
 _MOST_UNEXPLAINED = 8
 _MOST_GAPS = 5
 _LONGEST_CHAIN = 6
@@ -188,7 +190,17 @@ def _values(finding: Finding, screen: Screen) -> str:
     sides = {e.source: e.value for e in finding.evidence if e.pointer == finding.field}
     if "desired" not in sides or "live" not in sides:
         return ""
-    wanted, found = _brief(sides["desired"]), _brief(sides["live"])
+    return _both_sides(sides["desired"], sides["live"], screen)
+
+
+def _both_sides(desired: Json, live: Json, screen: Screen) -> str:
+    """Long values that begin alike are shown from where they part: two images differ in their tags."""
+    wanted, found = _brief(desired), _brief(live)
+    if wanted == found and desired != live:
+        whole = [_brief(value, _LONGEST_COMPARED) for value in (desired, live)]
+        parts = (at for at, pair in enumerate(zip(*whole, strict=False)) if pair[0] != pair[1])
+        alike = max(next(parts, min(map(len, whole))) - _BEFORE_THEY_PART, 0)
+        wanted, found = (one_line(f"…{text[alike:]}", 40) for text in whole)
     return f"Git {wanted} {screen.mark('arrow')} live {found}"
 
 
@@ -213,7 +225,7 @@ def _telling(finding: Finding, screen: Screen) -> list[str]:
         if field not in live or field not in wanted:
             lines.append(_seen(evidence, finding, wide=False))
         elif evidence.source == "desired":
-            values = f"Git {_brief(evidence.value)} {screen.mark('arrow')} live {_brief(live[field].value)}"
+            values = _both_sides(evidence.value, live[field].value, screen)
             lines.append(f"{plain(evidence.pointer)}: {values}")
     more = len(lines) - _MOST_SEEN
     return lines if more <= 0 else [*lines[:_MOST_SEEN], f"and {more} more (-o wide)"]
