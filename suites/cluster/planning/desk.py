@@ -85,7 +85,7 @@ class Desk:
         self._git.commit(base)
         (self._git.folder / "app/all.yaml").write_text(_file(commit.head))
         with open_checkout(str(self._git.folder), base="HEAD") as checkout:
-            (found,) = plan(checkout, live=live, on_base=commit.base is not None).apps
+            (found,) = plan(checkout, live=live, on_base=commit.base is not None, keep=True).apps
         wanted = Ground.LIVE if live is not None else Ground.BASE if commit.base is not None else Ground.EMPTY
         runs: list[Run] = [run for run in found.runs if run.ground is wanted]
         assert runs, (found.notes, [run.message for run in found.runs])
