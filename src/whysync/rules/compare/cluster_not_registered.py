@@ -41,19 +41,28 @@ def cluster_not_registered(case: Case) -> Iterator[Finding]:
             verdict = f"cluster {called} is registered and switched off"
         else:
             verdict = f"{called} is not a cluster that Argo CD knows"
+        corrected = _is_another_by_now(case, failure)
         yield Finding(
             about=case.application.ref,
-            field="/spec/destination",
+            field=None if corrected else "/spec/destination",
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=verdict,
+            verdict=verdict + ("; the Application has another destination by now" if corrected else ""),
             evidence=(
                 *group.cited(says="Argo CD has no such cluster"),
                 cite(case.application, "/spec/destination", says="the destination that is asked for"),
             ),
-            fixes=tuple(_fixes(case, failure)),
+            fixes=(Fix.run(refresh(case), title="Refresh: the destination has been corrected"),)
+            if corrected
+            else tuple(_fixes(case, failure)),
         )
+
+
+def _is_another_by_now(case: Case, failure: ClusterNotRegistered) -> bool:
+    told = case.app.spec.destination
+    pairs = ((failure.name, told.name), (failure.server, told.server))
+    return any(asked and now and asked != now for asked, now in pairs)
 
 
 def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
