@@ -62,7 +62,7 @@ def cluster_not_registered(case: Case) -> Iterator[Finding]:
 def _is_another_by_now(case: Case, failure: ClusterNotRegistered) -> bool:
     told = case.app.spec.destination
     pairs = ((failure.name, told.name), (failure.server, told.server))
-    return any(asked and now and asked != now for asked, now in pairs)
+    return any(asked and now and asked.rstrip("/") != now.rstrip("/") for asked, now in pairs)
 
 
 def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
