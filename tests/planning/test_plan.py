@@ -234,3 +234,18 @@ def test_hostile_files_beside_an_app(tmp_path: Path, text: str) -> None:
     shop.put("service.yaml", SERVICE.replace("8080", "8081"))
     found = made(shop)
     assert any(not app.passed for app in found.apps if app.name == "argocd/shop")
+
+
+def test_a_sync_that_succeeds_into_an_app_that_does_not_work(tmp_path: Path) -> None:
+    """All is applied; what stays unhealthy is what is waited for."""
+    shop = Shop(tmp_path / "shop")
+    wrong = DEPLOYMENT.replace("name: shop, image", "name: shop, envFrom: [{secretRef: {name: gone}}], image")
+    shop.put("deployment.yaml", wrong)
+    empty = only(made(shop)).runs[-1]
+    assert not empty.passed
+    (sync,) = [step for step in empty.steps if step.phase == "Sync"]
+    assert {item.ref.kind: (item.state, item.note) for item in sync.items} == {
+        "ConfigMap": (State.DONE, ""),
+        "Service": (State.DONE, ""),
+        "Deployment": (State.WAITING, "stays Degraded"),
+    }

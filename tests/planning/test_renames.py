@@ -77,6 +77,13 @@ def test_nearly_the_same() -> None:
     assert told(DEPLOYMENT, after)[1] == "create Deployment store (was shop)"
 
 
+def test_labels_that_keep_the_old_name() -> None:
+    after = STATEFUL.replace("name: shop}", "name: store}", 1)
+    assert told(STATEFUL, after)[1] == "create StatefulSet store (was shop)"
+    short = STATEFUL.replace("shop", "db")
+    assert told(short, short.replace("name: db}", "name: base}", 1))[1] == "create StatefulSet base (was db)"
+
+
 def test_another_object_is_no_rename() -> None:
     after = CONFIG.replace("name: shop", "name: store").replace("{greeting: hello}", "{colour: red}")
     assert told(CONFIG, after) == ["create ConfigMap store", "prune ConfigMap shop (pruned)"]

@@ -22,7 +22,8 @@ _MOST_LEAVES: Final = 2_000
 _TELLING: Final = 3
 """Leaves that make a body known though it differs; of smaller ones the names have to be alike too."""
 _HASH: Final = re.compile(r"-[a-z0-9]{10}$")
-_Leaves = dict[tuple[str | int, ...], Json]
+_Leaves = dict[tuple[str | int, ...], tuple[Json, Json]]
+"""Each as it is written, and without the object's own name."""
 
 
 def renames(gone: Mapping[Key, Object], made: Mapping[Key, Object]) -> dict[Key, Key]:
@@ -88,12 +89,18 @@ def _share(one: _Leaves, other: _Leaves) -> float:
     """How much of the larger body stands at the same place in the other one."""
     if one == other:
         return 1.0
-    equal = sum(1 for place, value in one.items() if other.get(place, other) == value)
+    equal = 0
+    for place, (written, nameless) in one.items():
+        there = other.get(place)
+        equal += there is not None and (written == there[0] or nameless == there[1])
     return equal / max(len(one), len(other), 1)
 
 
 def _leaves(body: Object, name: str) -> _Leaves:
-    """All that an object says beside its name and namespace; labels and selectors often repeat the name."""
+    """All that an object says beside its name and namespace.
+
+    Labels and selectors often repeat the name, and follow it, or do not.
+    """
     found: _Leaves = {}
     for place, value in _walk(body):
         if len(found) >= _MOST_LEAVES:
@@ -103,7 +110,7 @@ def _leaves(body: Object, name: str) -> _Leaves:
             ("metadata", "namespace"),
         ):
             continue
-        found[place] = _nameless(value, name) if isinstance(value, str) else value
+        found[place] = value, _nameless(value, name) if isinstance(value, str) else value
     return found
 
 

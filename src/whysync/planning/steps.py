@@ -49,6 +49,7 @@ def steps_of(
             break  # tries that fail like the first one tell no more
     said = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
+    health = fields(simulation.argocd.status(name).get("health"))
     services = services_in(desired, namespace)
     farthest = max(((key[0], waves[key]) for key in states), default=(-1, 0))
     groups: dict[tuple[int, int], list[Item]] = {}
@@ -57,7 +58,8 @@ def steps_of(
     )
     for key, wave in ordered:
         moment = states.get(key)
-        behind = passed or (key[0], wave) < farthest or key[1].kind == "Namespace"  # which has no health
+        done = passed or not failed
+        behind = done or (key[0], wave) < farthest or key[1].kind == "Namespace"  # which has no health
         state = _state(moment, behind=behind)
         note = "pruned" if moment is not None and moment.text == "pruned" else ""
         if state is State.FAILED and moment is not None:
@@ -68,6 +70,8 @@ def steps_of(
             note = _waits(body, needs) or note
         elif state is State.DONE and not behind and not passed and _is_named(key[1], said):
             state, note = State.WAITING, "never healthy"
+        elif state is State.DONE and not passed and not failed and _is_blamed(key[1], health):
+            state, note = State.WAITING, f"stays {text(health.get('status'))}"
         groups.setdefault((key[0], wave), []).append(
             Item(
                 ref=key[1],
@@ -125,6 +129,12 @@ def _waits(hook: Object, needs: tuple[str, ...]) -> str:
 
 def _is_named(ref: Ref, said: str) -> bool:
     return said.startswith("waiting for") and f"{ref.kind}/{ref.name}" in said
+
+
+def _is_blamed(ref: Ref, health: Object) -> bool:
+    """The app's health names the resource that it comes from: `Caused by apps/Deployment:shop/web`."""
+    said = text(health.get("message"))
+    return f"{ref.kind}:" in said and said.endswith(f"/{ref.name}")
 
 
 def bare(ref: Ref) -> Ref:
