@@ -48,6 +48,14 @@ def test_without_auto_sync_a_commit_is_synced_by_hand() -> None:
     assert worth_telling(IN_GIT, the_case("Succeeded", automated=False)) == ()
 
 
+def test_what_has_no_effect_alone_says_what_else_is_to_be_done_once_it_is_synced() -> None:
+    fix = Fix(title="t", kind=FixKind.MANIFEST, afterwards=("kubectl -n shop delete pod db-2",))
+    wait = "argocd app wait shop --sync"
+    assert following(fix, the_case("Succeeded")) == (LOOK, wait, *fix.afterwards)
+    assert following(fix, the_case("Succeeded", automated=False)) == (LOOK, SYNC, wait, *fix.afterwards)
+    assert worth_telling(fix, the_case("Succeeded"))[1:] == (LOOK, wait, *fix.afterwards)
+
+
 def test_after_a_good_sync_a_look_is_enough() -> None:
     assert following(OPTIONS, the_case("Succeeded")) == (LOOK,)
 

@@ -70,7 +70,8 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     """One way out. Exactly one of `edits`, `drops`, `create`, `line` and `commands` says what it does.
 
     `edits` change the object `target`; with `drops` its manifest goes from Git; `create` is a new object for
-    Git; `line` is added to `policy.csv`.
+    Git; `line` is added to `policy.csv`. `afterwards` are commands without which the change has no effect, to
+    be run once it is synced.
     """
 
     title: str
@@ -81,6 +82,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     create: Object | None = None
     line: str = ""
     commands: tuple[str, ...] = ()
+    afterwards: tuple[str, ...] = ()
     risk: str = ""
     destroys: tuple[str, ...] = ()
     proof: Proof = NOT_TRIED

@@ -19,7 +19,7 @@ from whysync.contracts.pointer import child, split
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, integer, items, same, text
 from whysync.diagnosis.brought import brought_by, versions, well_until_then
-from whysync.diagnosis.commands import sync
+from whysync.diagnosis.commands import beside, on_object, sync
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
@@ -74,13 +74,24 @@ def with_way_back(case: Case, finding: Finding, *, first: bool = True) -> Findin
             evidence=(*before.evidence, *finding.evidence),
             fixes=(Fix.run(sync(case), title=f"Sync: Git has {before.named}"), *finding.fixes),
         )
-    back = way_back(finding.about, before)
+    back = replace(way_back(finding.about, before), afterwards=tuple(_stuck(case, finding.about)))
     others = [fix for fix in finding.fixes if fix.edits != back.edits]
     return replace(
         finding,
         evidence=(*before.evidence, *finding.evidence),
         fixes=(back, *others) if first else (*others, back),
     )
+
+
+def _stuck(case: Case, ref: Ref) -> Iterator[str]:
+    """A StatefulSet does not replace a Pod that is not ready, not even to go back: somebody has to."""
+    live = case.live_of(ref.key)
+    if live is None or ref.kind != "StatefulSet" or live.spec.get("podManagementPolicy") == "Parallel":
+        return
+    new = text(live.status.get("updateRevision"))
+    for story in case.pods_of(ref):
+        if text(story.pod.labels.get("controller-revision-hash")) == new and not _is_ready(story.pod):
+            yield beside(on_object("delete", story.pod.ref), "it is not replaced while it is not ready")
 
 
 def way_back(ref: Ref, before: Before) -> Fix:
@@ -150,8 +161,11 @@ def _is_ready(pod: Manifest) -> bool:
 
 
 def _plain(value: Json | Missing) -> Object:
-    """The template as its workload has it: without the label that tells ReplicaSets apart."""
-    template = dict(fields(value))
+    """The template as its workload has it: without the label that tells ReplicaSets apart.
+
+    A ControllerRevision is a patch, and says so inside.
+    """
+    template = {key: one for key, one in fields(value).items() if key != "$patch"}
     meta = fields(template.get("metadata"))
     labels = {key: one for key, one in fields(meta.get("labels")).items() if key != _HASH}
     return {**template, "metadata": {**meta, "labels": labels}}

@@ -9,7 +9,16 @@ from typing import Final
 from whysync.contracts.ref import Ref, ref_of
 from whysync.contracts.tree import Object, fields, items
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import CONTROLLER, beside, refresh, remark, restart, sync, terminate
+from whysync.diagnosis.commands import (
+    CONTROLLER,
+    app_argument,
+    beside,
+    refresh,
+    remark,
+    restart,
+    sync,
+    terminate,
+)
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.running import is_running, waiting
 
@@ -27,7 +36,7 @@ def following(fix: Fix, case: Case) -> tuple[str, ...]:
 def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
     """The same where it is more than a look: without it the change has no effect."""
     steps = following(fix, case)
-    if len(steps) < 2 or not (is_running(case) or _has_failed(case)):
+    if len(steps) < 2 or not (is_running(case) or _has_failed(case) or fix.afterwards):
         return ()
     return (remark("commit it and push"), *steps) if is_in_git(fix) else steps
 
@@ -40,6 +49,9 @@ def _following(fix: Fix, case: Case) -> Iterator[str]:
     yield refresh(case)
     if _needs_a_sync(fix, case):
         yield sync(case)
+    if fix.afterwards:
+        yield f"argocd app wait {app_argument(case)} --sync"
+    yield from fix.afterwards
 
 
 def _ended(case: Case) -> str:

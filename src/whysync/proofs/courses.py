@@ -121,6 +121,7 @@ def with_fix(
     watch.run(_SOON, lambda: _is_over(watch, wanted))
     if (syncs or wanted & watch.signs) and not player.syncs:
         _sync_by_hand(watch, player, hangs=was_operating)
+    player.follow(fix)
     watch.run(_SETTLES, lambda: watch.is_calm or len(watch.starts) > 2 * _LOOP)
     return _in_rounds(case, watch, player)
 

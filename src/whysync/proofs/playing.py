@@ -82,6 +82,11 @@ class Player:
             self._edit(fix)
         self._world.simulation.argocd.refresh(self._world.app, hard=fix.kind is FixKind.SETTINGS)
 
+    def follow(self, fix: Fix) -> None:
+        """What has to be done once the change is synced."""
+        if fix.afterwards:
+            self._run(fix.afterwards)
+
     def _edit(self, fix: Fix) -> None:
         case = self._world.case
         target = object_of(fix, case)

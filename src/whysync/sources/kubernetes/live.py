@@ -162,7 +162,20 @@ class _Reader:
             asked.append(("networking.k8s.io", "IngressClass"))
         kinds = (self._api.kinds.find(*name) for name in asked)
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
-        return [*lists, *await self._owners(found), *await self._left_behind(found)]
+        more = [*await self._revisions(found), *await self._owners(found)]
+        return [*lists, *more, *await self._left_behind(found)]
+
+    async def _revisions(self, found: list[Manifest]) -> list[Manifest]:
+        """What StatefulSets that are half way through a rollout had before: the template to go back to."""
+        kind = self._api.kinds.find("apps", "ControllerRevision")
+        half_way = [one for one in found if one.ref.kind == "StatefulSet" and _is_half_way(one)]
+        if kind is None:
+            return []
+        asked = [(one.ref.namespace, text(one.status.get("currentRevision"))) for one in half_way]
+        got = await asyncio.gather(
+            *(self._api.get(kind, *name, quietly=True) for name in asked[:_MOST_OWNERS])
+        )
+        return [one for one in got if one is not None]
 
     async def _left_behind(self, found: list[Manifest]) -> list[Manifest]:
         """What keeps a namespace from ending, of the kinds that its conditions name; and their CRDs."""
@@ -239,6 +252,11 @@ def _is_unscheduled(pod: Manifest) -> bool:
 
 def _is_unbound(claim: Manifest) -> bool:
     return claim.status.get("phase") != "Bound"
+
+
+def _is_half_way(workload: Manifest) -> bool:
+    current, new = (text(workload.status.get(name)) for name in ("currentRevision", "updateRevision"))
+    return bool(current) and current != new
 
 
 def _is_unserved(ingress: Manifest) -> bool:
