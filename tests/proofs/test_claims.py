@@ -6,9 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from tests.proofs.test_judging import first, tried, with_fixes
+from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.tree import Object
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
 from whysync.proofs.claims import claim_of
+from whysync.proofs.images import is_unready
 from whysync.proofs.judge import Judge
 from whysync.proofs.lag import seen_sooner
 from whysync.proofs.verdicts import Rejected
@@ -190,3 +193,23 @@ def test_an_app_that_is_left_alone_is_looked_at_again() -> None:
     assert found.why == "what the commit changes that waits is not known yet"
     refreshed = tried("switched-off", Fix.run("argocd app get loyalty --refresh", title="Refresh"))
     assert isinstance(refreshed, Rejected)
+
+
+def test_a_pod_that_is_not_ready_yet_may_never_be() -> None:
+    """Then to wait is likely to help, and no more, though its image is known to run."""
+    started: Object = {
+        "type": "Ready",
+        "status": "False",
+        "lastTransitionTime": "2026-03-02T03:10:50Z",
+    }
+    pod: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "shop-1", "namespace": "shop"},
+        "status": {"phase": "Running", "conditions": [started]},
+    }
+    assert is_unready(Manifest(pod, role=Role.LIVE))
+    ready: Object = {**pod, "status": {"phase": "Running", "conditions": [{**started, "status": "True"}]}}
+    assert not is_unready(Manifest(ready, role=Role.LIVE))
+    done: Object = {**pod, "status": {"phase": "Succeeded"}}
+    assert not is_unready(Manifest(done, role=Role.LIVE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import Object, dig, fields, integer, items, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.ran_before import ran_before
@@ -63,3 +64,11 @@ def _running(pod: Object) -> Iterator[str]:
 def _images(pod: Object) -> Iterator[str]:
     for group in ("initContainers", "containers"):
         yield from (text(dig(one, "image")) for one in items(pod.get(group)))
+
+
+def is_unready(pod: Manifest) -> bool:
+    """One that is to run, and does not yet."""
+    if pod.status.get("phase") not in ("Pending", "Running"):
+        return False
+    conditions = items(pod.status.get("conditions"))
+    return not any(dig(one, "type") == "Ready" and dig(one, "status") == "True" for one in conditions)

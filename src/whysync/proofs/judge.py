@@ -20,7 +20,7 @@ from whysync.diagnosis.shape import is_builtin
 from whysync.proofs.claims import Claim, Unlooked, claim_of
 from whysync.proofs.courses import ROUNDS, Course, With, Without, waited, with_fix
 from whysync.proofs.ground import Simulated, simulated
-from whysync.proofs.images import unseen_images
+from whysync.proofs.images import is_unready, unseen_images
 from whysync.proofs.lag import is_lag, seen_sooner
 from whysync.proofs.looks import leaves_a_deed, only_waits
 from whysync.proofs.permission import asked_again, denied_in
@@ -151,9 +151,9 @@ class Judge:
             return not_run(f"on the model {in_words(min(new))} then")
         now = Course(watch=Watch(simulated(self._case, only=only)), since=course.watch.began)
         trace = trace_of(now, course)
-        unseen = unseen_images(course.watch.world) if wanted & _OF_THE_SYNC or _is_unwell(wanted) else []
-        if unseen:
-            why = f"not known: whether {unseen[0]} runs, which nobody has seen"
+        gap = _unseen(course.watch.world) if wanted & _OF_THE_SYNC or _is_unwell(wanted) else ""
+        if gap:
+            why = f"not known: whether {gap}"
             return Proof(status=ProofStatus.LIKELY, rounds=ROUNDS, why=why, trace=trace)
         return Proof(
             status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, wanted, course), trace=trace
@@ -301,6 +301,15 @@ def _of_time(fix: Fix) -> list[str]:
     if "/spec/activeDeadlineSeconds" in named and fix.target is not None:
         return [f"how long {fix.target} needs"]
     return ["how long the sync needs"] if "/data/controller.sync.timeout.seconds" in named else []
+
+
+def _unseen(world: Simulated) -> str:
+    """What has to come up, and was not seen to: on the model it does."""
+    images = unseen_images(world)
+    if images:
+        return f"{images[0]} runs, which nobody has seen"
+    unready = [one.ref for one in world.part.live if one.ref.kind == "Pod" and is_unready(one)]
+    return f"{unready[0]} becomes ready" if unready else ""
 
 
 def _is_unwell(wanted: Signs) -> bool:
