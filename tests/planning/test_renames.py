@@ -142,6 +142,16 @@ def test_any_name_and_any_body(name: str, value: str) -> None:
     assert len(renames(_by_key([old]), _by_key([new]))) <= 1
 
 
+def test_a_plan_of_a_stateful_set_under_a_new_name(tmp_path: Path) -> None:
+    """The old one goes with its pods and its history, and the cluster comes to rest."""
+    stateful = STATEFUL.replace("app: shop", "app: db")
+    shop = Shop(tmp_path / "shop", base={"db.yaml": stateful.replace("name: shop}", "name: db}", 1)})
+    shop.put("db.yaml", stateful.replace("name: shop}", "name: base}", 1))
+    app = _planned(shop)
+    assert [(run.passed, run.message) for run in app.runs] == [(True, ""), (True, "")]
+    assert "begins with empty ones" in app.changes[0].risk
+
+
 def test_in_a_plan_it_is_unsafe_where_data_goes(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop", base={"claim.yaml": CLAIM})
     shop.put("claim.yaml", renamed(CLAIM))
