@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from whysync.contracts.application import Source
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import fields, text
+from whysync.diagnosis.commands import beside
 from whysync.semantics.messages import LayerKind, Message
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _SECRET_TYPE = "argocd.argoproj.io/secret-type"
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 def failing_source(case: Case, message: Message, *, url: str = "") -> Source | None:
@@ -44,6 +48,22 @@ def source_flag(case: Case, source: Source | None) -> str:
     known = source is not None and source in case.app.spec.sources
     position = str(case.app.spec.sources.index(source) + 1) if known and source is not None else "N"
     return f" --source-position {position}"
+
+
+def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
+    """The command that lists them, where it is known what was synced last: one of them broke it."""
+    history = case.app.status.history
+    if source is None or source.chart or not history:
+        return ()
+    last = history[-1]
+    several = case.app.spec.sources
+    at = several.index(source) if source in several else 0
+    revision = last.revisions[at] if several and at < len(last.revisions) else last.revision
+    if _COMMIT.fullmatch(revision) is None:
+        return ()
+    until, path = quote(source.target_revision or "HEAD"), quote(source.path or ".")
+    command = f"git log --oneline {revision[:8]}..{until} -- {path}"
+    return (beside(command, "what changed since it was last synced"),)
 
 
 def is_oci(url: str) -> bool:

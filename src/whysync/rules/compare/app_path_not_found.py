@@ -23,7 +23,12 @@ from shlex import quote
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import app_argument, hard_refresh
-from whysync.diagnosis.failing_source import failing_source, source_flag, source_pointer
+from whysync.diagnosis.failing_source import (
+    commits_since_the_last_sync,
+    failing_source,
+    source_flag,
+    source_pointer,
+)
 from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import PathNotFound
@@ -94,6 +99,7 @@ def _fixes(case: Case, path: str, source: Source | None, *, corrected: bool) -> 
     last = quote(path.replace("\\", "/").rstrip("/").rpartition("/")[2] or ".")
     revision = quote(source.target_revision if source and source.target_revision else "HEAD")
     yield Fix.run(
+        *commits_since_the_last_sync(case, source),
         f"git ls-tree -r -d --name-only {revision} | grep -i {last}   # where it is now",
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --path NEW_PATH",
         title="Point the Application to where the manifests are now",

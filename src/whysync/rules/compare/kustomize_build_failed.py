@@ -21,7 +21,7 @@ from shlex import quote
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import argocd_namespace, hard_refresh
-from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.failing_source import commits_since_the_last_sync, failing_source, source_pointer
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import KustomizeBuild
@@ -74,4 +74,10 @@ def _fix(case: Case, failure: KustomizeBuild, source: Source | None) -> Fix:
         title = "Commit the file, or take it out of the kustomization"
     else:
         title = "Mend what it names, and commit"
-    return Fix.run(f"{version}   # use the same", f"kustomize build {path}", hard_refresh(case), title=title)
+    return Fix.run(
+        *commits_since_the_last_sync(case, source),
+        f"{version}   # use the same",
+        f"kustomize build {path}",
+        hard_refresh(case),
+        title=title,
+    )

@@ -23,7 +23,7 @@ from shlex import quote
 from whysync.contracts.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.commands import hard_refresh
-from whysync.diagnosis.failing_source import failing_source, source_pointer
+from whysync.diagnosis.failing_source import commits_since_the_last_sync, failing_source, source_pointer
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import InvalidYaml
@@ -62,9 +62,15 @@ def _fix(case: Case, failure: InvalidYaml, source: Source | None) -> Fix:
         # Argo CD names the file without its folders
         name = quote(failure.file.rpartition("/")[2])
         return Fix.run(
+            *commits_since_the_last_sync(case, source),
             f"find {path} -name {name} -exec kubectl apply --dry-run=client -f {{}} ';'",
             hard_refresh(case),
             title=f"Correct {failure.file} and commit, then refresh hard",
         )
     find = f"kubectl apply --dry-run=client -R -f {path}   # names the file that does not read"
-    return Fix.run(find, hard_refresh(case), title="Find the file, correct it and commit, then refresh hard")
+    return Fix.run(
+        *commits_since_the_last_sync(case, source),
+        find,
+        hard_refresh(case),
+        title="Find the file, correct it and commit, then refresh hard",
+    )
