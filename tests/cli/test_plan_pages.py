@@ -86,7 +86,8 @@ class TestGoldens:
         golden(HERE / "page.html", plan_html.render(planned("shop", resources=3, waves=2), NOTHING))
 
     def test_the_guide_shows_it(self) -> None:
-        assert (ROOT / "docs/examples/plan.svg").read_text() == (HERE / "shop.svg").read_text()
+        shown = (ROOT / "docs/examples/plan.svg").read_text()
+        assert shown == (HERE / "shop.svg").read_text(), "copy tests/reports/plan/shop.svg there"
 
 
 class TestHostileNames:

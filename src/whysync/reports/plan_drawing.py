@@ -37,7 +37,7 @@ STATE_WORDS: Final = {
 _ICONS: Final = {
     State.DONE: "M-4.5 .5l3 3 6-7",
     State.FAILED: "M-4-4l8 8m0-8l-8 8",
-    State.WAITING: "M0-5v5l3.5 2",
+    State.WAITING: "M0-2.5v3h2.5M0-6a6 6 0 1 0 .01 0",
     State.NOT_REACHED: "M-3 0h6",
 }
 _COLOURS: Final = {
@@ -219,7 +219,10 @@ class _Picture:
 
     def _end(self, y: int, *, between: bool) -> int:
         """Where the sync stops, between what was reached and what was not."""
-        told = f"the sync ends here, after {took(self.run.seconds)}"
+        states = {item.state for step in self.run.steps for item in step.items}
+        applied = states.isdisjoint({State.FAILED, State.NOT_REACHED})
+        told = "all is applied, and not healthy" if applied else "the sync ends here,"
+        told += f" after {took(self.run.seconds)}"
         y += 2 if between else -8
         self.above.parts.append(
             tag("path", d=f"M{_SPINE + 22} {y + 10}H{WIDTH - 36 - _size(told)}", class_="end")

@@ -97,7 +97,7 @@ def _verdict(made: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> Non
     made.height += 10
     failed = [app for app in plan.apps if not app.passed or not app.runs]
     for app in failed[:_MOST_APPS]:
-        for line in textwrap.wrap(one_line(verdict_words(app, reports.get(app.name))), 130)[:4]:
+        for line in textwrap.wrap(one_line(verdict_words(app, reports.get(app.name))), 115)[:4]:
             made.height += 20
             made.text(24, made.height, line, "said")
     made.height += 22
@@ -113,6 +113,8 @@ def _app(made: Drawing, app: AppPlan, report: AppReport | None, *, several: bool
         picture = drawn(run, marks_of(app.changes), top=made.height)
         made.parts += picture.parts
         made.height += picture.height + 12
+    for note in app.notes[:2] if not app.runs else ():
+        _line(made, note, "wait")
     for one in app.runs:
         ending = f"would {'pass in' if one.passed else 'fail after'} {took(one.seconds)}"
         _line(
