@@ -50,16 +50,22 @@ def source_flag(case: Case, source: Source | None) -> str:
     return f" --source-position {position}"
 
 
-def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
-    """The command that lists them, where it is known what was synced last: one of them broke it."""
+def synced_commit(case: Case, source: Source | None) -> str:
+    """The commit of this source that was synced last; empty where that is not known, or is no commit."""
     history = case.app.status.history
     if source is None or source.chart or not history:
-        return ()
+        return ""
     last = history[-1]
     several = case.app.spec.sources
     at = several.index(source) if source in several else 0
     revision = last.revisions[at] if several and at < len(last.revisions) else last.revision
-    if _COMMIT.fullmatch(revision) is None:
+    return revision if _COMMIT.fullmatch(revision) is not None else ""
+
+
+def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
+    """The command that lists them, where it is known what was synced last: one of them broke it."""
+    revision = synced_commit(case, source)
+    if source is None or not revision:
         return ()
     until, path = quote(source.target_revision or "HEAD"), quote(source.path or ".")
     command = f"git log --oneline {revision[:8]}..{until} -- {path}"

@@ -10,7 +10,8 @@ Unknown.
 that is not in the index.
 
 ## Fix
-Track a revision that exists, or push the missing one. The list of what exists is one command away.
+Track a revision that exists, or push the missing one. The list of what exists is one command away. Until
+then the Application may stay at the commit that it has synced last.
 
 ## When it is something else
 The repository itself is not found: repo-unreachable or repo-auth. The path inside the revision is
@@ -21,9 +22,16 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.contracts.application import Source
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.commands import app_argument, beside, hard_refresh
-from whysync.diagnosis.failing_source import failing_source, is_oci, oci_chart, source_flag, source_pointer
+from whysync.diagnosis.failing_source import (
+    failing_source,
+    is_oci,
+    oci_chart,
+    source_flag,
+    source_pointer,
+    synced_commit,
+)
 from whysync.diagnosis.grouped import grouped
 from whysync.semantics.messages import RevisionNotFound
 
@@ -34,18 +42,40 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
         failure = group.failure
         source = failing_source(case, group.message, url=failure.repo)
         pointer = f"{source_pointer(case, source)}/targetRevision" if source else None
+        corrected = _is_another_by_now(failure, source)
         yield Finding(
             about=case.application.ref,
-            field=pointer,
+            field=None if corrected else pointer,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(failure, source),
+            verdict=_verdict(failure, source)
+            + ("; the Application tracks another revision by now" if corrected else ""),
             evidence=(
                 *group.cited(says="Argo CD cannot resolve it"),
                 *((cite(case.application, pointer, says="the revision that is tracked"),) if pointer else ()),
             ),
-            fixes=(_fix(case, failure, source),),
+            fixes=(Fix.run(hard_refresh(case), title="Refresh hard: the revision has been corrected"),)
+            if corrected
+            else (_fix(case, failure, source), *_stay(case, source)),
+        )
+
+
+def _is_another_by_now(failure: RevisionNotFound, source: Source | None) -> bool:
+    if source is None or source.chart or not failure.revision:
+        return False
+    return (source.target_revision or "HEAD") != failure.revision
+
+
+def _stay(case: Case, source: Source | None) -> Iterator[Fix]:
+    """A branch that was merged and deleted mostly leaves its commits behind."""
+    commit = synced_commit(case, source)
+    if source is not None and commit:
+        yield Fix.application(
+            case.application.ref,
+            Set(pointer=f"{source_pointer(case, source)}/targetRevision", value=commit),
+            title=f"Until that is decided, stay at {commit[:8]}, which runs",
+            risk="it works as long as Git has that commit; later ones do not arrive",
         )
 
 
