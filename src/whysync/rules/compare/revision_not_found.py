@@ -62,9 +62,9 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
 
 
 def _is_another_by_now(failure: RevisionNotFound, source: Source | None) -> bool:
-    if source is None or source.chart or not failure.revision:
+    if source is None or source.chart or not failure.revision or not source.target_revision:
         return False
-    return (source.target_revision or "HEAD") != failure.revision
+    return source.target_revision != failure.revision
 
 
 def _stay(case: Case, source: Source | None) -> Iterator[Fix]:
