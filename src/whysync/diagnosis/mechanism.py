@@ -235,14 +235,18 @@ def moved_in_git(case: Case, drift: Drift) -> bool:
 
 def rendered_anew(case: Case, drift: Drift) -> bool:
     """One commit and one source, and yet not what the last sync, which applied all of it, had rendered."""
+    # what another app applied, or what Argo CD did not render, tells nothing
+    return case.desired_is_marked and not _applied_by_another(drift) and same_source_as_synced(case)
+
+
+def same_source_as_synced(case: Case) -> bool:
+    """The last sync succeeded, applied everything, and took it from the very commit and source of now."""
     operation = case.operation
     if behind_git(case) or operation is None or operation.phase != "Succeeded":
         return False
     sync = operation.operation.sync
-    if sync is None or sync.resources or _applied_by_another(drift):
-        return False  # it was synced in part, or is another app's
-    if not case.desired_is_marked or not isinstance(case.application.at(_LOCAL), Missing):
-        return False  # not what Argo CD rendered is at hand, or what was applied did not come from Git
+    if sync is None or sync.resources or not isinstance(case.application.at(_LOCAL), Missing):
+        return False  # it was synced in part, or what was applied did not come from Git
     pairs = (
         (case.application.at(f"/spec/{name}"), case.application.at(f"{_RESULT}/{name}")) for name in _SOURCES
     )
