@@ -29,8 +29,17 @@ _BESIDE: Final = {
     "StorageClass": ("storage.k8s.io", "storageclasses"),
     "PriorityClass": ("scheduling.k8s.io", "priorityclasses"),
     "IngressClass": ("networking.k8s.io", "ingressclasses"),
+    "ResourceQuota": ("", "resourcequotas"),
+    "LimitRange": ("", "limitranges"),
+    "ValidatingAdmissionPolicy": ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+    "ValidatingAdmissionPolicyBinding": (
+        "admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings",
+    ),
 }
-"""What an object of the head may name, by where the model keeps it."""
+"""What an object of the head may name, or what may keep it out, by where the model keeps it."""
+_RIGHTS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+_EVERYTHING: Final = "taken-for-granted.whysync.dev"
 _VALUE: Final = "dW5rbm93bg=="
 _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 
@@ -84,6 +93,36 @@ def new_kinds(case: Case, head: list[Object]) -> list[Object]:
         for one in made
         if (text(dig(one, "spec", "group")), text(dig(one, "spec", "names", "kind"))) not in known
     ]
+
+
+def rights(case: Case) -> tuple[list[Object], str]:
+    """Who may do what, where syncs run under an account of their own; and what is taken for granted.
+
+    Facts seldom have the rights of accounts: then that of the sync may do everything.
+    """
+    if not case.argocd.impersonation_enabled:
+        return [], ""
+    known = [one.body for kind in _RIGHTS for one in case.live_of_kind(kind)]
+    if any(text(one.get("kind")).endswith("Binding") for one in known):
+        return known, ""
+    group = "rbac.authorization.k8s.io"
+    role: Object = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": _EVERYTHING},
+        "rules": [
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+            {"nonResourceURLs": ["*"], "verbs": ["*"]},
+        ],
+    }
+    binding: Object = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": _EVERYTHING},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _EVERYTHING},
+        "subjects": [{"kind": "Group", "apiGroup": group, "name": "system:serviceaccounts"}],
+    }
+    return [role, binding], "the account of the sync is taken to have the rights that it needs"
 
 
 def let_webhooks_fail(case: Case, model: Model) -> None:

@@ -29,6 +29,7 @@ from whysync.planning.finding_apps import (
 )
 from whysync.planning.plan import AppPlan, Ground, Plan, Run
 from whysync.planning.safety import safety_of
+from whysync.planning.secrets import with_shape
 from whysync.planning.trial import Trial
 from whysync.planning.worlds import case_in, masked, on_empty, onto
 from whysync.proofs.ground import NotSimulated
@@ -302,7 +303,7 @@ def _based(
     coming = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in new.objects)
     both = masked(replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: coming}))
     desired = dict(both.desired)
-    head = [one.body for one in desired.pop(_HEAD)]
+    head = [with_shape(one.body, plain) for one, plain in zip(desired.pop(_HEAD), new.objects, strict=True)]
     # The settings are our own, and a key such as `ExternalSecret` would have its value masked.
     return case_in(replace(both, desired=desired, settings=snapshot.settings), app.name), head
 
@@ -331,4 +332,5 @@ def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]
         known = seen.get(("Secret", name)) if obj.get("kind") == "Secret" else None
         result.append(known if known is not None and same.get(name) == obj else obj)
     coming = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in result)
-    return [one.body for one in mask_snapshot(Snapshot(desired={_HEAD: coming})).desired[_HEAD]]
+    hidden = mask_snapshot(Snapshot(desired={_HEAD: coming})).desired[_HEAD]
+    return [with_shape(one.body, plain) for one, plain in zip(hidden, result, strict=True)]

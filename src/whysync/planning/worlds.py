@@ -32,6 +32,7 @@ from whysync.planning.outside import (
     let_webhooks_fail,
     new_kinds,
     outside_objects,
+    rights,
 )
 from whysync.planning.plan import Ground, Run
 from whysync.planning.steps import steps_of
@@ -130,12 +131,13 @@ def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -
     there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
 
     kinds = new_kinds(case, objects)
+    allowed, granted = rights(case)
 
     def life(model: Model, script: Script) -> Life:
-        model.load([*kinds, *beside(case, model)])
+        model.load([*kinds, *allowed, *beside(case, model)])
         return StillLife(model, with_callers(script, objects, case.destination_namespace, there=there))
 
-    world = simulated(case, everything=True, quiet=True, life=life)
+    world = simulated(case, everything=True, quiet=True, bare=not case.desired, life=life)
     simulation = world.simulation
     let_webhooks_fail(case, simulation.model)
     with contextlib.suppress(Restless, NoRest):  # who writes there is told by the run itself
@@ -158,6 +160,7 @@ def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -
         notes=(
             *(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)),
             *(f"the cluster is taken to know {text(dig(one, 'spec', 'names', 'kind'))}" for one in kinds),
+            *([granted] if granted else []),
             *ended.notes,
         ),
         snapshot=None if found is None else masked(_after(found, ground)),

@@ -94,7 +94,13 @@ class Simulated:
         ]
         manifests = [Manifest(body, role=Role.DESIRED) for body in kept]
         made = [whole(one.body) if _is_cut(self.case, one) else one.body for one in manifests]
-        return self._commit(tuple(unmasked(copy_object(body)) for body in (*made, *self.part.as_live)))
+        told = {self._placed(body) for body in bodies}
+        rest = [body for body in self.part.as_live if self._placed(body) not in told]
+        return self._commit(tuple(unmasked(copy_object(body)) for body in (*made, *rest)))
+
+    def _placed(self, body: Object) -> Key:
+        key = ref_of(body).key
+        return key if key.namespace else key._replace(namespace=self.case.destination_namespace)
 
     def _commit(self, manifests: tuple[Object, ...]) -> str:
         repositories = self.simulation.repository
@@ -167,6 +173,7 @@ def simulated(
     everything: bool = False,
     others: bool = True,
     quiet: bool = False,
+    bare: bool = False,
     life: Callable[[Model, Script], Life] = StillLife,
 ) -> Simulated:
     """The world of a Case at its `now`; raises `NotSimulated`.
@@ -174,9 +181,10 @@ def simulated(
     `touched` are resources that will change though they are fine now; with `only`, nothing moves but these
     and what is touched; `everything` leaves nothing out;
     without `others`, nobody but Argo CD and Kubernetes writes. `quiet`: Argo CD starts nothing by itself, and
-    an operation under way does not go on, until `wake`.
+    an operation under way does not go on, until `wake`. `bare`: nobody knows of anything that Git renders to.
     """
-    _check(case)
+    if not bare:
+        _check(case)
     part = part_of(case, touched=touched, only=only, everything=everything)
     application = _operating(case.application.body)
     namespace = argocd_namespace(case)
@@ -204,13 +212,14 @@ def simulated(
     writers = writers_for(case, part, model, active=others)
     operators = Operators(case, model)
     makers = DefinitionMakers(case, model)
+    secrets = [one.body for one in case.world.snapshot.settings if one.ref.kind == "Secret"]
     script = script_of(case, live, part.desired)
     simulation = Simulation(
         writers.rendering(repositories),
         applications=[_quieted(application) if quiet else application],
         projects=with_project(application, [one.body for one in case.world.snapshot.projects]),
         config_maps=_config_maps(case, namespace),
-        destinations=[destination_for(application, model)],
+        destinations=[destination_for(application, model, secrets)],
         life=lambda model: life(model, script),
         others=[operators, makers, Quotas(case, model, writers.refusals), *writers.participants],
         namespace=namespace,

@@ -6,6 +6,7 @@ the same thing is asked for, the answer is the same; `lift` is for a fix that ta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -31,6 +32,8 @@ from whysync.semantics.messages import (
 )
 
 _NAME: Final = "refused.whysync.dev"
+_KUBECTLS: Final = re.compile(r'\Aerror when (?:patching|replacing) "[^"]*": ')
+"""What kubectl puts before the server's words, and will put there again."""
 _CODES: Final[dict[type[Failure], tuple[int, str]]] = {
     Forbidden: (403, "Forbidden"),
     QuotaExceeded: (403, "Forbidden"),
@@ -62,7 +65,7 @@ class Refusals:
             reported = _reported(case, result.ref)
             if desired is None or reported is None or mended_by(case, reported.failure) is not None:
                 continue
-            self._by_key[result.key] = Refusal(
+            self._by_key[(reported.ref or result.ref).key] = Refusal(
                 ref=result.ref,
                 failure=reported.failure,
                 message=result.message,
@@ -87,14 +90,15 @@ class Refusals:
         one = self._by_key.get(ref_of(obj).key)
         if one is not None and _asks_the_same(one.wish, obj):
             code, reason = _CODES[type(one.failure)]
-            raise Refused(code, reason, one.message)
+            raise Refused(code, reason, _KUBECTLS.sub("", one.message))
         return obj
 
 
 def _reported(case: Case, ref: Ref) -> Reported[Failure] | None:
     for kind in _CODES:
         for one in case.failures(kind):
-            if one.ref is not None and one.ref.key == ref.key:
+            # Argo CD gives a namespace also to what lies in none.
+            if one.ref is not None and one.ref.key in (ref.key, ref.key._replace(namespace="")):
                 return one
     return None
 

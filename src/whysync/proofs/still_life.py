@@ -45,6 +45,8 @@ def is_in_motion(obj: Object) -> bool:
         return not done or "ttlSecondsAfterFinished" in fields(obj.get("spec"))
     if kind == "PersistentVolumeClaim":
         return status.get("phase") != "Bound"
+    if kind == "ResourceQuota":
+        return not status.get("hard")  # nobody has counted yet, and until then it limits nothing
     if kind in _COUNTED:
         if not items(dig(obj, "spec", "template", "spec", "containers")):
             return False  # cut too short to run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -42,6 +42,8 @@ class Outcome:
     refused: dict[Ref, str] = field(default_factory=dict[Ref, str])
     reached: frozenset[Ref] = frozenset()
     """All that the sync has a result for."""
+    made: tuple[str, ...] = ()
+    """Paths of what it has created on the server, in this order."""
 
 
 def outcome_of(status: Object, *, message: str = "") -> Outcome:
@@ -128,7 +130,7 @@ def synced(
         simulation.argocd.refresh(name)
     outcome = _run(simulation, name, application)
     twin.tell_back()
-    return outcome
+    return replace(outcome, made=tuple(twin.made))
 
 
 class BaseFailed(Exception):

@@ -38,6 +38,8 @@ class Twin:
         self._followed = 0
         self._own: set[int] = set()
         """Lines of the copy's journal that are copies themselves."""
+        self.made: list[str] = []
+        """Where the sync has created something on the server."""
 
     def now(self) -> datetime:
         """That of the copy: nobody wants to wait for pods."""
@@ -61,6 +63,8 @@ class Twin:
             if request.verb == "delete":
                 self._deleted(request)
             elif answer.body is not None:
+                if answer.code == 201:
+                    self.made.append(_path_of(request, answer.body))
                 self._copied(answer.body)
         return answer
 
@@ -180,6 +184,11 @@ class Twin:
             self._real.send(Request(verb="merge-patch", path=path, body=change, manager="controller"))
         status: Object = {"status": obj.get("status")}
         self._real.send(Request(verb="merge-patch", path=f"{path}/status", body=status, manager="controller"))
+
+
+def _path_of(request: Request, made: Object) -> str:
+    name = text(dig(made, "metadata", "name"))
+    return request.path if request.verb != "create" else f"{request.path.partition('?')[0]}/{name}"
 
 
 def end(real: Cluster, path: str) -> None:

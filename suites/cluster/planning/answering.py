@@ -1,0 +1,96 @@
+"""Admission webhooks of a scenario that really answer: on a port of loopback, as the lab has them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import cast
+
+from whysync.cluster.model.failures import Refused
+from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
+
+Judge = Callable[[Object], Object]
+
+
+class Answering:
+    """One server for all webhooks: the path is the name of the webhook."""
+
+    def __init__(self, home: Path) -> None:
+        key, certificate = home / "webhook.key", home / "webhook.crt"
+        asked = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
+        named = ("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate))
+        subprocess.run(["openssl", *asked, *named], check=True, capture_output=True)
+        self.judges: dict[str, Judge] = {}
+        self._ca = base64.b64encode(certificate.read_bytes()).decode()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def pointed_here(self, configuration: Object) -> Object:
+        """The same configuration, with this server behind all its webhooks."""
+        body = copy_object(configuration)
+        for hook in map(fields, items(body.get("webhooks"))):
+            where = f"https://127.0.0.1:{self._server.server_address[1]}/{text(hook.get('name'))}"
+            hook["clientConfig"] = {"url": where, "caBundle": self._ca}
+        return body
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        judges = self.judges
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                asked = fields(cast(Json, json.loads(self.rfile.read(length))))
+                name = self.path.partition("?")[0].strip("/")
+                told = json.dumps(_reviewed(asked, judges.get(name))).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(told)))
+                self.end_headers()
+                self.wfile.write(told)
+
+            def log_message(self, format: str, *args: object) -> None: ...
+
+        return Handler
+
+
+def _reviewed(asked: Object, judge: Judge | None) -> Object:
+    request = fields(asked.get("request"))
+    answer: Object = {"uid": request.get("uid"), "allowed": True}
+    before = fields(request.get("object"))
+    try:
+        after = judge(copy_object(before)) if judge is not None else before
+    except Refused as refusal:
+        why = refusal.message.partition(" denied the request: ")[2]
+        answer |= {"allowed": False, "status": {"message": why, "code": refusal.code}}
+        after = before
+    changes: list[Json] = [
+        {"op": "add", "path": f"/{key}", "value": after[key]}
+        for key in after
+        if after[key] != before.get(key)
+    ]
+    if changes:
+        patch = base64.b64encode(json.dumps(changes).encode()).decode()
+        answer |= {"patchType": "JSONPatch", "patch": patch}
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer}
+
+
+def is_configuration(obj: Object) -> bool:
+    return text(obj.get("kind")).endswith("WebhookConfiguration")
+
+
+def hooks_of(obj: Object) -> list[str]:
+    return [text(dig(one, "name")) for one in items(obj.get("webhooks"))]

@@ -1,0 +1,159 @@
+"""Lab scenarios as commits: the cluster right before the last push, or at the end, and what Git has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+from whysync.contracts import yaml
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
+from whysync.lab.git import manifests_in
+from whysync.lab.playing import Play
+from whysync.lab.scenario import Commit, Push, Scenario
+
+_MANIFESTS = (".yaml", ".yml", ".json")
+
+
+class NoStage(Exception):
+    """The scenario is not about a commit that can be rendered here; the text says why."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stage:
+    scenario: Scenario
+    at: str
+    """`before` the last push (or at the very start, where there is none), or at the `end`.
+
+    What then comes is the same commit, with one annotation more on each object.
+    """
+    sort: str
+    """How the scenario ends: `refused` where the server refuses objects, else the phase of its last sync."""
+    play: Play
+    application: Object
+    url: str
+    base: dict[str, str]
+    """Files, by their path."""
+    head: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        meta = self.application["metadata"]
+        return f"{text(dig(meta, 'namespace')) or 'argocd'}/{text(dig(meta, 'name'))}"
+
+    def objects(self) -> list[Object]:
+        """What the head renders to."""
+        folder = text(dig(self.application, "spec", "source", "path")).strip("/")
+        deep = dig(self.application, "spec", "source", "directory", "recurse") is True
+        found: list[Object] = []
+        for path in sorted(self.head):
+            inside, _, name = path.rpartition("/")
+            below = folder in ("", ".") or inside == folder or (deep and inside.startswith(f"{folder}/"))
+            if below and (deep or inside == folder.strip(".")) and name.endswith(_MANIFESTS):
+                found += manifests_in(self.head[path])
+        return found
+
+    def snapshot(self) -> Snapshot:
+        return self.play.simulation.snapshot()
+
+
+def stages(scenario: Scenario) -> Iterator[Stage]:
+    """Two for each Application with a plain source; raises `NoStage`."""
+    pushes = [one for one in scenario.happens if isinstance(one.act, Push)]
+    last = pushes[-1] if pushes else None
+    before, end = Play(scenario), Play(scenario)
+    if last is not None:
+        before.go_on(timedelta(seconds=max(last.at - 1, 0)))
+    end.go_on(timedelta(seconds=scenario.ends))
+    found = False
+    for app in scenario.applications:
+        url = text(dig(app, "spec", "source", "repoURL"))
+        repo = next((one for one in scenario.repos if one.url == url), None)
+        if repo is None or dig(app, "spec", "source", "chart"):
+            continue
+        old = [*repo.commits, *(_commit(one.act) for one in pushes[:-1] if _is_of(one.act, url, scenario))]
+        new = [_commit(last.act)] if last is not None and _is_of(last.act, url, scenario) else []
+        head = _files([*old, *new])
+        sort = _sort(_application(end, text(dig(app, "metadata", "name"))) or {})
+        for at, play in (("before", before), ("end", end)):
+            body = _application(play, text(dig(app, "metadata", "name")))
+            if body is None or (at == "before" and last is not None and not new):
+                continue
+            found = True
+            yield Stage(
+                scenario=scenario,
+                at=at,
+                sort=sort,
+                play=play,
+                application=body,
+                url=url,
+                base=head if at == "end" else _files(old) if new else {},
+                head=_touched(head) if at == "end" else head,
+            )
+    if not found:
+        raise NoStage("no Application has a plain source in a repository of the scenario")
+
+
+def _sort(application: Object) -> str:
+    state = fields(dig(application, "status", "operationState"))
+    rows = items(dig(state, "syncResult", "resources"))
+    return "refused" if any(dig(one, "status") == "SyncFailed" for one in rows) else text(state.get("phase"))
+
+
+def _application(play: Play, name: str) -> Object | None:
+    found = (one for known, one in play.applications.items() if known.endswith(f"/{name}"))
+    return next(map(copy_object, found), None)
+
+
+def _commit(act: object) -> Commit:
+    assert isinstance(act, Push)
+    return act.commit
+
+
+def _is_of(act: object, url: str, scenario: Scenario) -> bool:
+    return isinstance(act, Push) and (act.repo or scenario.repos[0].url) == url
+
+
+def _files(commits: Iterable[Commit]) -> dict[str, str]:
+    """What a tool renders a folder to stands there instead of what it is made from."""
+    files: dict[str, str] = {}
+    rendered: dict[str, str] = {}
+    for commit in commits:
+        files |= commit.files
+        for gone in commit.removes:
+            files = {
+                path: one
+                for path, one in files.items()
+                if path != gone and not path.startswith(f"{gone.rstrip('/')}/")
+            }
+        for path, rendering in commit.renders.items():
+            if rendering.error:
+                raise NoStage(f"{path} cannot be rendered")
+            rendered[path] = rendering.manifests
+    for path, manifests in rendered.items():
+        files = {name: one for name, one in files.items() if not name.startswith(f"{path}/")}
+        files[f"{path}/rendered.yaml"] = manifests
+    return files
+
+
+def _touched(files: dict[str, str]) -> dict[str, str]:
+    changed = dict(files)
+    for path, content in files.items():
+        objects = manifests_in(content) if path.endswith(_MANIFESTS) else []
+        for one in objects:
+            meta = one.get("metadata")
+            if isinstance(meta, dict):
+                meta["annotations"] = {**fields(meta.get("annotations")), "example.com/touched": "again"}
+        if objects:
+            changed[path] = "---\n".join(map(yaml.dump, objects))
+    return changed
+
+
+def application_file(stage: Stage) -> str:
+    """As it stands in Git: without a status."""
+    kept: Object = {
+        key: value for key, value in stage.application.items() if key in ("apiVersion", "kind", "spec")
+    }
+    meta = {"name": stage.name.partition("/")[2], "namespace": stage.name.partition("/")[0]}
+    return yaml.dump({**kept, "metadata": {**meta}})

@@ -1,0 +1,192 @@
+"""Every lab scenario: what a plan says of its commit is what happens when a real server gets it.
+
+On the cluster as it is, with facts that were read from the server, and on an empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from suites.cluster.planning.answering import Answering, hooks_of, is_configuration
+from suites.cluster.planning.judging import Score, planned_outcome
+from suites.cluster.planning.stages import NoStage, Stage, application_file, stages
+from suites.cluster.planning.syncing import WHOLE, Outcome, synced
+from suites.cluster.planning.twin import end
+from suites.cluster.sources.ground import Ground as Server
+from suites.cluster.sources.ground import collection, name
+from suites.cluster.sources.loading import Unloadable, harmless, loaded
+from tests.sources.git.conftest import Made
+from whysync.cluster.model import Model
+from whysync.cluster.model.failures import Refused
+from whysync.cluster.protocol import Cluster, Request
+from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Object, copy_object
+from whysync.lab.library import built_in, names
+from whysync.planning.checkout import open_checkout
+from whysync.planning.plan import AppPlan, Ground
+from whysync.planning.planning import plan
+from whysync.planning.worlds import case_in
+from whysync.proofs.assumed import namespaces
+from whysync.proofs.objects import Kinds
+from whysync.sources.kubernetes import KubeAccess, read_kubernetes
+from whysync.sources.selection import Selection
+
+
+@pytest.fixture(scope="session")
+def server(real: Cluster) -> Server:
+    made = Server(real)
+    made.install()
+    return made
+
+
+@pytest.fixture(scope="session")
+def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
+    made = Answering(tmp_path_factory.mktemp("webhooks"))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("scenario", names())
+def test_what_a_plan_says_happens(
+    scenario: str, server: Server, real: Cluster, answering: Answering, score: Score, tmp_path: Path
+) -> None:
+    unknown: list[str] = []
+    try:
+        for number, stage in enumerate(stages(built_in(scenario))):
+            home = tmp_path / str(number)
+            if stage.sort not in ("refused", "Succeeded"):
+                raise NoStage("nothing is applied in it, or what fails is no apply")
+            if stage.sort == "refused" or stage.at == "end":  # the others are here for comparison
+                unknown += _on_the_cluster(stage, home, server, real, answering, score)
+            if stage.sort == "refused" and stage.at == "end":
+                unknown += _on_nothing(stage, home, real, score)
+    except NoStage as problem:
+        score.left_out[scenario] = str(problem)
+    assert not unknown, "\n".join(unknown)
+
+
+def _on_the_cluster(
+    stage: Stage, home: Path, server: Server, real: Cluster, answering: Answering, score: Score
+) -> list[str]:
+    at = f"scenarios/{stage.scenario.name}/{stage.at}"
+    found = stage.snapshot()
+    live = [_moved(one.body, answering, stage.play.model) for one in found.live if not _is_argocds(one)]
+    around = [one.body for one in (*found.projects, *found.settings, *found.applications)]
+    kubeconfig = server.kubeconfig(_made(home))
+    try:
+        with loaded(real, [copy_object(one) for one in (*live, *around)]):
+            access = KubeAccess(kubeconfig=str(kubeconfig), namespace="argocd")
+            facts = read_kubernetes(access, Selection(names=(stage.name,), logs=False))
+            facts = replace(facts, live=_as_they_were(facts.live, found), collected_at=found.collected_at)
+            planned = _planned(stage, home, live=facts)
+            there = _read(real, live)
+            outcome = synced(
+                real,
+                _bare(stage.application),
+                stage.objects(),
+                there=there,
+                projects=[one.body for one in found.projects],
+                settings=[one.body for one in found.settings if one.ref.kind == "ConfigMap"],
+            )
+            _clean(real, outcome)
+    except Unloadable as problem:
+        score.left_out[at] = f"the server does not take what the lab has: {problem}"
+        return []
+    run = next((one for one in planned.runs if one.ground is Ground.LIVE), None)
+    if run is None:
+        return [f"{at}: not planned on the cluster as it is: {planned.notes}"]
+    if WHOLE in outcome.refused and stage.sort != "refused":
+        raise NoStage("Argo CD does not come as far as to apply anything")
+    return score.add(at, outcome, planned_outcome(run, stage.name))
+
+
+def _on_nothing(stage: Stage, home: Path, real: Cluster, score: Score) -> list[str]:
+    at = f"scenarios/{stage.scenario.name}/empty"
+    objects = stage.objects()
+    if not objects:
+        return []
+    planned = _planned(stage, home / "empty")
+    run = next(one for one in planned.runs if one.ground is Ground.EMPTY)
+    application = _bare(stage.application)
+    desired = {stage.name: tuple(Manifest(one, role=Role.DESIRED) for one in objects)}
+    bare = Snapshot(applications=(Manifest(application, role=Role.APPLICATION),), desired=desired)
+    case = case_in(bare, stage.name)
+    granted = [*Kinds(case, [], objects).assumed(), *namespaces(case, [], objects)]
+    with loaded(real, granted):
+        there = _read(real, granted)
+        outcome = synced(real, application, objects, there=there)
+        _clean(real, outcome)
+    return score.add(at, outcome, planned_outcome(run, stage.name))
+
+
+def _planned(stage: Stage, home: Path, live: Snapshot | None = None) -> AppPlan:
+    """From a real checkout: the base is committed, the head is in the work tree."""
+    git = Made(_made(home) / "checkout")
+    git.git("remote", "add", "origin", stage.url)
+    app = {"argocd/planned.yaml": application_file(stage)}
+    git.commit({"README.md": "x", **app, **stage.base})
+    for path in stage.base.keys() - stage.head.keys():
+        (git.folder / path).unlink()
+    for path, content in stage.head.items():
+        (git.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (git.folder / path).write_text(content)
+    with open_checkout(str(git.folder), base="HEAD") as checkout:
+        found = plan(checkout, name=stage.name, live=live, on_base=False, keep=True)
+    for one in found.apps:
+        if one.name == stage.name:
+            return one
+    raise NoStage("the commit changes nothing in what is rendered")
+
+
+def _moved(body: Object, answering: Answering, model: Model) -> Object:
+    """Webhooks that answer in the lab answer here; those that do not are at a closed port."""
+    if not is_configuration(body):
+        return copy_object(body)
+    judges = {one: model.webhooks[one] for one in hooks_of(body) if one in model.webhooks}
+    if not judges or any(_is_dead(one, model) for one in judges):
+        return harmless(body)
+    answering.judges.update(judges)
+    return answering.pointed_here(body)
+
+
+def _is_dead(hook: str, model: Model) -> bool:
+    try:
+        model.webhooks[hook]({"kind": "Pod", "metadata": {"name": "probe"}, "spec": {"containers": []}})
+    except Refused as refusal:
+        return "failed calling webhook" in refusal.message
+    return False
+
+
+def _as_they_were(facts: Iterable[Manifest], found: Snapshot) -> tuple[Manifest, ...]:
+    """The plan sees the webhooks where they are: behind their Services."""
+    own = {one.ref.key: one for one in found.live if is_configuration(one.body)}
+    return tuple(one.with_body(own[one.key].body) if one.key in own else one for one in facts)
+
+
+def _is_argocds(one: Manifest) -> bool:
+    """Its own definitions are on the server, for all scenarios."""
+    return one.ref.kind == "CustomResourceDefinition" and one.ref.name.endswith(".argoproj.io")
+
+
+def _bare(application: Object) -> Object:
+    return {key: value for key, value in application.items() if key not in ("status", "operation")}
+
+
+def _read(real: Cluster, bodies: Iterable[Object]) -> list[Object]:
+    answers = (real.send(Request(verb="get", path=f"{collection(one)}/{name(one)}")) for one in bodies)
+    return [answer.body for answer in answers if answer.ok and answer.body is not None]
+
+
+def _clean(real: Cluster, outcome: Outcome) -> None:
+    for path in reversed(outcome.made):
+        end(real, path)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
