@@ -294,7 +294,6 @@ class _Choice:
             if (text(manifest.spec.get("group")), text(dig(manifest.spec, "names", "kind"))) in kinds:
                 self._live.setdefault(id(manifest), manifest)
 
-
     def _take_what_is_left(self, namespace: Manifest) -> None:
         """A namespace that is being deleted goes when what is in it has gone."""
         name = namespace.ref.name
