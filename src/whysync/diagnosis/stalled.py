@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # The controller hears of it at once, and looks again after three minutes at the latest.
 _NOTICED = timedelta(minutes=3)
+_FIRST_MINUTES = timedelta(minutes=2)
 HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
 
 
@@ -119,7 +120,7 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
                     )
                 return Stall(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
         for index, condition in enumerate(items(story.pod.status.get("conditions"))):
-            if text(fields(condition).get("reason")) == "Unschedulable":
+            if text(fields(condition).get("reason")) == "Unschedulable" and not _is_young(case, story.pod):
                 evidence = (
                     cite(story.pod, f"/status/conditions/{index}/message", says="no node takes its Pod"),
                 )
@@ -133,3 +134,9 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
         if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):
             return Stall(words=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),))
     return None
+
+
+def _is_young(case: Case, pod: Manifest) -> bool:
+    """In its first minutes a Pod may wait for its volume, or for a node that an autoscaler brings."""
+    age = age_at(case, pod, "/metadata/creationTimestamp")
+    return age is not None and age < _FIRST_MINUTES
