@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
 
 from whysync.cluster.model import Clock, Model
 from whysync.contracts.application import Application
@@ -129,13 +130,41 @@ def repositories_for(application: Object, desired: Iterable[Object], clock: Cloc
     return GitRepositories(found.values())
 
 
-def destination_for(application: Object, model: Model) -> Destination:
-    """The cluster that an app names, whatever its name or address."""
+def destination_for(application: Object, model: Model, secrets: Iterable[Object] = ()) -> Destination:
+    """The cluster that an app names, whatever its name or address; as its Secret has it, if there is one."""
     app = decode(application, Application)[0] or Application()
     told = app.spec.destination
     known = Destination(model=model)
+    found = next((one for one in map(_values, secrets) if _is_named(one, told.server, told.name)), {})
+    spaces = found.get("namespaces", "")
     return Destination(
         model=model,
-        server=told.server or (known.server if told.name in ("", known.name) else f"https://{told.name}"),
-        name=told.name or (known.name if told.server in ("", known.server) else told.server),
+        server=found.get("server", "")
+        or told.server
+        or (known.server if told.name in ("", known.name) else f"https://{told.name}"),
+        name=found.get("name", "")
+        or told.name
+        or (known.name if told.server in ("", known.server) else told.server),
+        namespaces=tuple(space.strip() for space in spaces.split(",") if space.strip()),
+        cluster_resources=found.get("clusterResources") == "true",
     )
+
+
+def _is_named(cluster: Mapping[str, str], server: str, name: str) -> bool:
+    known = cluster.get("server", "")
+    return bool(known) and (known == server if server else cluster.get("name") == name)
+
+
+def _values(secret: Object) -> dict[str, str]:
+    """What a cluster Secret says that is no secret; nothing of other objects."""
+    if dig(secret, "metadata", "labels", "argocd.argoproj.io/secret-type") != "cluster":
+        return {}
+    plain = {key: text(value) for key, value in fields(secret.get("stringData")).items()}
+    return {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()} | plain
+
+
+def _decoded(value: str) -> str:
+    try:
+        return b64decode(value, validate=True).decode()
+    except ValueError:
+        return ""

@@ -16,7 +16,7 @@ POD: Final = (
 )  # fmt: skip
 CLUSTER: Final = (
     "objects", "webhooks", "writers", "pods", "nodes", "load_balancers", "volumes", "autoscalers", "stopped",
-    "slow", "server", "name",
+    "slow", "server", "name", "namespaces",
 )  # fmt: skip
 _Outside = Literal["ok", "pending"]
 WEBHOOK: Final = (
@@ -44,6 +44,7 @@ def ground_of(node: Node) -> Ground:
         nodes=node.at("nodes").whole(3, least=0, most=100),
         server=node.at("server").text(""),
         name=node.at("name").text(""),
+        namespaces=node.at("namespaces").texts(),
     )
 
 

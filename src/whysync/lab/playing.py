@@ -153,7 +153,12 @@ def _destination(scenario: Scenario, model: Model) -> Destination:
     ground = scenario.cluster
     if not ground.server:
         return Destination(model=model)
-    return Destination(model=model, server=ground.server, name=ground.name or ground.server)
+    return Destination(
+        model=model,
+        server=ground.server,
+        name=ground.name or ground.server,
+        namespaces=ground.namespaces,
+    )
 
 
 def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:

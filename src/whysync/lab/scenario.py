@@ -87,6 +87,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     server: str = ""
     """How Argo CD reaches it; without one it is the cluster in which Argo CD itself runs."""
     name: str = ""
+    namespaces: tuple[str, ...] = ()
+    """The only ones that Argo CD manages; all of them, where none is named."""
 
 
 class ArgoCDSettings(msgspec.Struct, frozen=True, kw_only=True):

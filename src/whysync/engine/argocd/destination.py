@@ -24,11 +24,15 @@ class Destination:
     """Of a cluster that belongs to one project alone."""
     namespaces: tuple[str, ...] = ()
     """Where Argo CD manages these namespaces only."""
+    cluster_resources: bool = False
+    """Then also what lies in no namespace."""
     unreachable: str = ""
 
     def secret(self, namespace: str) -> Object:
         """By which Argo CD knows the cluster; without credentials, which nobody needs to see."""
         told = {"name": self.name, "server": self.server, "project": self.project}
+        told |= {"namespaces": ",".join(self.namespaces)}
+        told |= {"clusterResources": "true"} if self.cluster_resources else {}
         host = self.server.partition("://")[2].partition("/")[0].partition(":")[0]
         return {
             "apiVersion": "v1",

@@ -123,16 +123,14 @@ class LiveCache:
 
     def _check_managed(self, targets: Sequence[Object]) -> None:
         """Where Argo CD looks after some namespaces only, one object elsewhere spoils the comparison."""
-        only = self.destination.namespaces
-        for target in targets if only else ():
+        for target in targets if self.destination.namespaces else ():
             key = _key(target)
+            if self._is_managed(key):
+                continue
             if not key.namespace:
                 told = f'cluster level {key.kind} "{key.name}" can not be managed when in namespaced mode'
                 raise LiveStateProblem(told)
-            if key.namespace not in only:
-                raise LiveStateProblem(
-                    f'namespace "{key.namespace}" for {key.kind} "{key.name}" is not managed'
-                )
+            raise LiveStateProblem(f'namespace "{key.namespace}" for {key.kind} "{key.name}" is not managed')
 
     @property
     def problem(self) -> str:
@@ -225,8 +223,13 @@ class LiveCache:
                 self._settings, key.group, key.kind, self.destination.server
             )
             self._excluded[group_kind] = found
+        return found or not self._is_managed(key)
+
+    def _is_managed(self, key: Key) -> bool:
         only = self.destination.namespaces
-        return found or bool(only and key.namespace not in only)
+        if not key.namespace:
+            return not only or self.destination.cluster_resources
+        return not only or key.namespace in only
 
     def _owner(self, obj: Object) -> str:
         settings = self._settings

@@ -114,6 +114,11 @@ class Office:
             # The controller reads these when it starts: who changes them restarts it.
             self.pace = Pace.of(self.data(PARAMETERS))
 
+    def set_namespaces(self, destination: Destination, namespaces: tuple[str, ...]) -> None:
+        """`argocd cluster set --namespace`: the cache of the cluster is made anew."""
+        destination.namespaces = () if "*" in namespaces else namespaces
+        self.caches[destination.server].learn(self.settings, watches_all=self._watches_all)
+
     def data(self, name: str) -> dict[str, str]:
         data = fields(self.config_maps.get(name, {}).get("data"))
         return {key: value for key, value in data.items() if isinstance(value, str)}

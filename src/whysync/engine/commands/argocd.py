@@ -21,6 +21,8 @@ def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
     try:
         if command.noun == "proj":
             return run_proj(command, argocd, user, by.groups)
+        if command.noun == "cluster":
+            return _set_cluster(command, argocd)
         name = command.words[0]
         app = name if "/" in name else f"{argocd.office.namespace}/{name}"
         if app not in argocd.applications:
@@ -54,6 +56,19 @@ def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
                 return _set(command, app, argocd)
     except Denied as refusal:
         return str(refusal), True
+
+
+def _set_cluster(command: Command, argocd: ArgoCD) -> Outcome:
+    """`argocd cluster set NAME --namespace a --namespace b`: the whole list, as Argo CD keeps it."""
+    name, spaces = command.words[0], command.flags.get("--namespace", ())
+    named = (one for one in argocd.office.destinations.values() if name in (one.name, one.server))
+    found = next(named, None)
+    if found is None or not spaces:
+        return f'rpc error: code = NotFound desc = cluster "{name}" not found', True
+    argocd.office.set_namespaces(found, spaces)
+    for app in argocd.applications:
+        argocd.refresh(app)
+    return f"Cluster '{name}' updated.", False
 
 
 def _operation(command: Command) -> Object:

@@ -28,6 +28,7 @@ _PROJ: Final = (
     "allow-namespace-resource",
     "windows",
 )
+_NOUNS: Final = (["argocd", "app"], ["argocd", "proj"], ["argocd", "cluster"])
 # Flags that stand alone; all others take a value.
 _SWITCHES: Final = frozenset((
     "--server-side", "--force-conflicts", "--overwrite", "--refresh", "--hard-refresh", "--prune", "--force",
@@ -69,14 +70,16 @@ def command_of(line: str) -> Command:
         words = shlex.split(line, comments=False)
     except ValueError as problem:
         raise BadCommand(f"it cannot be split into words: {problem}") from problem
-    if words[:1] != ["kubectl"] and words[:2] not in (["argocd", "app"], ["argocd", "proj"]):
-        raise BadCommand("it must begin with kubectl, argocd app or argocd proj")
+    if words[:1] != ["kubectl"] and words[:2] not in _NOUNS:
+        raise BadCommand("it must begin with kubectl, argocd app, argocd proj or argocd cluster")
     plain, flags = _sorted(words)
     match plain:
         case ["kubectl", verb, *rest] if verb in _KUBECTL:
             return Command(tool="kubectl", verb=verb, words=tuple(rest), flags=flags)
         case ["argocd", "app", verb, app, *rest] if verb in _ARGOCD:
             return Command(tool="argocd", noun="app", verb=verb, words=(app, *rest), flags=flags)
+        case ["argocd", "cluster", "set", cluster]:
+            return Command(tool="argocd", noun="cluster", verb="set", words=(cluster,), flags=flags)
         case ["argocd", "proj", verb, project, *rest] if verb in _PROJ:
             return Command(tool="argocd", noun="proj", verb=verb, words=(project, *rest), flags=flags)
         case _:
