@@ -135,7 +135,8 @@ def destination_for(application: Object, model: Model, secrets: Iterable[Object]
     app = decode(application, Application)[0] or Application()
     told = app.spec.destination
     known = Destination(model=model)
-    found = next((one for one in map(_values, secrets) if _is_named(one, told.server, told.name)), {})
+    named = (one for one in map(_values, secrets) if _is_named(one, told.server, told.name))
+    found = next(named, dict[str, str]())
     spaces = found.get("namespaces", "")
     return Destination(
         model=model,
