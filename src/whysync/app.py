@@ -71,12 +71,13 @@ def listing(place: Place, *, progress: Progress | None = None) -> Snapshot:
     """Which Applications there are; of a live source nothing else is asked."""
     if place.bundles:
         return snapshot(place, progress=progress)
-    return snapshot(replace(place, wanted=replace(_wanted(place), listing=True)), progress=progress)
+    wanted = replace(_wanted(place), listing=True, refresh="")
+    return snapshot(replace(place, wanted=wanted), progress=progress)
 
 
 def closely(place: Place, names: Sequence[str], *, progress: Progress | None = None) -> Snapshot:
-    """All about these Applications. They were listed before, and refreshed if that was asked for."""
-    wanted = replace(_wanted(place), names=tuple(names), refresh="", every_gap=True)
+    """All about these Applications, refreshed first if that was asked for."""
+    wanted = replace(_wanted(place), names=tuple(names), every_gap=True)
     return snapshot(replace(place, wanted=wanted), progress=progress)
 
 

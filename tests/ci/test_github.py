@@ -186,11 +186,27 @@ def test_inputs_are_no_commands(step: Step) -> None:
 
 
 @pytest.mark.parametrize(
-    "event", [{"before": "0" * 40}, {}, {"pull_request": None}, {"pull_request": {"base": []}}]
+    ("event", "base"),
+    [
+        ({"pull_request": {"number": 7, "base": {"sha": "a" * 40}}}, "a" * 40),
+        ({"before": "b" * 40}, "b" * 40),
+        ({"before": "0" * 40}, ""),
+        ({}, ""),
+        ({"pull_request": None}, ""),
+        ({"pull_request": {"base": []}}, ""),
+        ([], ""),
+    ],
 )
-def test_an_event_without_a_base(step: Step, event: Object) -> None:
-    """Then it is where the branch parted from the main one."""
+def test_the_base_that_an_event_tells(step: Step, event: Object, base: str) -> None:
     step.event.write_text(json.dumps(event))
+    script = ("python", str(ROOT / "ci/pull_request.py"), "base")
+    done = step.machine.run(script, {"GITHUB_EVENT_PATH": str(step.event)})
+    assert (done.code, done.out, done.err) == (0, base, "")
+
+
+def test_an_event_without_a_base(step: Step) -> None:
+    """Then it is where the branch parted from the main one."""
+    step.event.write_text("{}")
     assert step(WANT_PLAN="true", WANT_LINT="false").code == 1
 
 

@@ -81,6 +81,11 @@ class TestArgoCD:
     def test_a_flag_that_names_a_place_is_enough(self, whysync: Whysync, argocd: ArgoCD) -> None:
         would_pass_there(whysync("plan", "shop", "--base", "main", *at(argocd), "--no-proof"))
 
+    def test_a_refresh_is_asked_of_what_changes_alone(self, whysync: Whysync, argocd: ArgoCD) -> None:
+        would_pass_there(whysync("plan", "--base", "main", *at(argocd), "--refresh", "--no-proof"))
+        assert argocd.asked("refresh=normal") == 1
+        assert argocd.asked("/applications/other") == 0
+
     def test_not_with_empty(self, whysync: Whysync, argocd: ArgoCD) -> None:
         ran = whysync("plan", "--base", "main", *at(argocd), "--empty", "--no-proof")
         assert "on the cluster as it is now" not in ran.out
