@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from suites.cluster.planning.judging import planned_outcome
 from suites.cluster.planning.syncing import BaseFailed, Outcome, synced
@@ -15,7 +19,7 @@ from tests.sources.git.conftest import Made
 from whysync.cluster.protocol import Cluster, Request
 from whysync.contracts import yaml
 from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Json, Object, dig, text
+from whysync.contracts.tree import Json, Object, dig, fields, text
 from whysync.planning.checkout import open_checkout
 from whysync.planning.plan import Ground, Run
 from whysync.planning.planning import plan
@@ -80,10 +84,7 @@ class Desk:
 
     def planned(self, commit: Commit, live: Snapshot | None = None) -> Outcome:
         """What a plan says: of the cluster as it is, of one with the base, or of an empty one."""
-        app = yaml.dump(commit.application)
-        base = {"argocd/app.yaml": app, "app/all.yaml": _file(commit.base or ()), "app/read.me": "x"}
-        self._git.commit(base)
-        (self._git.folder / "app/all.yaml").write_text(_file(commit.head))
+        self._check_out(commit)
         with open_checkout(str(self._git.folder), base="HEAD") as checkout:
             (found,) = plan(checkout, live=live, on_base=commit.base is not None, keep=True).apps
         wanted = Ground.LIVE if live is not None else Ground.BASE if commit.base is not None else Ground.EMPTY
@@ -93,6 +94,28 @@ class Desk:
             _object("Namespace", found[1]) for one in runs[0].notes if (found := _GRANTED.match(one))
         ]
         return planned_outcome(runs[0], NAME)
+
+    def told(self, commit: Commit) -> tuple[int, Object]:
+        """What the command says: its exit code and its JSON."""
+        self._check_out(commit)
+        command = [
+            str(Path(sys.executable).with_name("whysync")),
+            "plan",
+            "--base",
+            "HEAD",
+            "-o",
+            "json",
+            "--no-proof",
+        ]
+        done = subprocess.run(command, cwd=self._git.folder, capture_output=True, check=False)
+        assert done.stdout, done.stderr.decode()
+        return done.returncode, fields(cast(Json, json.loads(done.stdout)))
+
+    def _check_out(self, commit: Commit) -> None:
+        app = yaml.dump(commit.application)
+        base = {"argocd/app.yaml": app, "app/all.yaml": _file(commit.base or ()), "app/read.me": "x"}
+        self._git.commit(base)
+        (self._git.folder / "app/all.yaml").write_text(_file(commit.head))
 
     def done(self, commit: Commit, *, facts: list[Snapshot] | None = None) -> Outcome:
         """What then happens; `facts` gets what is known of the cluster right before."""

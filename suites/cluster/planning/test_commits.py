@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from suites.cluster.planning.commits import ABSENT, SERVED, chunks, commits
 from suites.cluster.planning.desk import Commit, Desk
-from suites.cluster.planning.judging import Score
-from suites.cluster.planning.pieces import Piece
+from suites.cluster.planning.judging import Score, words
+from suites.cluster.planning.pieces import PIECES, Piece
 from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object
+from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.planning.plan import Ground
 
-_EXAMPLES = {Ground.EMPTY: 40, Ground.BASE: 40, Ground.LIVE: 30}
+_EXAMPLES = {Ground.EMPTY: 30, Ground.BASE: 25, Ground.LIVE: 25}
 _CHUNKS = [*chunks(SERVED, 5), *chunks(ABSENT, 1)]
 
 
@@ -47,6 +47,29 @@ def test_mixed_commits(ground: Ground, desk: Desk, names: Iterator[str], score: 
         assert not unknown, "\n".join(unknown)
 
     run()
+
+
+def test_the_command_line_says_the_same(desk: Desk, names: Iterator[str]) -> None:
+    namespace = next(names)
+    wanted = ("selector-changed", "ports-duplicate", "config")
+    told = [one.objects(number, namespace) for number, one in enumerate(PIECES) if one.id in wanted]
+    base: list[Object] = [before for before, _ in told if before is not None]
+    commit = Commit(namespace=namespace, head=[after for _, after in told], base=base)
+    real = desk.done(commit)
+    code, said = desk.told(commit)
+    assert code == 1
+    (app,) = items(dig(said, "plan", "apps"))
+    run = next(fields(one) for one in items(dig(app, "runs")) if dig(one, "cluster") == "base")
+    failed = {
+        (text(dig(item, "ref", "kind")), text(dig(item, "ref", "name"))): text(dig(item, "note"))
+        for step in items(run.get("steps"))
+        for item in items(dig(step, "items"))
+        if dig(item, "state") == "failed"
+    }
+    assert {(ref.kind, ref.name): words(why) for ref, why in real.refused.items()} == {
+        key: words(note) for key, note in failed.items()
+    }
+    assert len(failed) == 2
 
 
 def judge(commit: Commit, desk: Desk, score: Score, at: str, *, live: bool = False) -> list[str]:
