@@ -27,7 +27,11 @@ class Known:
 
 @cache
 def known_differences() -> tuple[Known, ...]:
-    told = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return read_known(FILE)
+
+
+def read_known(file: Path) -> tuple[Known, ...]:
+    told = tomllib.loads(file.read_text(encoding="utf-8"))
     return tuple(
         Known(id=name, why=entry["why"], where=tuple(entry["where"]), what=entry.get("what", ""))
         for name, entry in told.items()
@@ -46,7 +50,20 @@ compares the answers. These differ:
 """
 
 
+_PLANS = """\
+## Plans against what then happens
+
+`make test-cluster` plans commits, and then syncs them onto the kube-apiserver. These end otherwise than the
+plan says:
+"""
+
+
 def cluster_markdown() -> str:
-    """The section of `docs/differences.md`."""
-    lines = [f"- `{known.id}`: {known.why}" for known in sorted(known_differences(), key=lambda k: k.id)]
-    return f"{_HEADING}\n" + ("\n".join(lines) or "- none") + "\n"
+    """The sections of `docs/differences.md`."""
+    plans = read_known(FILE.with_name("planning") / FILE.name)
+    return f"{_HEADING}\n{_listed(known_differences())}\n{_PLANS}\n{_listed(plans)}"
+
+
+def _listed(differences: tuple[Known, ...]) -> str:
+    lines = [f"- `{known.id}`: {known.why}" for known in sorted(differences, key=lambda k: k.id)]
+    return ("\n".join(lines) or "- none") + "\n"

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 
-from suites.cluster.known import Known
-
-FILE = Path(__file__).with_name("known.toml")
+from suites.cluster.known import Known, read_known
 
 
 @cache
 def known_differences() -> tuple[Known, ...]:
-    told = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return tuple(
-        Known(id=name, why=entry["why"], where=tuple(entry["where"]), what=entry.get("what", ""))
-        for name, entry in told.items()
-    )
+    return read_known(Path(__file__).with_name("known.toml"))

@@ -22,6 +22,7 @@ _PLURALS = {
     "ApplicationSet": "applicationsets",
     "Ingress": "ingresses",
     "NetworkPolicy": "networkpolicies",
+    "IngressClass": "ingressclasses",
     "StorageClass": "storageclasses",
     "Endpoints": "endpoints",
 }
