@@ -2,5 +2,6 @@
 
 The same requests go to both, and the answers must be the same: codes, objects with their managedFields,
 error texts, warnings. `cases/` are conversations written by hand, `generated.py` makes others; what is known
-to differ, and why, is in known.toml.
+to differ, and why, is in known.toml. `planning/` plans commits, and then syncs them onto the server;
+`sources/` reads facts from it.
 """
