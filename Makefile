@@ -7,7 +7,7 @@ VECTORS ?= $(SHARED)/conformance
 CASES  ?= $(SHARED)/corpus/cases.jsonl
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-render test-alerts check fix accept docs new-rule bench mutants conformance corpus clean
+.PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize
 
 test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool (needs Go 1.26; builds it once)
 	@$(BIN)/python -m pytest suites/alerts
+
+test-ci: $(VENV)/.dev compiled ## the hooks with the real pre-commit (installs it from PyPI, outside the tree)
+	@$(BIN)/python -m pytest suites/ci
 
 check: $(VENV)/.dev ## format, lint, types, layers, generated docs fresh
 	@$(BIN)/ruff format --check .
