@@ -57,7 +57,7 @@ def why_stalled(case: Case, wait: Wait) -> Stall | None:
     if wait.is_long and code and message:
         return Stall(words=f"it is still {code}: {message}", certain=False)
     if wait.is_long:
-        return Stall(words="nothing at hand tells why, and it should have ended", certain=False)
+        return Stall(words="it should have ended by now", certain=False)
     return None
 
 
