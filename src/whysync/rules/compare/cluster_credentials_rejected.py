@@ -10,8 +10,9 @@ state can be read for any Application of that cluster.
 credentials: exec: …`.
 
 ## Fix
-Register the cluster anew, or rotate its token. For cloud logins, mend the role of the controller's
-service account.
+Register the cluster anew, under its old name. `argocd cluster rotate-auth` does not help any more: it
+logs in with the token that is rejected. For cloud logins, mend the role of the controller's service
+account.
 
 ## When it is something else
 The login works and one action is refused: k8s-rbac. The cluster does not answer:
@@ -22,7 +23,8 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, kubectl, refresh
+from whysync.diagnosis.clusters import cluster_for, known_clusters
+from whysync.diagnosis.commands import argocd_namespace, beside, kubectl, refresh
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import ClusterAuth
@@ -34,9 +36,6 @@ def cluster_credentials_rejected(case: Case) -> Iterator[Finding]:
         failure = group.failure
         destination = case.app.spec.destination
         server = failure.server or destination.server or destination.name
-        secrets = kubectl(
-            "get", "secret", "-l", "argocd.argoproj.io/secret-type=cluster", namespace=argocd_namespace(case)
-        )
         yield Finding(
             about=case.application.ref,
             field="/spec/destination",
@@ -49,18 +48,28 @@ def cluster_credentials_rejected(case: Case) -> Iterator[Finding]:
                 *group.cited(says="how the login failed"),
                 cite(case.application, "/spec/destination", says="where the Application goes"),
             ),
-            fixes=(
-                Fix.run(
-                    f"{secrets}   # the one of this cluster",
-                    f"argocd cluster rotate-auth {quote(server) if server else 'SERVER'}",
-                    refresh(case),
-                    title="Give Argo CD a new token for this cluster, then refresh",
-                ),
-                Fix.run(
-                    "argocd cluster add CONTEXT --upsert",
-                    refresh(case),
-                    title="Or register the cluster anew, with a kubeconfig context that may administer it",
-                    risk="it creates the service account argocd-manager with rights on the whole cluster",
-                ),
-            ),
+            fixes=tuple(_fixes(case, failure)),
         )
+
+
+def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
+    helper = "exec:" in failure.text
+    if helper:
+        accounts = kubectl("get", "serviceaccount", "-o", "yaml", namespace=argocd_namespace(case))
+        yield Fix.run(
+            beside(accounts, "which role the controller and the server log in with"),
+            refresh(case),
+            title="Mend the login of the helper: the role of Argo CD's accounts, and what it may do there",
+        )
+    name = cluster_for(case.app.spec.destination, known_clusters(case.world.snapshot.settings)).name
+    register = f"argocd cluster add CONTEXT --name {quote(name) if name else 'NAME'} --upsert"
+    # Under another name the Applications that name the cluster would not find it any more.
+    look = () if name else (beside("argocd cluster list", "its NAME stays as it is"),)
+    yield Fix.run(
+        *look,
+        register,
+        refresh(case),
+        title=("Or register" if helper else "Register")
+        + " the cluster anew, with a kubeconfig context that may administer it",
+        risk="it creates the service account argocd-manager with rights on the whole cluster",
+    )
