@@ -22,7 +22,15 @@ def template(image: str) -> Object:
     }
 
 
-def deployment(image: str, *, desired: bool = False, since: str = NEW, available: str = "False") -> Object:
+def deployment(
+    image: str,
+    *,
+    desired: bool = False,
+    since: str = NEW,
+    available: str = "False",
+    progress: str = "ProgressDeadlineExceeded",
+    strategy: str = "RollingUpdate",
+) -> Object:
     meta: Object = {"name": "web", "namespace": "shop"}
     made: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta}
     if desired:
@@ -30,8 +38,9 @@ def deployment(image: str, *, desired: bool = False, since: str = NEW, available
     else:
         meta |= {"uid": "u-web", "creationTimestamp": OLD}
         condition: Object = {"type": "Available", "status": available, "lastTransitionTime": since}
-        made["status"] = {"conditions": [condition]}
-    return {**made, "spec": {"template": template(image)}}
+        rollout: list[Json] = [{"type": "Progressing", "reason": progress}] if progress else []
+        made["status"] = {"conditions": [condition, *rollout]}
+    return {**made, "spec": {"strategy": {"type": strategy}, "template": template(image)}}
 
 
 def replica_set(number: int, image: str, *, created: str, ready: int = 0) -> Object:
@@ -80,6 +89,10 @@ def test_a_version_whose_pods_are_gone_was_well_until_the_present_one_came() -> 
     assert found.evidence[0].says == "it was available until the present version came"
 
 
+def test_pods_that_are_recreated_have_time_to_stop_before_the_new_version_comes() -> None:
+    assert before(deployment("web:2", since="2026-03-02T08:59:40Z", strategy="Recreate"), *TWO) is not None
+
+
 def test_one_that_still_runs_is_said_to() -> None:
     still = replica_set(1, "web:1", created=OLD, ready=2)
     found = before(deployment("web:2", available="True", since=OLD), still, TWO[1])
@@ -92,6 +105,11 @@ def test_one_that_still_runs_is_said_to() -> None:
     [
         (deployment("web:2", since="2026-03-02T08:30:00Z"), *TWO),  # it was down before
         (deployment("web:2", available="True"), *TWO),
+        # It was rolled out, ran for three days, and then something else happened.
+        (deployment("web:2", since="2026-03-05T03:00:00Z", progress="NewReplicaSetAvailable"), *TWO),
+        (deployment("web:2", progress=""), *TWO),
+        (deployment("web:2", since="2026-03-02T08:59:40Z"), *TWO),
+        (deployment("web:2", since="2026-03-02T08:59:00Z", strategy="Recreate"), *TWO),
         (deployment("web:2", since="no instant"), *TWO),
         (deployment("web:2"), TWO[1]),  # nobody knows what was before
         (deployment("web:2"), TWO[0], replica_set(2, "web:2", created="")),
@@ -107,14 +125,21 @@ def test_of_one_that_may_never_have_been_well_nothing_is_said(objects: tuple[Obj
     ("of", "says"),
     [
         (app(), "argocd app rollback is refused while auto-sync is on"),
-        (app(automated=False), "argocd app rollback shop 3 does so until the next sync"),
+        (app(automated=False), "argocd app rollback shop 3 holds until the next sync"),
     ],
 )
 def test_the_commit_that_brought_it(of: Object, says: str) -> None:
     found = before(deployment("web:2"), *TWO, of=of)
     assert found is not None
     assert found.evidence[-1].pointer == "/status/history/1/revision"
-    assert found.evidence[-1].says == f"its commit: git revert bbbbbbb takes back all of it; {says}"
+    came = "what came with it: git log aaaaaaa..bbbbbbb; git revert takes it back"
+    assert found.evidence[-1].says == f"{came}; {says}"
+
+
+def test_the_version_of_a_chart_is_no_commit() -> None:
+    found = before(deployment("web:2"), *TWO, of=app(revisions=("1.2.3", "1.2.4")))
+    assert found is not None
+    assert found.evidence[-1].says.startswith("it came with 1.2.4, after 1.2.3; argocd app rollback")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _SECRET_TYPE = "argocd.argoproj.io/secret-type"
 _COMMIT = re.compile("[0-9a-f]{40}")
+_REF = re.compile(r"\w[\w./+-]{0,250}")
+"""A branch, a tag or a commit; no constraint such as `v1.*`, which only Argo CD resolves."""
 
 
 def failing_source(case: Case, message: Message, *, url: str = "") -> Source | None:
@@ -59,7 +61,11 @@ def synced_commit(case: Case, source: Source | None) -> str:
     several = case.app.spec.sources
     at = several.index(source) if source in several else 0
     revision = last.revisions[at] if several and at < len(last.revisions) else last.revision
-    return revision if _COMMIT.fullmatch(revision) is not None else ""
+    return revision if is_commit(revision) else ""
+
+
+def is_commit(revision: str) -> bool:
+    return _COMMIT.fullmatch(revision) is not None
 
 
 def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
@@ -67,8 +73,8 @@ def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str,
     revision = synced_commit(case, source)
     if source is None or not revision:
         return ()
-    until, path = quote(source.target_revision or "HEAD"), quote(source.path or ".")
-    command = f"git log --oneline {revision[:8]}..{until} -- {path}"
+    until = source.target_revision if _REF.fullmatch(source.target_revision) else "HEAD"
+    command = f"git log --oneline {revision[:8]}..{quote(until)} -- {quote(source.path or '.')}"
     return (beside(command, "what changed since it was last synced"),)
 
 
