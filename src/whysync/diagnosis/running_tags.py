@@ -42,6 +42,18 @@ def pointers_of(manifest: Manifest | None, image: str) -> Iterator[str]:
                 yield f"{at}/{index}/image"
 
 
+def names_another_tag(desired: Manifest | None, live: Manifest | None, image: str) -> bool:
+    """Does Git name another tag by now, where the live workload still names this one?
+
+    Of a Pod alone nothing can be told: its image may have been written anew on the way, by a webhook.
+    """
+    told = [desired.at(pointer) for pointer in pointers_of(live, image)] if desired is not None else []
+    name = _parted(image)[0]
+    return bool(told) and all(
+        isinstance(one, str) and one != image and "@" not in image and _parted(one)[0] == name for one in told
+    )
+
+
 def _likeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
 

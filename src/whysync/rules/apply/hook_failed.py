@@ -91,13 +91,22 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             verdict=f"{result.hook_type} hook {ref} {_ended(case, result, word, late)}{more}",
             root=root_in_words(word.failure) if word else None,
             evidence=tuple(_evidence(case, index, result, word, late)),
-            fixes=(Fix.run(sync(case), title="Sync again: it has more time by now"),)
-            if more
-            else (*_run_again(case, ref), *_more_time(case, ref, late))
-            if late is not None and word is None
-            else tuple(_fixes(case, ref, word)),
+            fixes=tuple(_ways_out(case, ref, word, late, has_more=bool(more))),
         )
         yield from _unguarded(case, ref, symptom)
+
+
+def _ways_out(
+    case: Case, ref: Ref, word: LastWord | None, late: Manifest | None, *, has_more: bool
+) -> Iterator[Fix]:
+    if has_more:
+        again = (*_failed_run_deleted(case, ref), sync(case))
+        yield Fix.run(*again, title="Sync again: it has more time by now")
+    elif late is not None and word is None:
+        yield from _run_again(case, ref)
+        yield from _more_time(case, ref, late)
+    else:
+        yield from _fixes(case, ref, word)
 
 
 def _timed_out(case: Case) -> bool:
@@ -240,12 +249,17 @@ def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
     )
 
 
+def _failed_run_deleted(case: Case, ref: Ref) -> Iterator[str]:
+    """Where its delete policy keeps it, the next sync would find the failed run and fail at once."""
+    hook = case.live_of(ref.key)
+    if hook is not None and not is_deleted_before_next_run(hook):
+        yield on_object("delete", ref)
+
+
 def _run_again(case: Case, ref: Ref) -> Iterator[Fix]:
     """At its deadline Kubernetes deletes a Job's Pods: what they had to say is gone with them."""
-    hook = case.live_of(ref.key)
-    kept = hook is not None and not is_deleted_before_next_run(hook)
     yield Fix.run(
-        *((on_object("delete", ref),) if kept else ()),
+        *_failed_run_deleted(case, ref),
         sync(case, "--async"),
         beside(kubectl("logs", "-f", f"job/{ref.name}", namespace=ref.namespace), "while it runs"),
         title="See what it waits for: run it again and read along (its Pods went with the deadline)",

@@ -33,6 +33,8 @@ from whysync.semantics.messages import LimitRange
 from whysync.semantics.validation.quantities import amount
 
 _CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
+# The third bound, between limit and request, is no amount that could be asked for.
+_BOUNDS = {"minimum": "as little as the bound allows", "maximum": "as much as the bound allows"}
 
 
 @rule(cause="limit-range", since="0.1")
@@ -41,7 +43,8 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
-        bound = f"the {failure.bound} {failure.amount} per {failure.per} in namespace {namespace}"
+        which = failure.bound or "largest ratio of limit to request of"
+        bound = f"the {which} {failure.amount} per {failure.per} in namespace {namespace}"
         asked = f", {failure.got} is asked for" if failure.got else ""
         finding = Finding(
             about=ref,
@@ -70,7 +73,7 @@ def _others(case: Case, group: Grouped[LimitRange]) -> str:
 def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding:
     """With the amount that the bound allows as an edit of Git, where it is clear which one is meant."""
     declared, live = case.desired_of(finding.about.key), case.live_of(finding.about.key)
-    if declared is None or failure.per != "Container" or not failure.limit:
+    if declared is None or failure.per != "Container" or failure.bound not in _BOUNDS or not failure.limit:
         return with_way_back(case, finding)
     asked = list(_amounts(declared, failure))
     meant = [at for at in asked if amount(declared.at(at)) == amount(failure.got)]
@@ -78,7 +81,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
         fix = Fix.change(
             finding.about,
             Set(pointer=meant[0], value=failure.limit),
-            title=f"Ask for {failure.limit} of {failure.amount} in Git, as much as the bound allows",
+            title=f"Ask for {failure.limit} of {failure.amount} in Git, {_BOUNDS[failure.bound]}",
         )
         return with_way_back(case, replace(finding, field=meant[0], fixes=(fix, *finding.fixes[1:])))
     mended = any(

@@ -15,10 +15,9 @@ One is given, and Argo CD has no such cluster: then it is not registered.
 """
 
 from collections.abc import Iterator
-from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, argocd_namespace
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
+from whysync.diagnosis.commands import app_argument, beside, refresh
 from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
 from whysync.semantics.messages import SourceSpecInvalid
@@ -32,37 +31,38 @@ def destination_not_told_clearly(case: Case) -> Iterator[Finding]:
         detail = group.failure.detail
         if "estination" not in detail:
             continue
+        given = case.app.spec.destination
+        corrected = bool(given.name) != bool(given.server)
         yield Finding(
             about=case.application.ref,
-            field=DESTINATION,
+            field=None if corrected else DESTINATION,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the Application's destination cannot be used as it is written: {one_line(detail)}",
+            verdict=f"the Application's destination cannot be used as it is written: {one_line(detail)}"
+            + ("; by now it names one cluster" if corrected else ""),
             evidence=(
                 *group.cited(says="Argo CD refuses it"),
                 cite(case.application, DESTINATION, says="the destination as it is"),
             ),
-            fixes=tuple(_fixes(case)),
+            fixes=(Fix.run(refresh(case), title="Refresh: the destination has been corrected"),)
+            if corrected
+            else tuple(_fixes(case)),
         )
 
 
 def _fixes(case: Case) -> Iterator[Fix]:
-    known = "argocd cluster list   # the clusters that Argo CD knows"
     given = case.app.spec.destination
     if given.name and given.server:
-        patch = (
-            f"kubectl -n {argocd_namespace(case)} patch application {quote(case.app.name)} --type merge -p "
-        )
         for kept, dropped in (("server", "name"), ("name", "server")):
-            yield Fix.run(
-                known,
-                patch + quote(f'{{"spec":{{"destination":{{"{dropped}":null}}}}}}'),
+            yield Fix.application(
+                case.application.ref,
+                Remove(pointer=f"{DESTINATION}/{dropped}"),
                 title=f"Keep the {kept} and take out the {dropped}",
             )
         return
     yield Fix.run(
-        known,
+        beside("argocd cluster list", "the clusters that Argo CD knows"),
         f"argocd app set {app_argument(case)} --dest-name NAME",
         title="Name the cluster that it is to be deployed to",
     )

@@ -25,6 +25,7 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, fields, items, text
 from whysync.contracts.yaml import Invalid, dump, load
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.clusters import cluster_for, known_clusters
 from whysync.diagnosis.commands import (
     CONTROLLER,
     argocd_namespace,
@@ -134,4 +135,6 @@ def _changed(case: Case, settings: Manifest, ref: Ref, by: ExcludedBy) -> Edit |
 
 
 def _cluster(case: Case) -> str:
-    return case.app.spec.destination.server or case.app.spec.destination.name
+    """By its address, as the lists name clusters."""
+    destination = case.app.spec.destination
+    return cluster_for(destination, known_clusters(case.world.snapshot.settings)).server or destination.name

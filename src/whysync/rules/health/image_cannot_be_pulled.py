@@ -28,7 +28,7 @@ from whysync.diagnosis.awaited import awaited_hook
 from whysync.diagnosis.commands import beside, kubectl, sync
 from whysync.diagnosis.ran_before import with_way_back
 from whysync.diagnosis.rows_above import row_over
-from whysync.diagnosis.running_tags import pointers_of, runs_elsewhere
+from whysync.diagnosis.running_tags import names_another_tag, pointers_of, runs_elsewhere
 from whysync.semantics.messages import ImagePull, understand
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -87,14 +87,16 @@ def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -
     other = runs_elsewhere(case, image) if "not-found" in reason and desired is not None else None
     if other is None:
         return finding
-    places = tuple(pointers_of(desired, image))
-    if not places:
+    if names_another_tag(desired, case.live_of(finding.about.key), image):
         return replace(
             finding,
             about=case.application.ref,
             verdict=f"{finding.verdict}; Git names another image by now",
             fixes=(Fix.run(sync(case), title="Sync: Git names another image by now"), *finding.fixes),
         )
+    places = tuple(pointers_of(desired, image))
+    if not places:
+        return finding  # whoever makes the Pods writes the image in another way
     named = Fix.change(
         finding.about,
         *(Set(pointer=pointer, value=other[0]) for pointer in places),

@@ -32,13 +32,14 @@ ELSEWHERE = "Multi-Attach"
 
 @rule(cause="pvc-pending", since="0.1")
 def volume_cannot_be_mounted(case: Case) -> Iterator[Finding]:
-    if case.failures(DependencyMissing):
-        return  # the kubelet tells of the volumes that wait as well, when only one lacks its Secret
+    lacking = {_row(case, report.ref) for report in case.failures(DependencyMissing)}
     for group in grouped(case, FailedMount, by=lambda failure: failure.volume):
         ref, failure = group.ref, group.failure
         if "failed to sync " in failure.detail:
             continue  # the kubelet's own memory of ConfigMaps and Secrets is not filled yet
-        about = (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+        about = _row(case, ref)
+        if about in lacking:
+            continue  # the kubelet tells of the volumes that wait as well, when only one lacks its Secret
         held = ELSEWHERE in failure.text
         why = (
             "it is still attached elsewhere" if held else one_line(failure.detail) or "its node says no more"
@@ -53,6 +54,10 @@ def volume_cannot_be_mounted(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="the node, or the controller of attachments, says so"),
             fixes=(_fix(ref or about, held=held),),
         )
+
+
+def _row(case: Case, ref: Ref | None) -> Ref:
+    return (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
 
 
 def _fix(pod: Ref, *, held: bool) -> Fix:

@@ -40,7 +40,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         lingers = code == "Progressing" and bool(message and told) and not case.synced_recently
         if symptom not in case.symptom_ids or not (code == "Degraded" or lingers):
             continue
-        reason = message or next((str(e.value) for e in told), "")
+        reason = message or next((said for said in map(_said, told) if said), "")
         gate = next((text(fields(e.value).get("message")) for e in _not_ready(case, row)), "")
         own_word = bool(reason) and not is_builtin(row.ref)
         finding = Finding(
@@ -66,6 +66,11 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             ),
         )
         yield with_way_back(case, finding)
+
+
+def _said(condition: Evidence) -> str:
+    one = fields(condition.value)
+    return text(one.get("message")) or text(one.get("reason"))
 
 
 def _not_ready(case: Case, row: ResourceRow) -> Iterator[Evidence]:
