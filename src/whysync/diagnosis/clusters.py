@@ -5,14 +5,13 @@ Argo CD knows clusters by server and name; a bundle of several has their live ob
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Collection, Iterable
 
 from whysync.contracts.application import Destination
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import Object, fields, text
+from whysync.contracts.tree import Object
 from whysync.semantics.project import Cluster, NoCluster, destination_cluster
+from whysync.semantics.project.cluster_secrets import namespaces_in, told_by
 
 IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
 
@@ -45,8 +44,8 @@ def managed_namespaces(
 ) -> tuple[Manifest, tuple[str, ...]] | None:
     """The Secret of a cluster that Argo CD manages in part, and the namespaces that it names."""
     for one in settings:
-        told = _values(one.body) if one.ref.kind == "Secret" else {}
-        spaces = tuple(space for part in told.get("namespaces", "").split(",") if (space := part.strip()))
+        told = told_by(one.body) if one.ref.kind == "Secret" else {}
+        spaces = namespaces_in(told)
         if spaces and told.get("server") == cluster.server:
             return one, spaces
     return None
@@ -54,23 +53,8 @@ def managed_namespaces(
 
 def _cluster_of(secret: Object) -> Cluster | None:
     """A cluster Secret of Argo CD's; its name and server are no secrets, and not masked."""
-    values = _values(secret)
+    values = told_by(secret)
     server = values.get("server", "")
     if not server:
         return None
     return Cluster(server=server, name=values.get("name", ""), project=values.get("project", ""))
-
-
-def _values(secret: Object) -> dict[str, str]:
-    meta = fields(secret.get("metadata"))
-    if fields(meta.get("labels")).get("argocd.argoproj.io/secret-type") != "cluster":
-        return {}
-    values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
-    return values | {key: text(value) for key, value in fields(secret.get("stringData")).items()}
-
-
-def _decoded(value: str) -> str:
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, ValueError):
-        return ""

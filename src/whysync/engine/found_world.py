@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from collections.abc import Iterable, Mapping
 
 from whysync.cluster.model import Clock, Model
@@ -13,6 +12,7 @@ from whysync.contracts.tree import MISSING, Json, Object, dig, fields, items, te
 from whysync.engine.argocd import Destination, Folder, GitRepositories, GitRepository
 from whysync.engine.argocd.office import DEFAULT_PROJECT
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
+from whysync.semantics.project.cluster_secrets import namespaces_in, told_by
 from whysync.semantics.settings import Settings
 from whysync.semantics.tracking import (
     LabelTooLong,
@@ -135,9 +135,8 @@ def destination_for(application: Object, model: Model, secrets: Iterable[Object]
     app = decode(application, Application)[0] or Application()
     told = app.spec.destination
     known = Destination(model=model)
-    named = (one for one in map(_values, secrets) if _is_named(one, told.server, told.name))
+    named = (one for one in map(told_by, secrets) if _is_named(one, told.server, told.name))
     found = next(named, dict[str, str]())
-    spaces = found.get("namespaces", "")
     return Destination(
         model=model,
         server=found.get("server", "")
@@ -146,7 +145,7 @@ def destination_for(application: Object, model: Model, secrets: Iterable[Object]
         name=found.get("name", "")
         or told.name
         or (known.name if told.server in ("", known.server) else told.server),
-        namespaces=tuple(space.strip() for space in spaces.split(",") if space.strip()),
+        namespaces=namespaces_in(found),
         cluster_resources=found.get("clusterResources") == "true",
     )
 
@@ -154,18 +153,3 @@ def destination_for(application: Object, model: Model, secrets: Iterable[Object]
 def _is_named(cluster: Mapping[str, str], server: str, name: str) -> bool:
     known = cluster.get("server", "")
     return bool(known) and (known == server if server else cluster.get("name") == name)
-
-
-def _values(secret: Object) -> dict[str, str]:
-    """What a cluster Secret says that is no secret; nothing of other objects."""
-    if dig(secret, "metadata", "labels", "argocd.argoproj.io/secret-type") != "cluster":
-        return {}
-    plain = {key: text(value) for key, value in fields(secret.get("stringData")).items()}
-    return {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()} | plain
-
-
-def _decoded(value: str) -> str:
-    try:
-        return b64decode(value, validate=True).decode()
-    except ValueError:
-        return ""

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from whysync.cluster.life.hashing import template_hash
+from whysync.cluster.life.podset import is_ready
 from whysync.cluster.life.revisions import HASH as REVISION_HASH
 from whysync.cluster.life.revisions import data_hash, data_of
 from whysync.cluster.life.rollout import (
@@ -160,7 +161,7 @@ class Crew:
         made: list[Object] = [] if known else [_revision(obj, name, name)]
         wanted, ready = _counts(obj, well=self._is_well(obj))
         there = {text(dig(pod, "metadata", "name")) for pod in pods}
-        ready -= sum(1 for pod in pods if _is_ready(pod))
+        ready -= sum(1 for pod in pods if is_ready(pod))
         first = integer(dig(obj, "spec", "ordinals", "start"))
         for number in range(first, first + min(wanted, _MOST_PODS)):
             title = f"{text(dig(obj, 'metadata', 'name'))}-{number}"
@@ -180,7 +181,7 @@ class Crew:
         made: list[Object] = [] if known else [_revision(obj, name, hash)]
         wanted = min(integer(dig(obj, "status", "desiredNumberScheduled"), 3), _MOST_PODS)
         ready = integer(dig(obj, "status", "numberReady"), wanted if self._is_well(obj) else 0)
-        ready -= sum(1 for pod in pods if _is_ready(pod))
+        ready -= sum(1 for pod in pods if is_ready(pod))
         taken = {text(dig(pod, "spec", "nodeName")) for pod in pods}
         free = [name for name in self._nodes(wanted) if name not in taken]
         for number, node in enumerate(free[: max(wanted - len(pods), 0)]):
@@ -196,7 +197,7 @@ class Crew:
 
     def _pods(self, owner: Object, there: list[Object], wanted: int, ready: int) -> Iterator[Object]:
         alive = [pod for pod in there if dig(pod, "status", "phase") not in ("Succeeded", "Failed")]
-        ready -= sum(1 for pod in alive if _is_ready(pod))
+        ready -= sum(1 for pod in alive if is_ready(pod))
         for number in range(min(wanted - len(alive), _MOST_PODS)):
             title = f"{text(dig(owner, 'metadata', 'name'))}-{number:05d}"
             yield self._pod(owner, title, {}, ready=number < ready)
@@ -255,13 +256,6 @@ def _counts(obj: Object, *, well: bool) -> tuple[int, int]:
     if not status:
         return wanted, wanted if well else 0
     return integer(status.get("replicas"), wanted if well else 0), integer(status.get("readyReplicas"))
-
-
-def _is_ready(pod: Object) -> bool:
-    return any(
-        dig(one, "type") == "Ready" and dig(one, "status") == "True"
-        for one in items(dig(pod, "status", "conditions"))
-    )
 
 
 def _replica_set(deployment: Object, others: list[Object], wanted: int, ready: int) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whysync.cluster.life.podset import is_ready
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import Object, dig, fields, integer, items, text
 from whysync.diagnosis.case import Case
@@ -70,5 +71,4 @@ def is_unready(pod: Manifest) -> bool:
     """One that is to run, and does not yet."""
     if pod.status.get("phase") not in ("Pending", "Running"):
         return False
-    conditions = items(pod.status.get("conditions"))
-    return not any(dig(one, "type") == "Ready" and dig(one, "status") == "True" for one in conditions)
+    return not is_ready(pod.body)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from whysync.cluster.life.podset import is_ready
 from whysync.cluster.model.access import Question, may
 from whysync.contracts.ref import Key
-from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis.behind_service import is_selected
 from whysync.proofs.ground import Simulated
 from whysync.proofs.refusals import Refusal
@@ -91,16 +92,9 @@ def _is_answered(world: Simulated, failure: WebhookDown) -> bool:
     chosen = fields(dig(service, "spec", "selector")) if service is not None else {}
     return any(
         one.get("kind") == "Pod"
-        and _is_ready(one)
+        and is_ready(one)
         and is_selected(fields(dig(one, "metadata", "labels")), chosen)
         for one in objects
-    )
-
-
-def _is_ready(pod: Object) -> bool:
-    return any(
-        dig(one, "type") == "Ready" and dig(one, "status") == "True"
-        for one in items(dig(pod, "status", "conditions"))
     )
 
 
