@@ -408,9 +408,10 @@ def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path
         (["--core", "--context", "prod", "-N", "team-a"], " --app-namespace team-a --context prod --core"),
         (["--server", "argocd.example.com", "--auth-token", "secret"], " --server argocd.example.com"),
         (["--kubeconfig", "my config", "-H", "Authorization: secret"], " --kubeconfig 'my config'"),
+        (["--bundle", "end", "--bundle", "-"], None),  # what came from a pipe is gone
     ],
 )
-def test_a_place_is_told_again_without_its_secrets(flags: list[str], told: str) -> None:
+def test_a_place_is_told_again_without_its_secrets(flags: list[str], told: str | None) -> None:
     options = parser({}, verb="diagnose").parse_args(["diagnose", *flags])
     assert same_place(options) == told
 

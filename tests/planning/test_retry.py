@@ -53,7 +53,9 @@ def test_what_comes_up_meanwhile_lets_the_second_try_pass(tmp_path: Path) -> Non
     assert any("it passes at try 2" in note and _NOBODY in note for note in run.notes), run.notes
 
 
-@pytest.mark.parametrize("policy", ["retry: {limit: 0}", "automated: {}\n    retry: {limit: 0}"])
+@pytest.mark.parametrize(
+    "policy", ["retry: {limit: 0}", "automated: {}\n    retry: {limit: 0}", "automated: {enabled: false}"]
+)
 def test_without_a_retry_it_fails(tmp_path: Path, policy: str) -> None:
     (run,) = planned(tmp_path, policy).runs
     assert not run.passed

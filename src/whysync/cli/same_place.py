@@ -17,14 +17,16 @@ _SWITCHES: Final = (
 _LISTS: Final = ("bundle", "app-namespace")
 
 
-def same_place(options: argparse.Namespace) -> str:
-    """` --bundle end`, or nothing where the usual place is meant."""
+def same_place(options: argparse.Namespace) -> str | None:
+    """` --bundle end`, or nothing where the usual place is meant; `None` where it cannot be read again."""
     told: dict[str, object] = vars(options)
     words: list[str] = []
     for name in (*_LISTS, *_VALUES, *_SWITCHES):
         value = told.get(name.replace("-", "_"))
         if value is True:
             words.append(f"--{name}")
+        elif isinstance(value, list) and "-" in value:
+            return None  # standard input is gone
         elif isinstance(value, list):
             words += [word for one in cast("list[str]", value) for word in (f"--{name}", one)]
         elif value:

@@ -42,7 +42,9 @@ def retry_of(application: Object) -> Retry:
     told = policy.get("retry")
     if isinstance(told, dict):
         return decode(told, Retry)[0] or Retry()
-    return Retry(limit=AUTOMATED_LIMIT if isinstance(policy.get("automated"), dict) else 0)
+    automated = policy.get("automated")
+    is_on = isinstance(automated, dict) and automated.get("enabled") is not False
+    return Retry(limit=AUTOMATED_LIMIT if is_on else 0)
 
 
 def synced(simulation: Simulation, name: str, *, prune: bool, retry: Retry, before: str = "Healthy") -> Ended:
