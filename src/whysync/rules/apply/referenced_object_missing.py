@@ -40,7 +40,7 @@ from whysync.diagnosis.placement import (
     place_in_words,
     wave_of,
 )
-from whysync.diagnosis.references import Reference, is_absent, references_of
+from whysync.diagnosis.references import Reference, is_absent, keys_asked_of, references_of
 from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.semantics.hooks import DeletePolicy, delete_policies
@@ -331,7 +331,9 @@ def _fixes(
     if need.pruned is not None and need.kind not in _MADE_BY_HAND:
         return
     deed = f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
-    yield Fix.run(*_creation(need), again, title=f"{deed}, then sync")
+    asks = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
+    keys = keys_asked_of(asks, need.kind, need.name) if asks is not None else []
+    yield Fix.run(*_creation(need, keys), again, title=f"{deed}, then sync")
 
 
 def _reordered(source: Manifest, user: Manifest) -> Iterator[Fix]:
@@ -365,18 +367,17 @@ def _names(case: Case, need: Need) -> list[str]:
     return sorted({key.name for key in keys if key.kind == need.kind and key.namespace == need.namespace})
 
 
-def _creation(need: Need) -> Iterator[str]:
+def _creation(need: Need, keys: list[str]) -> Iterator[str]:
     place = need.namespace
+    values = [f"--from-literal={key}=VALUE" for key in keys or ("KEY",)]
     if need.key:  # described, not printed: values of Secrets do not belong on a screen
         yield beside(kubectl("describe", need.kind.lower(), need.name, namespace=place), "which keys it has")
         return
     match need.kind:
         case "Secret":
-            yield kubectl(
-                "create", "secret", "generic", need.name, "--from-literal=KEY=VALUE", namespace=place
-            )
+            yield kubectl("create", "secret", "generic", need.name, *values, namespace=place)
         case "ConfigMap":
-            yield kubectl("create", "configmap", need.name, "--from-literal=KEY=VALUE", namespace=place)
+            yield kubectl("create", "configmap", need.name, *values, namespace=place)
         case "ServiceAccount":
             yield kubectl("create", "serviceaccount", need.name, namespace=place)
         case _:

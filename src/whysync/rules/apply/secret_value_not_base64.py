@@ -43,7 +43,8 @@ def secret_value_not_base64(case: Case) -> Iterator[Finding]:
                     "# in Git: move plain values from data to stringData, or encode them:",
                     "printf %s 'VALUE' | base64 -w0",
                     sync(case),
-                    title="Encode the value, or move it to stringData; a placeholder was not filled in",
+                    title="Encode the value, or move it to stringData;"
+                    " if it is a placeholder, let its tool fill it in",
                 ),
             ),
         )
