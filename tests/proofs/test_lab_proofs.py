@@ -67,3 +67,12 @@ def test_a_loop_is_shown_with_its_period_and_both_writers() -> None:
     assert "/spec/replicas: Argo CD sets 1" in loop
     assert "HorizontalPodAutoscaler production/my-api-service sets 3 again" in loop
     assert "about every" in loop
+
+
+def test_a_retry_is_told_as_argo_cd_tells_it_now() -> None:
+    """The model counts on, to attempts that nobody has seen."""
+    (report,) = diagnosed("retry-holds-old-commit").apps
+    assert report.case.operation is not None
+    said = report.case.operation.message
+    assert "Retrying attempt #3" in said
+    assert f"it is tried again and again: {said}" in [reason.text for reason in report.safety.reasons]

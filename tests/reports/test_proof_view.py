@@ -60,3 +60,11 @@ def test_a_timeline_holds_nothing_that_a_terminal_obeys() -> None:
     lines = shown(made, proofs=True)
     assert "without the fix" in lines
     assert not any("\x1b" in line for line in lines)
+
+
+def test_why_nothing_was_tried_is_said_once_where_several_apps_have_fixes() -> None:
+    made = report(Proof(why="the facts have no manifests"))
+    fine = replace(made.apps[0], findings=())
+    assert not any("fixes were" in line for line in shown(Report(apps=(*made.apps, fine), groups=())))
+    twice = shown(Report(apps=made.apps * 2, groups=()))
+    assert twice[-1] == "fixes were not tried on a model: the facts have no manifests"

@@ -24,6 +24,7 @@ RECENT: Final = timedelta(hours=1)
 """Work of a person that is younger is taken for a part of an incident."""
 _LONGEST: Final = 240
 _MOST_ALIKE: Final = 2
+_RETRYING: Final = "Retrying attempt #"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +179,7 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
             words = f"whether {_listed(refs)} becomes healthy is not known: its operator is not modelled"
             yield Told(text=words, refs=refs, weight=65, unknown=True)
             return
-        hangs = "it hangs" if is_running(world.case) else "it would hang"
-        yield Told(text=f"{hangs}: {_short(message)}", weight=65, refs=_failed_refs(world))
+        yield Told(text=_without_end(world, message), weight=65, refs=_failed_refs(world))
         return
     if phase == "Succeeded":
         return
@@ -206,6 +206,16 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
             unknown=True,
             refs=_failed_refs(world),
         )
+
+
+def _without_end(world: Simulated, message: str) -> str:
+    known = world.case.operation
+    if known is None or not is_running(world.case):
+        return f"it would hang: {_short(message)}"
+    if _RETRYING in known.message and _RETRYING in message:
+        # As it is now: the model has counted on, to attempts that nobody has seen.
+        return f"it is tried again and again: {_short(known.message)}"
+    return f"it hangs: {_short(message)}"
 
 
 def _is_against_the_project(world: Simulated) -> bool:

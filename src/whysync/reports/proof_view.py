@@ -59,11 +59,15 @@ def in_a_sentence(fix: Fix) -> str:
 
 def unproven_note(apps: tuple[AppReport, ...]) -> str:
     """Why no fix of many apps was tried: said once for all of them."""
-    reasons = {
-        fix.proof.why if fix.proof.status is ProofStatus.NOT_RUN else ""
+    told = [
+        {
+            fix.proof.why if fix.proof.status is ProofStatus.NOT_RUN else ""
+            for finding in app.findings
+            for fix in finding.fixes
+        }
         for app in apps
-        for finding in app.findings
-        for fix in finding.fixes
-    }
-    why = reasons.pop() if len(apps) > 1 and len(reasons) == 1 else ""
-    return f"fixes: {why}" if why else ""
+    ]
+    reasons = set[str]().union(*told)
+    many = sum(1 for one in told if one) > 1
+    why = reasons.pop() if many and len(reasons) == 1 else ""
+    return f"fixes were not tried on a model: {why}" if why else ""
