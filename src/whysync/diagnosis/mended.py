@@ -14,15 +14,17 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 
-def mended_by(case: Case, failure: Failure) -> Manifest | None:
-    """The live object that shows it: a namespace that is there, a quota that has room."""
+def mended_by(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:
+    """The live object that shows it: a namespace that is there, a quota that has room.
+
+    `namespace` is that of the object that failed: quotas of other namespaces often have the same name.
+    """
     if isinstance(failure, NamespaceMissing):
         found = case.live_named("Namespace", "", failure.namespace or case.destination_namespace)
         return found if found is not None and not found.meta.get("deletionTimestamp") else None
     if isinstance(failure, QuotaExceeded) and failure.requested and failure.quota:
-        for quota in case.live_of_kind("ResourceQuota"):
-            if quota.ref.name == failure.quota and has_room(quota.body, failure.requested):
-                return quota
+        quota = case.live_named("ResourceQuota", namespace or case.destination_namespace, failure.quota)
+        return quota if quota is not None and has_room(quota.body, failure.requested) else None
     return None
 
 
@@ -50,12 +52,12 @@ def given_up_and_mended(case: Case) -> tuple[Manifest, ...]:
         for condition in case.app.status.conditions
     )
     failures = [
-        failure
+        (failure, result.ref.namespace)
         for result in case.results
         if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES
         for failure in understand(result.message).failures
     ]
-    shown = [mended_by(case, failure) for failure in failures]
+    shown = [mended_by(case, failure, namespace) for failure, namespace in failures]
     if not given_up or not shown or any(one is None for one in shown):
         return ()
     return tuple({one.key: one for one in shown if one is not None}.values())

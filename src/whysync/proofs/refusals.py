@@ -63,7 +63,9 @@ class Refusals:
                 continue
             desired = case.desired_of(result.key)
             reported = _reported(case, result.ref)
-            if desired is None or reported is None or mended_by(case, reported.failure) is not None:
+            if desired is None or reported is None:
+                continue
+            if mended_by(case, reported.failure, result.ref.namespace) is not None:
                 continue
             self._by_key[(reported.ref or result.ref).key] = Refusal(
                 ref=result.ref,

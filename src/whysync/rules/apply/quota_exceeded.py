@@ -42,10 +42,10 @@ _MAKERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJ
 def quota_exceeded(case: Case) -> Iterator[Finding]:
     for group in grouped(case, QuotaExceeded, by=lambda f: (f.quota, bool(f.must_specify))):
         failure = group.failure
-        if mended_by(case, failure) is not None and given_up_and_mended(case):
-            continue  # there is room by now: commit_will_not_be_tried_again tells why nothing happens
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
+        if mended_by(case, failure, namespace) is not None and given_up_and_mended(case):
+            continue  # there is room by now: commit_will_not_be_tried_again tells why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
         done = _is_done(case, ref, quota, failure)
         yield Finding(
