@@ -1,6 +1,6 @@
 """Do the tests notice small mistakes? The score of each module, and what survived.
 
-usage: python -m tools.mutants [--sample N] [--seed WORD] [--only NAME]... [rules | proofs]
+usage: python -m tools.mutants [--sample N] [--seed WORD] [--only NAME]... [rules | proofs | diagnosis]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = argparse.ArgumentParser(
         prog="python -m tools.mutants", description="Do the tests notice small mistakes?"
     )
-    asked.add_argument("part", nargs="?", choices=("rules", "proofs"), help="one part only")
+    asked.add_argument("part", nargs="?", choices=("rules", "proofs", "diagnosis"), help="one part only")
     asked.add_argument("--sample", type=int, default=6, metavar="N", help="so many of each module (0: all)")
     asked.add_argument("--only", action="append", default=[], metavar="NAME", help="modules of these names")
     asked.add_argument("--seed", default="", metavar="WORD", help="another sample than the usual one")

@@ -27,9 +27,12 @@ SAFETY = (
     "test_safety.py",
 )
 GROUND = ("test_details.py", "test_writers.py", "test_ground.py", "test_behaviour.py")
+CLAIMS = ("test_claims.py",)
 TESTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("claims", "lag"), CLAIMS),
     **dict.fromkeys(("safety", "effects", "telling", "holding"), SAFETY),
-    **dict.fromkeys(("judge", "prove", "trying", "verdicts", "remaining", "courses"), JUDGING),
+    **dict.fromkeys(("judge", "courses"), (*CLAIMS, *JUDGING)),
+    **dict.fromkeys(("prove", "trying", "verdicts", "remaining"), JUDGING),
     **dict.fromkeys(("playing", "permission", "lifting", "agreement", "looks", "trace"), JUDGING),
     "signs": ("test_signs.py", *JUDGING),
     "slicing": ("test_slicing.py", "test_slices.py"),
@@ -38,6 +41,16 @@ TESTS: dict[str, tuple[str, ...]] = {
     "holder": ("test_writers.py", *JUDGING),
     "images": JUDGING,
 }
+# Of diagnosis, what several rules propose fixes by: the goldens of one rule do not say all that these do.
+DIAGNOSIS: dict[str, tuple[str, ...]] = {
+    "ran_before": ("test_ran_before.py", "test_brought.py"),
+    "brought": ("test_brought.py",),
+    "taken_back": ("test_taken_back.py",),
+    "misspelt": ("test_misspelt.py",),
+    "mistyped": ("test_mistyped.py",),
+    "once_declared": ("test_mistyped.py",),
+}
+UPPER = ("whysync.proofs", "whysync.app", "whysync.lab", "whysync.reports", "whysync.cli", "tests")
 SLOW = (
     "test_safety.py::test_the_order_of_the_facts_changes_nothing",
     "test_safety.py::test_nonsense_in_the_facts_never_breaks_a_diagnosis",
@@ -57,14 +70,15 @@ class Plan:
 
 def plans() -> list[Plan]:
     modules = [*SOURCE.glob("whysync/rules/*/*.py"), *SOURCE.glob("whysync/proofs/*.py")]
+    modules += [SOURCE / f"whysync/diagnosis/{name}.py" for name in DIAGNOSIS]
     return [_plan(path) for path in sorted(modules) if path.name != "__init__.py"]
 
 
 def _plan(path: Path) -> Plan:
     module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-    if path.parent.name == "proofs":
-        upper = ("whysync.proofs", "whysync.app", "whysync.lab", "whysync.reports", "whysync.cli", "tests")
-        return Plan(module=module, path=path, forget=upper, passes=_tests(path.stem), seconds=60)
+    if path.parent.name in ("proofs", "diagnosis"):
+        knows = UPPER if path.parent.name == "proofs" else (module, "whysync.diagnosis.ran_before", "tests")
+        return Plan(module=module, path=path, forget=knows, passes=_tests(path), seconds=60)
     return Plan(module=module, path=path, forget=(module,), passes=_cases(path), seconds=10)
 
 
@@ -81,9 +95,10 @@ def _cases(path: Path) -> Callable[[], bool]:
     return passes
 
 
-def _tests(stem: str) -> Callable[[], bool]:
-    home = ROOT / "tests/proofs"
-    files = [str(home / name) for name in TESTS.get(stem, (*GROUND, *JUDGING))]
+def _tests(path: Path) -> Callable[[], bool]:
+    home = ROOT / "tests" / path.parent.name
+    known = DIAGNOSIS if path.parent.name == "diagnosis" else TESTS
+    files = [str(home / name) for name in known.get(path.stem, (*GROUND, *JUDGING))]
     without = [f"--deselect=tests/proofs/{name}" for name in SLOW]
 
     def passes() -> bool:
