@@ -21,6 +21,7 @@ from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.world import World
+from whysync.fixes.apply import applied
 from whysync.lab.library import built_in, names
 from whysync.lab.playing import play
 from whysync.proofs.judge import Judge
@@ -289,3 +290,18 @@ def test_of_an_app_that_is_being_deleted_nothing_is_tried() -> None:
     )
     whys = {fix.proof.why for one in report.findings if not one.caused_by for fix in one.fixes}
     assert any(why.startswith("the app is being deleted") for why in whys)
+
+
+@pytest.mark.parametrize(
+    ("name", "job"),
+    [("hook-deadline", "booking/booking-smoke-test"), ("sync-timeout", "catalog/catalog-import")],
+)
+def test_more_time_that_git_gives_by_now_is_likely_enough_and_no_more(name: str, job: str) -> None:
+    """How long a hook needs that was ended from outside, nobody has seen."""
+    case, finding = first(name)
+    after = applied(finding.fixes[1], case)
+    again = diagnose(after, all_rules()).findings[0]
+    assert again.fixes[0].title.startswith("Sync again")
+    found = Judge(after).judged(again, again.fixes[0])
+    assert isinstance(found, Proof)
+    assert (found.status, found.why) == (ProofStatus.LIKELY, f"not known: how long Job {job} needs")

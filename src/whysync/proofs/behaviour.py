@@ -27,6 +27,8 @@ _MOST_LINES: Final = 20
 _FOREVER: Final = 1e9
 _PATIENCE: Final = 600.0
 """A Job that runs for longer than this is taken to run on."""
+_LATE: Final = "longer than specified deadline"
+_WITH_ITS_SYNC: Final = "Terminated"
 _SOMEWHAT_LONGER: Final = 1.5
 """How much longer than it was given a Job is taken to need; how long in truth nobody has seen."""
 _SOON: Final = 120.0
@@ -307,12 +309,18 @@ def _images(job: Manifest) -> list[str]:
     return [text(dig(one, "image")) for one in items(dig(job.spec, "template", "spec", "containers"))]
 
 
+def was_cut_off(result: ResourceResult) -> bool:
+    """A hook that was ended from outside, still at work: how long it needs nobody has seen."""
+    return bool(result.hook_type) and (_LATE in result.message or result.message == _WITH_ITS_SYNC)
+
+
 def _cut_off_after(case: Case, result: ResourceResult, job: Manifest) -> float | None:
     """How long it ran when it was ended from outside, still at work: by its deadline, or with its sync."""
-    if "longer than specified deadline" in result.message:
-        return float(integer(job.spec.get("activeDeadlineSeconds"))) or None
+    if _LATE in result.message:
+        ran = case.live_of(job.key) or job  # Git may give it another deadline by now
+        return float(integer(ran.spec.get("activeDeadlineSeconds"))) or None
     operation = case.operation
-    if result.message != "Terminated" or operation is None:
+    if result.message != _WITH_ITS_SYNC or operation is None:
         return None
     if operation.started_at is None or operation.finished_at is None:
         return None

@@ -17,6 +17,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
 from whysync.diagnosis.ran_before import ran_before
 from whysync.diagnosis.shape import is_builtin
+from whysync.proofs.behaviour import was_cut_off
 from whysync.proofs.claims import Claim, Unlooked, claim_of
 from whysync.proofs.courses import ROUNDS, Course, With, Without, waited, with_fix
 from whysync.proofs.ground import Simulated, simulated
@@ -291,16 +292,22 @@ class Judge:
             *_of_facts(finding, fix, world),
             *_of_behaviour(finding, fix, self._case),
             *_of_owners(fix, self._case),
-            *_of_time(fix),
+            *_of_time(finding, fix, self._case),
         ]
 
 
-def _of_time(fix: Fix) -> list[str]:
-    """More time helps where there was too little of it: how much is needed nobody has seen."""
+def _of_time(finding: Finding, fix: Fix, case: Case) -> list[str]:
+    """More time helps where there was too little of it: how much is needed nobody has seen.
+
+    That holds too where it has been given already, and a sync is all that is left to do.
+    """
     named = {edit.pointer for edit in fix.edits}
     if "/spec/activeDeadlineSeconds" in named and fix.target is not None:
         return [f"how long {fix.target} needs"]
-    return ["how long the sync needs"] if "/data/controller.sync.timeout.seconds" in named else []
+    if "/data/controller.sync.timeout.seconds" in named:
+        return ["how long the sync needs"]
+    ended = (one.ref for one in case.results if was_cut_off(one) and f"result:{one.key}" in finding.explains)
+    return [f"how long {ref} needs" for ref in ended if fix.commands][:1]
 
 
 def _unseen(world: Simulated) -> str:
