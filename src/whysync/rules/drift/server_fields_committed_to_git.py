@@ -20,12 +20,16 @@ from collections.abc import Iterator
 
 from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.grouped import grouped
+from whysync.semantics.messages import ConflictModified
+
+_VERSION = "/metadata/resourceVersion"
 
 _SERVERS = (
     "/metadata/creationTimestamp",
     "/metadata/generation",
     "/metadata/managedFields",
-    "/metadata/resourceVersion",
+    _VERSION,
     "/metadata/selfLink",
     "/metadata/uid",
     "/status",
@@ -44,6 +48,7 @@ def server_fields_committed_to_git(case: Case) -> Iterator[Finding]:
             about=first.ref,
             field=fields[0],
             explains=tuple(drift.symptom for drift in drifts),
+            because=_conflicts(case, first),
             confidence=Confidence.HIGH,
             verdict=f"{first.ref} in Git holds {', '.join(fields)}, which only the server sets",
             evidence=tuple(evidence for drift in drifts[:3] for evidence in drift.cited()),
@@ -55,6 +60,18 @@ def server_fields_committed_to_git(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _conflicts(case: Case, drift: Drift) -> tuple[str, ...]:
+    """A version alone, over which the sync failed: that is said there, with the same way out."""
+    if _all_of_the_server(drift, []) != [_VERSION]:
+        return ()
+    return tuple(
+        symptom
+        for group in grouped(case, ConflictModified, by=lambda failure: failure.resource)
+        if drift.ref.key in {ref.key for ref in group.resources}
+        for symptom in group.explains
+    )
 
 
 def _all_of_the_server(drift: Drift, differing: list[str]) -> list[str]:
