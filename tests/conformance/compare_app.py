@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
+from tests.conformance.given import EveryKindNamespaced, GivenLive
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
@@ -14,8 +15,7 @@ from whysync.contracts.ref import Key
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.engine.compare import NotComparedYet, compare, compare_with_grace
 from whysync.engine.comparison import Comparison, Inputs
-from whysync.engine.live import GivenLive
-from whysync.engine.scopes import EveryKindNamespaced, Scopes
+from whysync.engine.scopes import Scopes
 from whysync.semantics.project import Cluster
 from whysync.semantics.settings import Settings
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from tests.conformance.checks import lacks_fragments, mismatch
+from tests.conformance.given import GivenLive
 from tests.engine.operation.stub import StubGround
 from whysync.contracts.application import Application
 from whysync.contracts.decode import decode
@@ -15,7 +16,6 @@ from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.engine.compare import compare
 from whysync.engine.comparison import Comparison, Inputs
-from whysync.engine.live import GivenLive
 from whysync.engine.operation.sync_app import sync_app
 from whysync.engine.operation.turn import AppSync, Wanted
 from whysync.semantics.project import Cluster

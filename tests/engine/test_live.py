@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.engine.comparing import config_map, live_config_map
 from whysync.contracts.ref import Key
 from whysync.contracts.tree import Json, fields
-from whysync.engine.live import GivenLive, LiveIndex, in_version
+from whysync.engine.live import LiveIndex, in_version
 from whysync.semantics.settings import Settings
 
 KEY = Key("", "ConfigMap", "shop", "settings")
@@ -39,13 +39,6 @@ def test_marks_are_noticed() -> None:
     assert index(live_config_map()).has_marks
     assert not index(live_config_map(owner="")).has_marks
     assert KEY in index(live_config_map())
-
-
-def test_given_objects_are_given_back_as_a_copy() -> None:
-    given = GivenLive({KEY: live_config_map()})
-    found = given.managed("any", [])
-    found.clear()
-    assert list(given.managed("any", [])) == [KEY]
 
 
 def test_live_is_read_in_gits_version() -> None:

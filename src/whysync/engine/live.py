@@ -8,7 +8,7 @@ it is never extra.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from whysync.contracts.ref import Key, ref_of
@@ -25,16 +25,6 @@ class LiveState(Protocol):
     def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
         """The live objects of the app with this instance name, and of these targets, by their keys."""
         ...
-
-
-class GivenLive:
-    """The objects are known to be the app's."""
-
-    def __init__(self, objects: Mapping[Key, Object]) -> None:
-        self._objects = objects
-
-    def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:  # noqa: ARG002
-        return dict(self._objects)
 
 
 class LiveIndex:

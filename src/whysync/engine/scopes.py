@@ -89,15 +89,6 @@ class Scopes:
         return self._otherwise if found is None else found
 
 
-class EveryKindNamespaced(Scopes):
-    """The cluster of Argo CD's own unit tests."""
-
-    __slots__ = ()
-
-    def is_namespaced(self, group: str, kind: str) -> bool | None:  # noqa: ARG002  (whatever it is)
-        return True
-
-
 def _builtin(group: str, kind: str) -> bool | None:
     if kind in _CLUSTER_SCOPED.get(group, ()):
         return False
