@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from msgspec.structs import replace
 
 from tests.proofs.test_judging import first, tried, with_fixes
+from tests.proofs.worlds import bundle, in_git, settings, synced, there
+from tests.situations import case_of, row
 from whysync.contracts.manifest import Manifest, Role
+from whysync.contracts.ref import Key
 from whysync.contracts.tree import Object
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
-from whysync.proofs.claims import claim_of
+from whysync.proofs.claims import Overwritten, Unseen, claim_of
+from whysync.proofs.ground import simulated
 from whysync.proofs.images import is_unready
 from whysync.proofs.judge import Judge
-from whysync.proofs.lag import seen_sooner
+from whysync.proofs.lag import is_lag, seen_sooner
 from whysync.proofs.verdicts import Rejected
+from whysync.proofs.watch import Watch
 
 WAIT = "argocd app wait {} --operation"
 
@@ -60,6 +67,72 @@ def test_a_rule_that_is_respected_already_claims_nothing() -> None:
     assert (found.status, found.why) == (ProofStatus.NOT_RUN, "the model does not show what it says")
 
 
+def test_only_a_field_of_an_ignored_value_claims_to_be_overwritten() -> None:
+    case, finding = first("ignored-and-still-written")
+    fix = finding.fixes[0]
+    assert isinstance(claim_of(case, finding, fix), Overwritten)
+    for other in (
+        replace(finding, cause="another"),
+        replace(finding, field=None),
+        replace(finding, field="/spec/notThere"),  # nobody holds what is not set
+    ):
+        assert claim_of(case, other, fix) is None
+
+
+SETTINGS = Key("", "ConfigMap", "shop", "settings")
+
+
+def watched() -> Watch:
+    """A ConfigMap whose one value is `b`."""
+    config = settings("settings")
+    case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
+    return Watch(simulated(case, touched=[SETTINGS]))
+
+
+def put(watch: Watch, key: Key, value: str) -> int:
+    """How many writes there were then."""
+    store = watch.world.simulation.model.store
+    store.put((("", "configmaps"), key.namespace, key.name), settings(key.name, data={"a": value}))
+    return len(store.journal)
+
+
+def test_a_field_is_overwritten_when_it_leaves_the_value_that_it_had() -> None:
+    watch, claim = watched(), Overwritten(key=SETTINGS, pointer="/data/a")
+    put(watch, SETTINGS, "b")
+    put(watch, SETTINGS._replace(name="other"), "c")
+    assert not claim.holds(watch), "neither the same value nor another object"
+    since = put(watch, SETTINGS, "c")
+    assert claim.holds(watch)
+    assert claim.holds(watch, since - 1)
+    assert not claim.holds(watch, since), "that was before"
+    put(watch, SETTINGS, "d")
+    assert not claim.holds(watch, since), "from one wrong value to another"
+    put(watch, SETTINGS, "b")
+    assert not claim.holds(watch, since), "written back"
+    put(watch, SETTINGS, "c")
+    assert claim.holds(watch, since), "and overwritten again"
+    assert not Overwritten(key=SETTINGS._replace(name="gone"), pointer="/data/a").holds(watch)
+
+
+@pytest.mark.parametrize(
+    ("now", "by_hand", "holds"),
+    [
+        ("found", True, True),  # a command was to take it out, and it is still there
+        ("git", True, False),
+        ("else", True, False),
+        ("found", False, True),  # Git was to say so, and the cluster does not follow
+        ("git", False, False),
+        ("else", False, True),
+    ],
+)
+def test_a_value_beside_git_has_to_go_or_to_be_gits(now: str, by_hand: bool, holds: bool) -> None:
+    watch = watched()
+    claim = Unseen(key=SETTINGS, pointer="/data/a", found="found", wanted="git", by_hand=by_hand)
+    assert not claim.shows(watch)
+    put(watch, SETTINGS, now)
+    assert (claim.shows(watch), claim.holds(watch)) == (now == "found", holds)
+
+
 # --- a health that nobody reads ------------------------------------------------------------------
 
 KEY = "/data/resource.customizations.health.db.example.com_Database"
@@ -95,6 +168,23 @@ def test_no_claim_about_what_is_not_there() -> None:
     assert claim_of(case, replace(finding, severity=Severity.WARNING), finding.fixes[0]) is None
 
 
+def test_another_setting_claims_nothing_about_health() -> None:
+    case, finding = first("crd-without-health-check")
+    other = replace(finding.fixes[0], edits=(Set(pointer="/data/timeout.reconciliation", value="60s"),))
+    assert claim_of(case, finding, other) is None
+    on_the_app = Fix.application(case.application.ref, *finding.fixes[0].edits, title="Not in the settings")
+    assert claim_of(case, finding, on_the_app) is None
+
+
+def test_what_a_check_shows_takes_no_sync() -> None:
+    """Nobody is told to sync: so it has to show without one."""
+    for name in ("crd-without-health-check", "switched-off"):
+        case, finding = first(name)
+        claim = claim_of(case, finding, finding.fixes[0])
+        assert claim is not None
+        assert not claim.shows_in_a_sync
+
+
 # --- a commit that was not seen yet --------------------------------------------------------------
 
 
@@ -123,6 +213,42 @@ def test_what_does_not_make_argo_cd_look_does_not_help() -> None:
     assert proof("polling-lag", Fix.application(case.application.ref, note, title="note")).why == (
         "it does not make Argo CD look"
     )
+
+
+@pytest.mark.parametrize(
+    ("by_itself", "at_once", "status"),
+    [
+        (60, 2, ProofStatus.PROVEN),
+        (None, 2, ProofStatus.PROVEN),
+        (60, 60, ProofStatus.NOT_RUN),
+        (60, 90, ProofStatus.NOT_RUN),
+        (60, None, ProofStatus.NOT_RUN),
+        (None, None, ProofStatus.NOT_RUN),
+    ],
+)
+def test_a_refresh_is_proven_only_where_it_is_sooner(
+    by_itself: int | None, at_once: int | None, status: ProofStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, finding = first("polling-lag")
+
+    def waited(_case: object, fix: Fix | None) -> timedelta | None:
+        seconds = by_itself if fix is None else at_once
+        return timedelta(seconds=seconds) if seconds is not None else None
+
+    monkeypatch.setattr("whysync.proofs.lag._until_seen", waited)
+    found = seen_sooner(case, finding, finding.fixes[0])
+    assert found.status is status
+    if status is ProofStatus.PROVEN:
+        assert found.rounds == 1
+        alone = "it is not seen within an hour" if by_itself is None else "+1:00  it is seen by itself"
+        assert found.trace[1].endswith(alone)
+
+
+def test_what_explains_more_than_a_moved_branch_is_no_lag() -> None:
+    case, finding = first("polling-lag")
+    assert is_lag(case, finding)
+    assert not is_lag(case, replace(finding, explains=()))
+    assert not is_lag(case, replace(finding, explains=(*finding.explains, "unhealthy:/Pod/shop/one")))
 
 
 # --- to wait -------------------------------------------------------------------------------------

@@ -30,6 +30,8 @@ GROUND = ("test_details.py", "test_writers.py", "test_ground.py", "test_behaviou
 CLAIMS = ("test_claims.py",)
 TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("claims", "lag"), CLAIMS),
+    **dict.fromkeys(("definition_makers", "refusals", "quotas"), ("test_made_and_refused.py",)),
+    "sources": ("test_held_commits.py",),
     **dict.fromkeys(("safety", "effects", "telling", "holding"), SAFETY),
     **dict.fromkeys(("judge", "courses"), (*CLAIMS, *JUDGING)),
     **dict.fromkeys(("prove", "trying", "verdicts", "remaining"), JUDGING),
