@@ -15,9 +15,10 @@ from tests.golden import Golden
 from tests.planning.shop import DEPLOYMENT, HOOK, HPA, SECRET, Shop
 from tests.situations import ROOT
 from whysync.contracts.ref import Ref
-from whysync.diagnosis.report import Report
+from whysync.diagnosis.report import Reason, Report, Safety, SyncSafety
 from whysync.planning.plan import AppPlan, Change, Ground, Item, Plan, Run, Sort, State, Step
-from whysync.reports import plan_github, plan_html, plan_junit, plan_svg
+from whysync.reports import plan_github, plan_html, plan_junit, plan_markdown, plan_svg, plan_view
+from whysync.reports.screen import Screen
 
 HERE = ROOT / "tests/reports/plan"
 NOTHING = Report(apps=(), groups=())
@@ -178,3 +179,15 @@ def _holds_all(page: str) -> None:
         "+ argocd.argoproj.io/hook: PostSync",
     ):
         assert told in flat, told
+
+
+def test_what_fails_is_not_called_safe_to_merge() -> None:
+    """Nothing is lost by it, and yet it is not to be merged."""
+    lost = Safety(sync=SyncSafety.SAFE, reasons=(Reason(text="it deletes ConfigMap shop/old"),))
+    for passed, wanted in ((True, "safe to merge"), (False, "safe otherwise")):
+        run = Run(ground=Ground.BASE, passed=passed, message="" if passed else "boom", seconds=9)
+        app = AppPlan(name="argocd/a", file="", runs=(run,), safety=lost)
+        plan = Plan(base="a", head="b", apps=(app,))
+        assert wanted in plan_html.render(plan, NOTHING)
+        assert wanted in plan_view.render(plan, NOTHING, Screen(width=100))
+        assert ("Otherwise the sync is **safe**" in plan_markdown.render(plan, NOTHING)) is not passed

@@ -21,6 +21,7 @@ from whysync.reports.plan_view import (
     MARKS,
     by_app,
     change_words,
+    safety_words,
     took,
     untouched_words,
     verdict_words,
@@ -37,11 +38,7 @@ _CAPTION: Final = (
     "A wave waits until all of the wave before it is healthy, and its hooks have ended. "
     "Marks in the boxes: + made, ~ changed, ± made anew, − pruned."
 )
-_SAFETY: Final = {
-    SyncSafety.SAFE: ("good", "safe to merge"),
-    SyncSafety.UNSAFE: ("bad", "not safe to merge"),
-    SyncSafety.UNKNOWN: ("wait", "safe? unknown"),
-}
+_SAFETY: Final = {SyncSafety.SAFE: "good", SyncSafety.UNSAFE: "bad", SyncSafety.UNKNOWN: "wait"}
 
 
 def render(plan: Plan, report: Report) -> str:
@@ -205,8 +202,8 @@ def _changes(app: AppPlan) -> Iterator[str]:
 def _safe(app: AppPlan) -> Iterator[str]:
     if app.safety is None:
         return
-    look, told = _SAFETY[app.safety.sync]
-    yield tag("h3", "Is it safe? ", tag("span", told, class_=f"badge {look}"))
+    look = _SAFETY[app.safety.sync]
+    yield tag("h3", "Is it safe? ", tag("span", safety_words(app), class_=f"badge {look}"))
     if app.safety.reasons:
         yield tag("ul", *(tag("li", words(reason.text)) for reason in app.safety.reasons))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.planning.plan import AppPlan, Plan
 from whysync.reports import markdown
 from whysync.reports.plan_view import (
@@ -83,7 +83,10 @@ def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[str]]:
     safety = app.safety
     if safety is not None and safety.reasons:
         told = [f"- {markdown.escaped(one_line(reason.text))}" for reason in safety.reasons]
-        yield ["", f"Sync is **{safety.sync.value}**:", "", *told]
+        otherwise = (
+            "Otherwise the sync is" if safety.sync is SyncSafety.SAFE and not app.passed else "Sync is"
+        )
+        yield ["", f"{otherwise} **{safety.sync.value}**:", "", *told]
     run = app.decisive
     if run is not None and run.steps:
         drawn = [line.replace("```", "'''") for line in waves(run.steps, Screen(width=100))]

@@ -138,20 +138,25 @@ def _app(
     if safety is not None:
         for number, reason in enumerate(safety.reasons or ()):
             yield from screen.wrap(
-                one_line(reason.text), indent=_INDENT, first=f"  {_safe(safety.sync)}" if not number else ""
+                one_line(reason.text), indent=_INDENT, first=f"  {safety_words(app)}" if not number else ""
             )
         if not safety.reasons:
-            yield from screen.wrap("nothing is lost", indent=_INDENT, first=f"  {_safe(safety.sync)}")
+            yield from screen.wrap("nothing is lost", indent=_INDENT, first=f"  {safety_words(app)}")
     if report is not None and run is not None and not run.passed:
         yield ""
         alone = Report(apps=(report,), groups=())
         yield terminal.render(alone, screen, wide=wide, place=None).rstrip("\n")
 
 
-def _safe(sync: SyncSafety) -> str:
-    return {SyncSafety.SAFE: "safe to merge", SyncSafety.UNSAFE: "not safe to merge"}.get(
-        sync, "safe? unknown"
-    )
+def safety_words(app: AppPlan) -> str:
+    """What fails is not to be merged, whatever else would be lost by it."""
+    match app.safety.sync if app.safety is not None else SyncSafety.UNKNOWN:
+        case SyncSafety.SAFE:
+            return "safe to merge" if app.passed else "safe otherwise"
+        case SyncSafety.UNSAFE:
+            return "not safe to merge"
+        case SyncSafety.UNKNOWN:
+            return "safe? unknown"
 
 
 def waves(steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
