@@ -62,7 +62,9 @@ def _beside(case: Case, ref: Ref, pointer: str, value: Json) -> Iterator[tuple[s
             yield from ((name, _fits(field.type, value)) for name, field in at.struct.fields.items())
         return
     lacking = schema_lacks(case, ref, pointer)
-    if lacking is not None:
+    above = pointers.join(pointers.split(pointer)[:-1])
+    if lacking is not None and schema_lacks(case, ref, above) is None:
+        # Where what is above it is unknown too, what is lacking is lacking there.
         crd, place = lacking
         for name, schema in fields(crd.at(place)).items():
             yield name, _is_of(text(fields(schema).get("type")), value)
