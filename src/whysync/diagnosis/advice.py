@@ -114,7 +114,7 @@ _BY_CAUSE = {
         "Let the API server compare (ServerSideDiff with IncludeMutationWebhook), or ignore it for all apps.",
     ),
     "sync-noop-loop": Advice(
-        "Do not sync, and do not shorten the interval: each round disturbs the workload once more.",
+        "Do not sync again and again, nor shorten the interval: each round disturbs the workload once more.",
         "Alert on many syncs of one commit; pair every ignore rule with RespectIgnoreDifferences.",
     ),
     "pending-prune": Advice(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from whysync.contracts.application import ResourceRow
 from whysync.contracts.ref import Key
 from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
@@ -140,13 +141,22 @@ def _rows(case: Case) -> list[tuple[str, ...]]:
     ]
     for key in keys:
         row, result = case.rows.get(key), results.get(key)
-        health = row.health.status if row and row.health else ""
+        health, told = _health(case, row) if row else ("", "")
         status = (row.status if row else "") or (result.hook_phase or result.status if result else "")
         if row and row.requires_pruning:
             status += " (extra)"
-        message = (result.message if result else "") or (row.health.message if row and row.health else "")
+        message = (result.message if result else "") or told
         cells = (key.group, key.kind, key.namespace, key.name, status, health,
                  result.hook_type if result else "", str(row.sync_wave) if row and row.sync_wave else "",
                  one_line(message, 200))  # fmt: skip
         rows.append(tuple(plain(cell) for cell in cells))
     return rows
+
+
+def _health(case: Case, row: ResourceRow) -> tuple[str, str]:
+    """Argo CD's own word; where the Application does not keep it (as of 3.0), that of the same check."""
+    if row.health is not None:
+        return row.health.status, row.health.message
+    live = case.live_of(row.key)
+    verdict = case.health_of(live) if live is not None else None
+    return (verdict.code or "", verdict.message) if verdict is not None else ("", "")

@@ -1,0 +1,21 @@
+"""`whysync get`: how healthy each resource is, also where the Application does not keep that."""
+
+from __future__ import annotations
+
+from tests.played import diagnosed
+from whysync.reports import one_app
+from whysync.reports.screen import Screen
+
+
+def shown(scenario: str) -> dict[str, list[str]]:
+    text = one_app.render(
+        [one.case for one in diagnosed(scenario).apps], Screen(width=200), form="text", show_operation=False
+    )
+    return {words[1]: words for line in text.splitlines() if len(words := line.split()) > 4}
+
+
+def test_health_of_each_resource() -> None:
+    case = diagnosed("limit-range").apps[0].case
+    assert all(row.health is None for row in case.rows.values()), "Argo CD 3 keeps it elsewhere"
+    assert "Degraded" in shown("limit-range")["Deployment"]
+    assert "Healthy" in shown("waits-for-a-sync")["Deployment"]
