@@ -6,11 +6,12 @@ import pytest
 
 from tests.situations import application, case_of, row
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.fix import Set
 from whysync.diagnosis.ran_before import Before, ran_before
 
 OLD, NEW = "2026-03-02T08:00:00Z", "2026-03-02T09:00:00Z"
+REVISION = "deployment.kubernetes.io/revision"
 FIRST, SECOND = "a" * 40, "b" * 40
 REF = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
 
@@ -53,7 +54,7 @@ def replica_set(number: int, image: str, *, created: str, ready: int = 0) -> Obj
             "name": f"web-{number}",
             "namespace": "shop",
             "creationTimestamp": created,
-            "annotations": {"deployment.kubernetes.io/revision": str(number)},
+            "annotations": {REVISION: str(number)},
             "ownerReferences": [owner],
         },
         "spec": {"template": template(image)},
@@ -73,9 +74,8 @@ def app(*, automated: bool = True, at: str = NEW, revisions: tuple[str, str] = (
     )
 
 
-def before(*objects: Object, of: Object | None = None) -> Before | None:
-    git = deployment("web:2", desired=True)
-    return ran_before(case_of(of or app(), git, *objects), REF)
+def before(*objects: Object, of: Object | None = None, git: str = "web:2") -> Before | None:
+    return ran_before(case_of(of or app(), deployment(git, desired=True), *objects), REF)
 
 
 TWO = (replica_set(1, "web:1", created=OLD), replica_set(2, "web:2", created=NEW))
@@ -156,3 +156,28 @@ def test_no_commit_is_named_where_it_is_not_plain(of: Object) -> None:
     found = before(deployment("web:2"), *TWO, of=of)
     assert found is not None
     assert [one.pointer for one in found.evidence] == ["/status/conditions/0"]
+
+
+def test_where_the_present_version_could_not_be_made_the_newest_one_is_not_it() -> None:
+    """Two versions back is one too many, and nobody knows whether the newest that was made is well."""
+    assert before(deployment("web:3"), *TWO, git="web:3") is None
+
+
+def test_the_newest_that_runs_not_the_newest() -> None:
+    """The second version never ran, the third does in part: the way back is to the first."""
+    sets = (
+        replica_set(1, "web:1", created=OLD, ready=1),
+        replica_set(2, "web:broken", created="2026-03-02T08:30:00Z"),
+        replica_set(3, "web:2", created=NEW, ready=1),
+    )
+    found = before(deployment("web:2"), *sets)
+    assert found is not None
+    assert (found.kept.ref.name, found.named) == ("web-1", "what still runs")
+    newer = (sets[0], replica_set(2, "web:1.5", created="2026-03-02T08:30:00Z", ready=1), sets[2])
+    found = before(deployment("web:2"), *newer)
+    assert found is not None
+    assert found.kept.ref.name == "web-2"
+    odd = {**newer[1], "metadata": {**fields(newer[1]["metadata"]), "annotations": {REVISION: "²"}}}
+    found = before(deployment("web:2"), newer[0], odd, newer[2])
+    assert found is not None
+    assert found.kept.ref.name == "web-1", "a number that is none comes last"

@@ -7,8 +7,10 @@ import pytest
 from tests.situations import application, case_of, row
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json, Object, fields, items
-from whysync.diagnosis.fix import Edit, Remove, Set
-from whysync.diagnosis.ran_before import Before, ran_before
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.diagnosis.ran_before import Before, ran_before, way_back, with_way_back
 
 REF = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
 BASE = "/spec/template/spec"
@@ -152,3 +154,143 @@ def test_the_same_amount_written_otherwise_is_the_same() -> None:
     before = found(template({"resources": {"limits": {"cpu": "1000m"}}}), now, then)
     assert before is not None
     assert before.words == "resources.limits.cpu 2"
+
+
+@pytest.mark.parametrize(("fields_changed", "known"), [(12, True), (13, False)])
+def test_where_very_much_differs_it_is_another_manifest(fields_changed: int, known: bool) -> None:
+    def labelled(value: str) -> Object:
+        return template(more={"nodeSelector": {f"k{number}": value for number in range(fields_changed)}})
+
+    assert (found(labelled("new"), labelled("new"), labelled("old")) is not None) == known
+
+
+def test_the_words_of_many_changes() -> None:
+    now = template({"image": "web:2", "args": ["-x"], "tty": True, "stdin": True})
+    before = found(now, now, template())
+    assert before is not None
+    assert before.words == "image web:1", "what differs most tellingly"
+    now = template({"args": ["-x"], "tty": True, "stdin": True})
+    before = found(now, now, template())
+    assert before is not None
+    assert before.words == "without args, without stdin and 1 more"
+
+
+# --- StatefulSets: a ControllerRevision, and Pods that bear its name -----------------------------
+
+SET = Ref(group="apps", version="v1", kind="StatefulSet", namespace="shop", name="db")
+
+
+def pod(name: str, revision: str, *, ready: str = "True", phase: str = "Running", **more: Json) -> Object:
+    conditions: list[Json] = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": ready}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "labels": {"controller-revision-hash": revision},
+            "ownerReferences": [OWNER],
+        },
+        "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+        "status": {"phase": phase, "conditions": conditions, **more},
+    }
+
+
+OWNER: Object = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "u-db"}
+WAITS: list[Json] = [
+    {"name": "web", "ready": False, "restartCount": 9, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}
+]
+NEW = pod("db-1", "db-new", ready="False", containerStatuses=WAITS)
+
+
+def stateful(*pods: Object, current: str = "db-old", new: str = "db-new", **spec: Json) -> Case:
+    now = template({"image": "web:2"})
+    made: Object = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
+    meta: Object = {"name": "db", "namespace": "shop"}
+    revision: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {**meta, "name": "db-old", "ownerReferences": [OWNER]},
+        "data": {"spec": {"template": {"$patch": "replace", **template()}}},
+    }
+    other: Object = {
+        **revision,
+        "metadata": {**meta, "name": "db-older", "ownerReferences": [OWNER]},
+        "data": {"spec": {"template": template({"image": "web:0"})}},
+    }
+    return case_of(
+        application(status={"resources": [row("StatefulSet", "db")]}),
+        {
+            **made,
+            "metadata": {**meta, "annotations": {"whysync.dev/role": "desired"}},
+            "spec": {"template": now},
+        },
+        {
+            **made,
+            "metadata": {**meta, "uid": "u-db"},
+            "spec": {"template": now, **spec},
+            "status": {"currentRevision": current, "updateRevision": new},
+        },
+        other,
+        revision,
+        *pods,
+    )
+
+
+def test_a_stateful_set_goes_back_to_the_revision_whose_pods_are_ready() -> None:
+    before = ran_before(stateful(NEW, pod("db-0", "db-old")), SET)
+    assert before is not None
+    assert before.edits == (Set(pointer=f"{FIRST}/image", value="web:1"),)
+    assert (before.kept.ref.name, before.named) == ("db-old", "what still runs")
+    assert before.evidence[0].ref.name == "db-0"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        stateful(NEW),
+        stateful(NEW, pod("db-0", "db-old", ready="False")),
+        stateful(NEW, pod("db-0", "db-older")),
+        stateful(pod("db-0", "db-new")),
+        stateful(NEW, pod("db-0", "db-old"), current="db-new"),
+        stateful(NEW, pod("db-0", "db-old"), current=""),
+        stateful(NEW, pod("db-0", "db-gone"), current="db-gone"),
+    ],
+)
+def test_a_revision_that_nobody_sees_run_is_no_way_back(case: Case) -> None:
+    assert ran_before(case, SET) is None
+    unchanged = finding_of(SET)
+    assert with_way_back(case, unchanged) is unchanged
+
+
+def finding_of(ref: Ref, *fixes: Fix) -> Finding:
+    return Finding(
+        about=ref, explains=(), confidence=Confidence.HIGH, verdict="it crashes", evidence=(), fixes=fixes
+    )
+
+
+OTHER = Fix.run("kubectl logs db-1", title="Look")
+
+
+def test_the_pod_that_stands_in_the_way_has_to_be_deleted_and_no_other() -> None:
+    """A StatefulSet does not replace a Pod that is not ready."""
+    case = stateful(NEW, pod("db-0", "db-old"), pod("db-2", "db-new"), pod("db-3", "db-old", ready="False"))
+    back, other = with_way_back(case, finding_of(SET, OTHER)).fixes
+    assert other == OTHER
+    (deletes,) = back.afterwards
+    assert deletes.startswith("kubectl -n shop delete pod db-1 ")
+    assert with_way_back(case, finding_of(SET, OTHER), first=False).fixes == (OTHER, back)
+
+
+def test_pods_that_are_replaced_at_once_are_left_alone() -> None:
+    case = stateful(NEW, pod("db-0", "db-old"), podManagementPolicy="Parallel")
+    assert with_way_back(case, finding_of(SET)).fixes[0].afterwards == ()
+
+
+def test_only_a_changed_image_may_have_changed_data() -> None:
+    case = stateful(NEW, pod("db-0", "db-old"))
+    assert "database" in with_way_back(case, finding_of(SET)).fixes[0].risk
+    now = template({"args": ["-x"]})
+    before = found(now, now, template())
+    assert before is not None
+    assert way_back(REF, before).risk == ""

@@ -130,13 +130,15 @@ def ran_before(case: Case, ref: Ref) -> Before | None:
 def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[Evidence, ...]]]:
     """What still has ready Pods below the workload, with its template, the newest first; else what had."""
     sets = versions(case, live)
-    commit = brought_by(case, sets[0]) if sets else None
+    # The newest one is not that of the present version where its own could not be made.
+    present = bool(sets) and same(_plain(sets[0].at(_TEMPLATE)), _plain(live.at(_TEMPLATE)))
+    commit = brought_by(case, sets[0]) if present else None
     told = (commit,) if commit is not None else ()
     running = [one for one in sets if integer(one.status.get("readyReplicas"))]
     for one in running:
         seen = cite(one, "/status/readyReplicas", says="the version before it still runs")
         yield one, _plain(one.at(_TEMPLATE)), (seen, *told)
-    if len(sets) > 1 and not running:
+    if len(sets) > 1 and present and not running:
         well = well_until_then(live, sets[0])
         if well is not None:
             yield sets[1], _plain(sets[1].at(_TEMPLATE)), (well, *told)
