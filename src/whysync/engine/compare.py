@@ -18,13 +18,11 @@ from whysync.engine.comparison import ComparedResource, Comparison, Inputs
 from whysync.engine.diffs import Diffs, app_strategy, diffs_of
 from whysync.engine.live import LiveStateProblem
 from whysync.engine.own_namespace import own_namespace_changed, own_namespaces
-from whysync.engine.row_status import is_plain
 from whysync.engine.rows import rows_of
 from whysync.engine.status import status_after, status_without_settings
-from whysync.semantics.comparison.pairing import Pair, Pairing, pair
+from whysync.semantics.comparison.pairing import Pair, Pairing, Sought, matched, sought
 from whysync.semantics.comparison.targets import Targets, prepared_targets
-from whysync.semantics.health.application import AppHealth, ManagedPair, app_health
-from whysync.semantics.health.assess import Assessment, assess
+from whysync.semantics.health.application import AppHealth, ManagedPair, Part, health_from, part_of
 from whysync.semantics.hooks import partition_for_sync
 from whysync.semantics.project import ProjectClustersUnknown, live_verdict
 from whysync.semantics.settings import health_override, resource_excluded
@@ -94,8 +92,21 @@ class _Included(NamedTuple):
     excluded: Sequence[str]
 
 
+class _Wanted(NamedTuple):
+    """Git's side of the comparison, which stays the same as long as Git does."""
+
+    sought: Sought
+    has_pre_delete_hooks: bool
+    has_post_delete_hooks: bool
+
+
+class _Seen(NamedTuple):
+    visible: bool
+    owner: str
+
+
 class _Judged(NamedTuple):
-    assessment: Assessment | None
+    part: Part | None
 
 
 class _Run:
@@ -108,6 +119,7 @@ class _Run:
         self.instance = instance_name(self.app.name, self.app.namespace, inputs.control_plane_namespace)
         self.conditions: list[Condition] = []
         self.failed = False
+        self.scripted = any(override.health_lua for override in self.settings.overrides.values())
 
     def say(self, type: str, message: str) -> None:
         self.conditions.append(Condition(type=type, message=message))
@@ -121,8 +133,7 @@ class _Run:
         prepared = self.targets()
         targets = self.included(prepared)
         live = self.live(targets)
-        scripted = any(override.health_lua for override in self.settings.overrides.values())
-        if inputs.memory is None or self.failed or scripted:
+        if inputs.memory is None or self.failed or self.scripted:
             found = self.found(prepared, targets, live)
         else:
             # Whatever was found for the very same objects would be found again.
@@ -160,13 +171,8 @@ class _Run:
         inputs, before = self.inputs, len(self.conditions)
         if inputs.memory is not None:
             inputs.memory.turn()
-        self.tell_shared(live)
-        targets = [*targets, *own_namespaces(self.app, prepared, live.values())]
-        # Few objects are hooks, and only these can be taken out.
-        parts = partition_for_sync(target for target in targets if not is_plain(target))
-        kept = {id(target) for target in parts.sync}
-        in_sync = [target for target in targets if is_plain(target) or id(target) in kept]
-        pairing = self.paired(in_sync, live)
+        wanted = self.wanted(targets, own_namespaces(self.app, prepared, live.values()))
+        pairing = self.paired(wanted.sought, live)
         diffs = diffs_of(pairing.pairs, inputs)
         if diffs.error:
             self.fail(f"Failed to compare desired state to live state: {diffs.error}")
@@ -185,8 +191,8 @@ class _Run:
             hooks=pairing.hooks,
             conditions=said,
             failed=self.failed,
-            has_pre_delete_hooks=parts.has_pre_delete,
-            has_post_delete_hooks=parts.has_post_delete,
+            has_pre_delete_hooks=wanted.has_pre_delete_hooks,
+            has_post_delete_hooks=wanted.has_post_delete_hooks,
         )
 
     def targets(self) -> Sequence[Object]:
@@ -235,7 +241,7 @@ class _Run:
                 f"failed to set app instance label on resource {kind}/{name}: {problem}"
             ) from problem
 
-    def included(self, targets: Sequence[Object]) -> list[Object]:
+    def included(self, targets: Sequence[Object]) -> Sequence[Object]:
         """Without the kinds that the settings exclude."""
         memory = self.inputs.memory
         if memory is None:
@@ -244,7 +250,7 @@ class _Run:
             found = memory.memo(_Included).recall(lambda: self.sorted_out(targets), targets)
         for message in found.excluded:
             self.say("ExcludedResourceWarning", message)
-        return list(found.kept)
+        return found.kept
 
     def sorted_out(self, targets: Sequence[Object]) -> _Included:
         kept: list[Object] = []
@@ -265,15 +271,18 @@ class _Run:
         except LiveStateProblem as problem:
             self.fail(f"Failed to load live state: {problem}")
             return {}
+        live = {key: (body, self.seen(key, body)) for key, body in found.items()}
+        own = ("", self.instance)
+        for body, seen in live.values():
+            if seen.visible and seen.owner not in own:
+                self.tell_shared(ref_of(body), seen.owner)
+        return {key: body for key, (body, seen) in live.items() if seen.visible}
+
+    def seen(self, key: Key, body: Object) -> _Seen:
         memory = self.inputs.memory
         if memory is None:
-            return {key: body for key, body in found.items() if self.is_visible(key, body)}
-        seen = memory.memo(bool)
-        return {
-            key: body
-            for key, body in found.items()
-            if seen.recall(lambda key=key, body=body: self.is_visible(key, body), body)
-        }
+            return _Seen(self.is_visible(key, body), self.owner(body))
+        return memory.memo(_Seen).recall(lambda: _Seen(self.is_visible(key, body), self.owner(body)), body)
 
     def is_visible(self, key: Key, body: Object) -> bool:
         project = self.inputs.project
@@ -287,31 +296,37 @@ class _Run:
             self.fail(f'Failed to check if live resource "{key}" is permitted in project "{name}": {problem}')
             return True
 
-    def tell_shared(self, live: Mapping[Key, Object]) -> None:
-        """Objects that are marked as another app's."""
-        settings = self.settings
-        for body in live.values():
-            owner = owner_of(
-                body,
-                method=settings.tracking_method,
-                label_key=settings.instance_label_key,
-                installation_id=settings.installation_id,
-            )
-            if owner not in ("", self.instance):
-                ref, other = ref_of(body), owner.replace("_", "/")
-                whole = f"{ref.kind}/{ref.name} is part of applications {self.app.qualified_name} and {other}"
-                self.say("SharedResourceWarning", whole)
+    def owner(self, body: Object) -> str:
+        return owner_of(
+            body,
+            method=self.settings.tracking_method,
+            label_key=self.settings.instance_label_key,
+            installation_id=self.settings.installation_id,
+        )
 
-    def paired(self, targets: Sequence[Object], live: Mapping[Key, Object]) -> Pairing:
+    def tell_shared(self, ref: Ref, owner: str) -> None:
+        """An object that is marked as another app's."""
+        both = f"{self.app.qualified_name} and {owner.replace('_', '/')}"
+        self.say("SharedResourceWarning", f"{ref.kind}/{ref.name} is part of applications {both}")
+
+    def wanted(self, targets: Sequence[Object], more: Sequence[Object]) -> _Wanted:
+        """`more` are targets that Git does not have."""
+        memory = self.inputs.memory
+        if memory is None or more:
+            return self.sought([*targets, *more])
+        return memory.memo(_Wanted).recall(lambda: self.sought(targets), targets)
+
+    def sought(self, targets: Sequence[Object]) -> _Wanted:
+        parts = partition_for_sync(targets)
+        namespace = self.app.spec.destination.namespace
+        found = sought(parts.sync, namespace=namespace, is_namespaced=self.is_namespaced)
+        return _Wanted(found, parts.has_pre_delete, parts.has_post_delete)
+
+    def paired(self, sought: Sought, live: Mapping[Key, Object]) -> Pairing:
         """Objects without a UID, which only hand-written facts have, are no twins of each other."""
         nameless = {key: body for key, body in live.items() if not dig(body, "metadata", "uid")}
         stand_ins = {key: _with_uid(body, f"{key}") for key, body in nameless.items()}
-        pairing = pair(
-            targets,
-            {**live, **stand_ins},
-            namespace=self.app.spec.destination.namespace,
-            is_namespaced=self.is_namespaced,
-        )
+        pairing = matched(sought, {**live, **stand_ins})
         if not nameless:
             return pairing
         real = {id(stand_ins[key]): body for key, body in nameless.items()}
@@ -322,23 +337,23 @@ class _Run:
         return self.inputs.scopes.is_namespaced(ref.group, ref.kind)
 
     def health(self, pairing: Pairing) -> AppHealth:
-        pairs = [ManagedPair(key=key_of(one.obj), target=one.target, live=one.live) for one in pairing.pairs]
-        return app_health(
-            pairs,
-            self.settings.overrides,
-            app=self.inputs.application,
-            lua=self.inputs.lua,
-            now=self.inputs.now.timestamp(),
-            judge=None if self.inputs.memory is None else self.judged,
-        )
+        return health_from([self.part(one) for one in pairing.pairs], app=self.inputs.application)
 
-    def judged(self, live: Object) -> Assessment | None:
+    def part(self, pair: Pair) -> Part | None:
         """Remembered, as long as no script of the settings has a say: such a one may ask for the time."""
-        ref, memory = ref_of(live), self.inputs.memory
-        overrides = self.settings.overrides
-        if memory is None or health_override(overrides, ref.group, ref.kind) is not None:
-            return assess(live, overrides, lua=self.inputs.lua, now=self.inputs.now.timestamp())
-        return memory.memo(_Judged).recall(lambda: _Judged(assess(live, overrides)), live).assessment
+        memory = self.inputs.memory
+        if memory is None or (self.scripted and self.is_scripted(pair)):
+            return self.judged(pair)
+        return memory.memo(_Judged).recall(lambda: _Judged(self.judged(pair)), pair.target, pair.live).part
+
+    def is_scripted(self, pair: Pair) -> bool:
+        key = key_of(pair.obj)
+        return health_override(self.settings.overrides, key.group, key.kind) is not None
+
+    def judged(self, pair: Pair) -> Part | None:
+        both = ManagedPair(key=key_of(pair.obj), target=pair.target, live=pair.live)
+        now = self.inputs.now.timestamp()
+        return part_of(both, self.settings.overrides, lua=self.inputs.lua, now=now)
 
     def sync(self, by_rows: SyncCode) -> SyncCode:
         if self.failed:

@@ -32,6 +32,14 @@ class Pairing(msgspec.Struct, frozen=True):
     hooks: tuple[Object, ...]
 
 
+class Sought(msgspec.Struct, frozen=True):
+    """Git's side alone, for as many states of the cluster as there are to pair it with."""
+
+    targets: tuple[tuple[Object, tuple[Key, ...]], ...]
+    """Each with the keys that its live object may have."""
+    hooks: tuple[Object, ...]
+
+
 def pair(
     targets: Iterable[Object],
     lives: Mapping[Key, Object],
@@ -40,20 +48,32 @@ def pair(
     is_namespaced: Callable[[Ref], bool | None],
 ) -> Pairing:
     """Targets in their order, then what is left of the live objects by key; `is_namespaced` may not know."""
+    return matched(sought(targets, namespace=namespace, is_namespaced=is_namespaced), lives)
+
+
+def sought(
+    targets: Iterable[Object], *, namespace: str, is_namespaced: Callable[[Ref], bool | None]
+) -> Sought:
     plain, hooks = split_hooks(targets)
-    remaining = without_twins(plain, lives)
-    pairs: list[Pair] = []
+    found: list[tuple[Object, tuple[Key, ...]]] = []
     for target in plain:
         ref = ref_of(target)
         scope = is_namespaced(ref)
         places = [ref.namespace or namespace] if scope is not False else []
         if not scope:
             places.append("")
-        keys = [Key(ref.group, ref.kind, place, ref.name) for place in places]
+        found.append((target, tuple(Key(ref.group, ref.kind, place, ref.name) for place in places)))
+    return Sought(tuple(found), hooks)
+
+
+def matched(sought: Sought, lives: Mapping[Key, Object]) -> Pairing:
+    remaining = without_twins((target for target, _ in sought.targets), lives)
+    pairs: list[Pair] = []
+    for target, keys in sought.targets:
         found = next((key for key in keys if key in remaining), None)
         pairs.append(Pair(target, remaining.pop(found) if found is not None else None))
     pairs += [Pair(None, remaining[key]) for key in sorted(remaining)]
-    return Pairing(tuple(pairs), hooks)
+    return Pairing(tuple(pairs), sought.hooks)
 
 
 def split_hooks(targets: Iterable[Object]) -> tuple[tuple[Object, ...], tuple[Object, ...]]:

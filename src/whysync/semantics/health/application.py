@@ -5,7 +5,7 @@ Mirrors `setApplicationHealth`, `formatHealthCauses` and the health part of `per
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from whysync.contracts.application import HealthCode
 from whysync.contracts.ref import Key, group_of
 from whysync.contracts.tree import Object, dig, fields, text
-from whysync.semantics.health.assess import Assessment, assess
+from whysync.semantics.health.assess import assess
 from whysync.semantics.health.verdict import Verdict
 from whysync.semantics.hooks import is_hook, is_skipped
 from whysync.semantics.lua import LuaRunner
@@ -45,50 +45,71 @@ class AppHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Becomes a ComparisonError behind `error setting app health: `."""
 
 
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What one resource adds to the health of its app; it hangs on nothing but its own two objects."""
+
+    key: Key
+    live: Object | None
+    verdict: Verdict | None = None
+    """`None`: it has no health, or an annotation says that it shall not count."""
+    error: str | None = None
+
+
 def app_health(
-    pairs: Sequence[ManagedPair],
+    pairs: Iterable[ManagedPair],
     overrides: Overrides,
     *,
     app: Object | None = None,
     lua: LuaRunner | None = None,
     now: float | None = None,
-    judge: Callable[[Object], Assessment | None] | None = None,
 ) -> AppHealth:
-    """`app` is the Application itself: where it manages itself, it does not count.
+    """`app` is the Application itself: where it manages itself, it does not count."""
+    return health_from([part_of(pair, overrides, lua=lua, now=now) for pair in pairs], app=app)
 
-    `judge` judges one object in place of `assess`, for callers that remember what was judged before.
-    """
+
+def part_of(
+    pair: ManagedPair, overrides: Overrides, *, lua: LuaRunner | None = None, now: float | None = None
+) -> Part | None:
+    """`None`: no part of the app's health, as hooks are none."""
+    target, live = pair.target, pair.live
+    if (target is not None and is_skipped(target)) or (live is not None and is_hook(live)):
+        return None
+    if live is None or _is_ignored(live):
+        return Part(key=pair.key, live=live)
+    found = assess(live, overrides, lua=lua, now=now)
+    if found is None:
+        return Part(key=pair.key, live=live)
+    error = None if found.error is None else _row_error(live, found.error)
+    return Part(key=pair.key, live=live, verdict=found.verdict, error=error)
+
+
+def health_from(parts: Sequence[Part | None], *, app: Object | None = None) -> AppHealth:
+    """The rows have the order of the parts."""
     worst = HealthCode.HEALTHY
     causes: list[Key] = []
-    rows: list[Verdict | None] = [None] * len(pairs)
+    rows: list[Verdict | None] = [None] * len(parts)
     error: str | None = None
     any_resource = any_live = False
-    for index, pair in enumerate(pairs):
-        if (pair.target is not None and is_skipped(pair.target)) or (
-            pair.live is not None and is_hook(pair.live)
-        ):
+    for index, part in enumerate(parts):
+        if part is None:
             continue
         any_resource = True
-        if pair.live is None:
+        if part.live is None:
             # Shown as Missing, but it does not count: that it is absent makes the app OutOfSync already.
             rows[index] = _MISSING
             continue
         any_live = True
-        if _is_ignored(pair.live) or (app is not None and _is_same_app(app, pair.live)):
+        if part.verdict is None or (app is not None and _is_same_app(app, part.live)):
             continue
-        found = judge(pair.live) if judge is not None else assess(pair.live, overrides, lua=lua, now=now)
-        if found is None:
-            continue
-        rows[index] = found.verdict
-        if found.error is not None and error is None:
-            error = _row_error(pair.live, found.error)
-        code = found.verdict.code
-        if _is_application(pair.key) and code in (HealthCode.MISSING, HealthCode.UNKNOWN):
+        rows[index] = part.verdict
+        error = error or part.error
+        code = part.verdict.code
+        if _is_application(part.key) and code in (HealthCode.MISSING, HealthCode.UNKNOWN):
             continue
         if code is not None and is_worse(code, than=worst):
-            worst, causes = code, [pair.key]
+            worst, causes = code, [part.key]
         elif code == worst and worst is not HealthCode.HEALTHY:
-            causes.append(pair.key)
+            causes.append(part.key)
     if any_resource and not any_live and is_worse(HealthCode.MISSING, than=worst):
         worst, causes = HealthCode.MISSING, []
     return AppHealth(
