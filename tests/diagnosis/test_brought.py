@@ -177,7 +177,7 @@ def test_the_newest_that_runs_not_the_newest() -> None:
     found = before(deployment("web:2"), *newer)
     assert found is not None
     assert found.kept.ref.name == "web-2"
-    odd = {**newer[1], "metadata": {**fields(newer[1]["metadata"]), "annotations": {REVISION: "²"}}}
+    odd: Object = {**newer[1], "metadata": {**fields(newer[1]["metadata"]), "annotations": {REVISION: "²"}}}
     found = before(deployment("web:2"), newer[0], odd, newer[2])
     assert found is not None
     assert found.kept.ref.name == "web-1", "a number that is none comes last"

@@ -26,6 +26,9 @@ def service(**spec: Json) -> Manifest:
         ({"ports": {"port": 80}}, "/spec/ports", "list", MISSING),
         ({"selector": {"a/b": 1}}, "/spec/selector/a~1b", "string", "1"),
         ({"selector": {"on": True}}, "/spec/selector/on", "string", "true"),
+        ({"selector": {"on": False}}, "/spec/selector/on", "string", "false"),
+        ({"selector": {"on": 1.5}}, "/spec/selector/on", "string", MISSING),
+        ({"publishNotReadyAddresses": 1}, "/spec/publishNotReadyAddresses", "bool", MISSING),
         ({"publishNotReadyAddresses": "false"}, "/spec/publishNotReadyAddresses", "bool", False),
     ],
 )
@@ -39,6 +42,22 @@ def test_what_fits_and_what_nobody_knows_is_not_told() -> None:
     body: Object = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"size": "1"}}
     widget = Manifest(body, role=Role.DESIRED)
     assert (mistyped(widget), is_told(widget)) == ((), False)
+
+
+def test_numbers_with_a_fraction() -> None:
+    def limits(value: Json) -> Manifest:
+        schema: Object = {"openAPIV3Schema": {"maximum": value}}
+        spec: Object = {"versions": [{"name": "v1", "schema": schema}]}
+        kind = "CustomResourceDefinition"
+        return Manifest(
+            {"apiVersion": "apiextensions.k8s.io/v1", "kind": kind, "metadata": {"name": "a"}, "spec": spec},
+            role=Role.DESIRED,
+        )
+
+    assert (mistyped(limits(1.5)), mistyped(limits(2))) == ((), ())
+    for wrong in ("2", True):
+        (found,) = mistyped(limits(wrong))
+        assert (found.wanted, found.words, found.value) == ("float", "a number", MISSING)
 
 
 def test_a_tree_without_end_is_no_trouble() -> None:

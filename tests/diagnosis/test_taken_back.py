@@ -57,6 +57,17 @@ def test_where_it_is_not_plain_nothing_is_taken_back(
     assert edits(git, live, of) is None
 
 
+def test_as_many_fields_as_somebody_reads() -> None:
+    found = edits({str(n): "new" for n in range(12)}, {str(n): "old" for n in range(12)})
+    assert found is not None
+    assert len(found) == 12
+
+
+def test_what_git_has_dropped_is_not_taken_back() -> None:
+    """It is to be pruned: that Git says what runs cannot be said of it."""
+    assert not is_taken_back(case_of(app(), config_map(data={"a": "runs"})), REF, RESULT)
+
+
 def test_not_to_what_is_unwell() -> None:
     bad: Object = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}
     ref = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
