@@ -14,7 +14,7 @@ from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.instants import age_at
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.diagnosis.unfit import why_unfit
+from whysync.diagnosis.unfit import label_of_no_node, why_unfit
 from whysync.semantics.messages import Awaited, ImagePull, understand
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ class Stall(msgspec.Struct, frozen=True, kw_only=True):
     """What a person has to mend, as the beginning of a sentence."""
     image: str = ""
     """That cannot be pulled."""
+    label: str = ""
+    """That its Pod asks for, and no node has."""
 
 
 def why_stalled(case: Case, wait: Wait) -> Stall | None:
@@ -124,11 +126,14 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
                 evidence = (
                     cite(story.pod, f"/status/conditions/{index}/message", says="no node takes its Pod"),
                 )
-                why = why_unfit(case, story.pod)
+                why, label = why_unfit(case, story.pod), label_of_no_node(case, story.pod)
                 return Stall(
                     words="no node takes its Pod" + (f": {why}" if why else ""),
                     evidence=evidence,
-                    deed="Give it a node that fits, or let it ask for less in Git",
+                    deed="Take the label out of its node selector in Git"
+                    if label
+                    else "Give it a node that fits, or let it ask for less in Git",
+                    label=label,
                 )
     for manifest, event in case.events_about(wait.ref):
         if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):

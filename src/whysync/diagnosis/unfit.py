@@ -12,15 +12,24 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 
+def label_of_no_node(case: Case, pod: Manifest) -> str:
+    """`pool=load-tests`, which its selector asks for; empty where a node has each, or none is at hand."""
+    nodes = case.live_of_kind("Node")
+    for label, value in sorted(fields(pod.spec.get("nodeSelector")).items()):
+        if nodes and not any(node.labels.get(label) == value for node in nodes):
+            return f"{label}={text(value)}"
+    return ""
+
+
 def why_unfit(case: Case, pod: Manifest) -> str:
     """Empty where the nodes are not at hand, or where it is a matter of what else runs on them."""
     nodes = case.live_of_kind("Node")
     if not nodes:
         return ""
+    lacking = label_of_no_node(case, pod)
+    if lacking:
+        return f"no node has the label {lacking}"
     wanted = fields(pod.spec.get("nodeSelector"))
-    for label, value in sorted(wanted.items()):
-        if not any(node.labels.get(label) == value for node in nodes):
-            return f"no node has the label {label}={text(value)}"
     if not any(all(node.labels.get(k) == v for k, v in wanted.items()) for node in nodes):
         return f"no node has all the labels {', '.join(f'{k}={text(v)}' for k, v in sorted(wanted.items()))}"
     for resource in ("cpu", "memory", "nvidia.com/gpu"):

@@ -137,11 +137,20 @@ def _fixes(case: Case, wait: Wait, stall: Stall) -> Iterator[Fix]:
             risk="the hook runs once more: make sure that it may",
         )
         return
-    look = beside(on_object("describe", wait.ref), "its events say what it waits for")
+    look = [beside(on_object("describe", wait.ref), "its events say what it waits for")]
     if stall.image:
-        look = beside(f"docker manifest inspect {quote(stall.image)}", "does it exist, and may you read it?")
+        look = [
+            beside(f"docker manifest inspect {quote(stall.image)}", "does it exist, and may you read it?")
+        ]
+    if stall.label:
+        look = []
+        yield Fix.run(
+            beside("kubectl get nodes --show-labels", "on which of them may it run?"),
+            f"kubectl label node NODE {quote(stall.label)}",
+            title=f"Give a node the label {stall.label}: the hook then starts by itself",
+        )
     yield Fix.run(
-        look,
+        *look,
         *((remark(f"{stall.deed}, then"),) if stall.deed else ()),
         terminate(case),
         on_object("delete", wait.ref, "--ignore-not-found"),

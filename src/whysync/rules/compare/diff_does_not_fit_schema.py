@@ -74,7 +74,7 @@ def _verdict(failure: DiffSchemaError, holder: Manifest | None) -> str:
     side = {DiffSide.LIVE: "live", DiffSide.CONFIG: "Git's", DiffSide.UNTOLD: "an"}[failure.side]
     where = f"{side} {holder.ref}" if holder else f"{side} object"
     names = ", ".join(failure.fields[:3]) or "a field"
-    return f"Argo CD cannot compare: {names} of {where}: {PROBLEMS[failure.problem]}"
+    return f"{names} of {where} stops the comparison: {PROBLEMS[failure.problem]}"
 
 
 def _holder(case: Case, failure: DiffSchemaError) -> Manifest | None:
