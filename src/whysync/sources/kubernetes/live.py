@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -37,6 +38,14 @@ class Live(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[Manifest, ...] = ()
 
 
+_ANSWERING: Final = (
+    ("", "Pod"),
+    ("", "Service"),
+    ("apps", "Deployment"),
+    ("discovery.k8s.io", "EndpointSlice"),
+)
+
+
 async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] = frozenset()) -> Live:
     """`extra_namespaces`: where Argo CD's own Pods are, when it seems to be in trouble itself."""
     if scope.is_empty:
@@ -54,7 +63,7 @@ async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] 
     found += await reader.consequences(found)
     elsewhere = (extra_namespaces | _of_webhooks(found, scope.words)) - scope.namespaces
     if elsewhere:
-        more, told = await asyncio.gather(reader.pods_in(elsewhere), reader.events(elsewhere))
+        more, told = await asyncio.gather(reader.answering_in(elsewhere), reader.events(elsewhere))
         found, events = [*found, *more], [*events, *told]
     for group in api.kinds.lost_groups:
         if any(row.group == group for row in scope.rows):
@@ -77,9 +86,9 @@ class _Reader:
         kinds = namespaced_kinds(self._scope, self._api.kinds)
         return await self._all(self._of_kind(kind, namespaces) for kind in kinds)
 
-    async def pods_in(self, namespaces: frozenset[str]) -> list[Manifest]:
-        wanted = (("", "Pod"), ("", "Service"), ("discovery.k8s.io", "EndpointSlice"))
-        kinds = (self._api.kinds.find(*one) for one in wanted)
+    async def answering_in(self, namespaces: frozenset[str]) -> list[Manifest]:
+        """Who should answer there: a Service, its Pods, and the Deployment that may be at zero."""
+        kinds = (self._api.kinds.find(*one) for one in _ANSWERING)
         return await self._all(self._of_kind(kind, namespaces) for kind in kinds if kind is not None)
 
     async def events(self, namespaces: frozenset[str]) -> list[Manifest]:
