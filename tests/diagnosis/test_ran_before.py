@@ -94,6 +94,11 @@ def env(*values: tuple[str, str]) -> Object:
             template(env(("A", "1"))),
             [Set(pointer=f"{FIRST}/env", value=[{"name": "A", "value": "1"}])],
         ),
+        (  # of two with one name nobody can say which is which
+            template(env(("A", "1"), ("A", "2"))),
+            template(env(("A", "1"), ("A", "3"))),
+            [Set(pointer=f"{FIRST}/env", value=[{"name": "A", "value": "1"}, {"name": "A", "value": "3"}])],
+        ),
         (
             template(more={"nodeSelector": {"pool": "new"}}),
             template(more={"nodeSelector": {"pool": "old"}}),

@@ -10,6 +10,7 @@ from tests.proofs.worlds import bundle, in_git, synced, there
 from tests.situations import case_of, row
 from whysync.cluster.model import Clock, Model
 from whysync.cluster.model.failures import Refused
+from whysync.cluster.protocol import Request
 from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Json, Object, dig, fields, text
 from whysync.diagnosis.case import Case
@@ -144,6 +145,19 @@ def test_the_crd_comes_a_moment_later_and_whether_anybody_makes_it_is_a_gap(seen
     assert found.due() is None
 
 
+def test_crossplane_makes_both_kinds_of_an_xrd() -> None:
+    found, model = makers()
+    place = (("apiextensions.crossplane.io", "compositeresourcedefinitions"), "", ref_of(XRD).name)
+    model.store.put(place, XRD)
+    found.act()
+    due = found.due()
+    assert due is not None
+    model.clock.turn_to(due)
+    assert found.act()
+    assert sorted(crds(model)) == ["databases.example.com", "xdatabases.example.com"]
+    assert set(found.gaps) == {"whether Crossplane runs, which makes the CRD"}
+
+
 def test_one_that_is_gone_by_then_makes_nothing() -> None:
     found, model = makers()
     written(model, TEMPLATE)
@@ -169,7 +183,7 @@ SERVICE: Object = {
     "apiVersion": "v1",
     "kind": "Service",
     "metadata": {"name": "web", "namespace": "shop"},
-    "spec": {"ports": [{"port": 80}, {"port": 81}]},
+    "spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]},
 }
 EXCEEDED = (
     'services "web" is forbidden: exceeded quota: team, requested: services=1, '
@@ -216,12 +230,15 @@ def asked(model: Model, obj: Object) -> str:
 
 def test_the_same_wish_is_refused_again_and_another_is_granted() -> None:
     _, model = refusals(refused_case())
-    ports: list[Json] = [{"port": 80, "protocol": "TCP"}, {"port": 81, "protocol": "TCP"}]
+    ports: list[Json] = [
+        {"name": "a", "port": 80, "protocol": "TCP"},
+        {"name": "b", "port": 81, "protocol": "TCP"},
+    ]
     filled: Object = {**SERVICE, "spec": {"clusterIP": "10.0.0.1", "ports": ports}}
     assert asked(model, SERVICE) == EXCEEDED
     assert asked(model, filled) == EXCEEDED, "defaults do not make it another wish"
-    fewer: Object = {**SERVICE, "spec": {"ports": [{"port": 80}]}}
-    other: Object = {**SERVICE, "spec": {"ports": [{"port": 80}, {"port": 82}]}}
+    fewer: Object = {**SERVICE, "spec": {"ports": [{"name": "a", "port": 80}]}}
+    other: Object = {**SERVICE, "spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 82}]}}
     elsewhere: Object = {**SERVICE, "metadata": {"name": "web", "namespace": "another"}}
     assert [asked(model, one) for one in (fewer, other, elsewhere)] == ["", "", ""]
 
@@ -237,6 +254,38 @@ def test_only_what_failed_is_refused_again() -> None:
     assert len(refusals(refused_case(status="Synced", phase="Error"))[0].all) == 1, "a hook"
     assert refusals(refused_case(quota("3")))[0].all == (), "there is room by now"
     assert len(refusals(refused_case(quota("2"), quota("3", "another")))[0].all) == 1
+
+
+def test_words_that_nobody_understands_are_not_repeated() -> None:
+    assert refusals(refused_case(message="it did not work"))[0].all == ()
+
+
+def test_the_model_asks_before_it_writes() -> None:
+    _, model = refusals(refused_case())
+    model.load([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}])
+    path = "/api/v1/namespaces/shop/services"
+    answer = model.send(Request(verb="create", path=path, body=SERVICE, manager="argocd"))
+    assert (answer.ok, answer.code) == (False, 403)
+    other: Object = {**SERVICE, "metadata": {"name": "other", "namespace": "shop"}}
+    assert model.send(Request(verb="create", path=path, body=other, manager="argocd")).ok
+
+
+def test_each_is_refused_in_its_own_words() -> None:
+    denied = 'admission webhook "policy.example.com" denied the request: no'
+    other: Object = {**SERVICE, "metadata": {"name": "other", "namespace": "shop"}}
+    results: list[Json] = [
+        {**row("Service", name, "SyncFailed"), "message": message, "hookPhase": "Failed"}
+        for name, message in (("web", EXCEEDED), ("other", denied))
+    ]
+    app = synced(
+        row("Service", "web", "OutOfSync"),
+        row("Service", "other", "OutOfSync"),
+        sync="OutOfSync",
+        operationState={"phase": "Failed", "syncResult": {"resources": results}},
+    )
+    found, model = refusals(case_of(bundle(), app, in_git(SERVICE), in_git(other)))
+    assert [type(one.failure).__name__ for one in found.all] == ["QuotaExceeded", "AdmissionDenied"]
+    assert (asked(model, SERVICE), asked(model, other)) == (EXCEEDED, denied)
 
 
 def test_what_is_lifted_is_granted_and_counted() -> None:
