@@ -82,6 +82,17 @@ def test_a_comment_fits_whatever_changes(whysync: Whysync, shop: Shop) -> None:
     assert "There is no room here" in ran.out
 
 
+def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop: Shop) -> None:
+    """With the base it is the selector, on an empty cluster the Secret."""
+    asks = 'envFrom: [{secretRef: {name: payments-api}}], image: "shop:1.0"'
+    changed = DEPLOYMENT.replace("app: shop", "app: other").replace('image: "shop:1.0"', asks)
+    shop.put("deployment.yaml", changed)
+    ran = " ".join(whysync("plan", "--base", "main", "--no-proof").out.split())
+    assert "shop: Deployment shop/shop: spec.selector is fixed at creation" in ran
+    rest = ran.partition("on an empty cluster would fail after")[2]
+    assert "Deployment shop/shop needs Secret shop/payments-api, which does not exist" in rest
+
+
 def test_nothing_changes(whysync: Whysync, shop: Shop) -> None:
     shop.commit({"README.md": "x"})
     ran = whysync("plan", "--base", "main")

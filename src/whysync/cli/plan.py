@@ -19,12 +19,15 @@ from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.report import Report
 from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.planning.checkout import Checkout, open_checkout
-from whysync.planning.plan import Plan
+from whysync.planning.plan import AppPlan, Plan, Run
 from whysync.planning.planning import plan as planned
 from whysync.planning.trial import Trial, with_trials
 from whysync.planning.worlds import case_in
 from whysync.reports.screen import Screen
 from whysync.sources.git import GitFailed
+
+_SEVERAL = 2
+_MOST_CAUSES = 3
 
 
 def plan(options: argparse.Namespace, screen: Screen) -> int:
@@ -45,6 +48,7 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
     finally:
         gc.enable()
     report = _diagnosed(made, trials, prove=not options.no_proof)
+    made = replace(made, apps=tuple(_every_cause(one) for one in made.apps))
     show(wanted, lambda form, to: _shown(made, report, form, to), screen)
     return Exit.OK if options.exit_zero else _exit(made)
 
@@ -140,6 +144,22 @@ def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool) -> Report:
         return report
     apps = tuple(with_trials(one, trials.get(one.case.app.qualified_name)) for one in report.apps)
     return replace(report, apps=apps)
+
+
+def _every_cause(one: AppPlan) -> AppPlan:
+    """The other clusters on which it fails have causes of their own: they are named, too."""
+    if len([run for run in one.runs if not run.passed]) < _SEVERAL:
+        return one
+    runs = (run if run is one.decisive else _with_causes(run, one.name) for run in one.runs)
+    return replace(one, runs=tuple(runs))
+
+
+def _with_causes(run: Run, name: str) -> Run:
+    if run.passed or run.snapshot is None:
+        return run
+    (report,) = app.diagnose([case_in(run.snapshot, name)], prove=False).apps
+    roots = [one.verdict for one in report.findings if not one.caused_by and one.severity.weight > 0]
+    return replace(run, message="; ".join(roots[:_MOST_CAUSES])) if roots else run
 
 
 def _shown(made: Plan, report: Report, form: str, screen: Screen) -> str:

@@ -188,7 +188,7 @@ def _ground(run: Run, app: AppPlan, screen: Screen) -> Iterator[str]:
     where = GROUNDS[run.ground] if run.steps else "on any cluster"
     words = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
     if app.decisive is not run:
-        words += f": {one_line(run.message, 200)}"
+        words += f": {one_line(run.message, 400)}"
     for line in screen.wrap(words, indent=_INDENT, first=f"  {where}"):
         yield line.replace("would fail", screen.paint("would fail", "red"), 1)
 
