@@ -40,9 +40,10 @@ from whysync.planning.syncing import Ended, retry_of, synced
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.effects import Effects, effects_of
 from whysync.proofs.ground import Simulated, simulated
+from whysync.proofs.harm import harm
 from whysync.proofs.objects import Kinds
 from whysync.proofs.still_life import StillLife
-from whysync.proofs.telling import Told, harm
+from whysync.proofs.told import Told
 from whysync.sources.masking import Masker, mask_snapshot
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -1,170 +1,25 @@
-"""What a sync did, in sentences: each says one thing, and how much it weighs."""
+"""What becomes of a sync, in sentences: each says one thing, and how much it weighs."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Missing, dig, items, text
+from whysync.contracts.tree import dig, items, text
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.mechanism import Mechanism, behind_git
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.running import is_running
-from whysync.proofs.effects import WORKLOADS, Effects, Overwritten, holds_data
+from whysync.proofs.effects import Effects, Overwritten, holds_data
 from whysync.proofs.ground import Simulated
 from whysync.proofs.holding import Held
+from whysync.proofs.told import Told, listed, short, span
 from whysync.semantics.tracking.method import TrackingMethod
 from whysync.semantics.writers import phrase
 
-RECENT: Final = timedelta(hours=1)
-"""Work of a person that is younger is taken for a part of an incident."""
-_LONGEST: Final = 240
-_MOST_ALIKE: Final = 2
 _RETRYING: Final = "Retrying attempt #"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    text: str
-    refs: tuple[Ref, ...] = ()
-    weight: int = 0
-    unsafe: bool = False
-    unknown: bool = False
-
-
-# --- what hurts ----------------------------------------------------------------------------------
-
-
-def harm(world: Simulated, effects: Effects) -> Iterator[Told]:
-    yield from _deleted(world, effects)
-    yield from _recreated(world, effects)
-    yield from _dropped_pods(effects)
-    yield from _by_hand(effects)
-    yield from _generated(effects)
-
-
-def _deleted(world: Simulated, effects: Effects) -> Iterator[Told]:
-    gone = effects.deleted
-    if gone and not any(key in world.objects() for key in world.part.keys):
-        yield Told(
-            text=f"it deletes everything that the app has ({_count(len(gone), 'object')})",
-            refs=gone,
-            weight=100,
-            unsafe=True,
-        )
-    harmless: list[Ref] = []
-    for ref in gone:
-        data, pods = holds_data(world, ref), effects.pods_of(ref)
-        if data:
-            yield Told(text=f"it deletes {ref} {data}", refs=(ref,), weight=95, unsafe=True)
-        elif pods:
-            words = f"it deletes {ref} with {_count(pods, 'running pod')}"
-            yield Told(text=words, refs=(ref,), weight=85, unsafe=True)
-        elif _has_address(world, ref):
-            yield Told(text=f"it deletes {ref}, and its address is lost", refs=(ref,), weight=80, unsafe=True)
-        else:
-            harmless.append(ref)
-    if harmless:
-        yield Told(text=f"it deletes {_listed(harmless)}", refs=tuple(harmless), weight=30)
-
-
-def _has_address(world: Simulated, ref: Ref) -> bool:
-    status = dig(world.before.get(ref.key, {}), "status", "loadBalancer", "ingress")
-    return ref.kind in ("Service", "Ingress") and bool(items(status))
-
-
-def _recreated(world: Simulated, effects: Effects) -> Iterator[Told]:
-    for ref in effects.recreated:
-        data, pods = holds_data(world, ref), effects.pods_of(ref)
-        if data:
-            yield Told(
-                text=f"it deletes {ref} {data}, and makes it anew", refs=(ref,), weight=95, unsafe=True
-            )
-        elif pods:
-            words = f"it deletes {ref} and makes it anew: its {_count(pods, 'running pod')} stop first"
-            yield Told(text=words, refs=(ref,), weight=85, unsafe=True)
-        else:
-            yield Told(text=f"it deletes {ref} and makes it anew", refs=(ref,), weight=35)
-
-
-def _dropped_pods(effects: Effects) -> Iterator[Told]:
-    hurt: list[tuple[Ref, int, str]] = []
-    for ref, before, after in effects.scaled:
-        field = next((one for one in effects.overwritten if _is_replicas(one, ref)), None)
-        dropped = _dropped(effects, ref, before, after)
-        if dropped and field is not None and not field.is_of_git:
-            by = f", set by {_who_and_when(field)}" if field.by_hand else ""
-            hurt.append((ref, dropped, f"{before} now{by}, Git says {after}"))
-        else:
-            yield Told(text=f"it scales {ref} from {before} to {after}", refs=(ref,), weight=40)
-    if len(hurt) > _MOST_ALIKE:
-        refs, total = tuple(ref for ref, _, _ in hurt), sum(number for _, number, _ in hurt)
-        yield Told(
-            text=f"it drops {total} running pods of {_listed(refs)}", refs=refs, weight=93, unsafe=True
-        )
-        return
-    for ref, number, how in hurt:
-        what = "running pod" if ref.kind in WORKLOADS else "replica"
-        words = f"it drops {_count(number, what)} of {ref} ({how})"
-        yield Told(text=words, refs=(ref,), weight=93, unsafe=True)
-
-
-def _dropped(effects: Effects, ref: Ref, before: int, after: int) -> int:
-    return max(min(effects.pods_of(ref), before) - after, 0)
-
-
-def _who_and_when(one: Overwritten) -> str:
-    who = phrase(one.writer) if one.writer is not None else "somebody"
-    return f"{who} {_ago(one.age)}" if one.age is not None else f"{who}, nobody knows when"
-
-
-def _is_replicas(one: Overwritten, ref: Ref) -> bool:
-    return one.ref == ref and one.pointer == "/spec/replicas"
-
-
-def _by_hand(effects: Effects) -> Iterator[Told]:
-    told = {ref for ref, before, after in effects.scaled if _dropped(effects, ref, before, after)}
-    work = [
-        one
-        for one in effects.overwritten
-        if one.by_hand and not (one.ref in told and one.pointer == "/spec/replicas")
-    ]
-    recent = [one for one in work if one.age is not None and one.age < RECENT]
-    undated = [one for one in work if one.age is None]
-    old = [one for one in work if one.age is not None and one.age >= RECENT]
-    yield from _undone(recent, weight=92, unsafe=True)
-    yield from _undone(undated, weight=70, unknown=True)
-    yield from _undone(old, weight=50)
-
-
-def _undone(
-    work: Sequence[Overwritten], *, weight: int, unsafe: bool = False, unknown: bool = False
-) -> Iterator[Told]:
-    """Each of a few fields; of many the first, and how many more there are."""
-    shown = work if len(work) <= _MOST_ALIKE else work[:1]
-    for one in shown:
-        values = f"{_brief(one.before)}, Git says {_brief(one.after)}"
-        words = f"it undoes {one.pointer} of {one.ref} ({values}), set by {_who_and_when(one)}"
-        if len(shown) < len(work):
-            words += f", and {len(work) - 1} more fields that were written by hand"
-        refs = tuple(dict.fromkeys(each.ref for each in work)) if shown is not work else (one.ref,)
-        yield Told(text=words, refs=refs, weight=weight, unsafe=unsafe, unknown=unknown)
-
-
-def _generated(effects: Effects) -> Iterator[Told]:
-    """A value that Git renders anew each time: who has the old one by heart is locked out."""
-    for one in effects.overwritten:
-        if (
-            one.mechanism is Mechanism.GENERATED
-            and one.ref.kind == "Secret"
-            and one.pointer.startswith("/data")
-        ):
-            words = f"it replaces {one.pointer} of {one.ref} by a newly generated value"
-            yield Told(text=words, refs=(one.ref,), weight=80, unsafe=True)
 
 
 # --- how it ends ---------------------------------------------------------------------------------
@@ -176,7 +31,7 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
         waits = [key for key in sorted(world.operators.unknown) if f"/{key.kind}/{key.name}" in message]
         if waits:
             refs = tuple(world.ref(key) for key in waits)
-            words = f"whether {_listed(refs)} becomes healthy is not known: its operator is not modelled"
+            words = f"whether {listed(refs)} becomes healthy is not known: its operator is not modelled"
             yield Told(text=words, refs=refs, weight=65, unknown=True)
             return
         yield Told(text=_without_end(world, message), weight=65, refs=_failed_refs(world))
@@ -192,16 +47,16 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
     if before or running:
         until = _root(findings)
         words = (
-            f"it will fail the same way until {until}" if until else f"it will fail again: {_short(message)}"
+            f"it will fail the same way until {until}" if until else f"it will fail again: {short(message)}"
         )
         yield Told(text=words, weight=65, refs=_failed_refs(world))
     elif behind_git(world.case) or known is None or _is_against_the_project(world):
         yield Told(
-            text=f"it would fail: {_short(_why(world) or message)}", weight=65, refs=_failed_refs(world)
+            text=f"it would fail: {short(_why(world) or message)}", weight=65, refs=_failed_refs(world)
         )
     else:
         yield Told(
-            text=f"on the model it fails, where the cluster did not: {_short(_why(world) or message)}",
+            text=f"on the model it fails, where the cluster did not: {short(_why(world) or message)}",
             weight=65,
             unknown=True,
             refs=_failed_refs(world),
@@ -211,11 +66,11 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
 def _without_end(world: Simulated, message: str) -> str:
     known = world.case.operation
     if known is None or not is_running(world.case):
-        return f"it would hang: {_short(message)}"
+        return f"it would hang: {short(message)}"
     if _RETRYING in known.message and _RETRYING in message:
         # As it is now: the model has counted on, to attempts that nobody has seen.
-        return f"it is tried again and again: {_short(known.message)}"
-    return f"it hangs: {_short(message)}"
+        return f"it is tried again and again: {short(known.message)}"
+    return f"it hangs: {short(message)}"
 
 
 def _is_against_the_project(world: Simulated) -> bool:
@@ -228,8 +83,8 @@ def _root(findings: Sequence[Finding]) -> str:
     for finding in findings:
         if finding.side in (Side.APPLY, Side.HEALTH) and not finding.caused_by:
             if finding.root:
-                return f"this is mended: {_short(finding.root)}"
-            return f"this is mended: {_short(finding.verdict)}"
+                return f"this is mended: {short(finding.root)}"
+            return f"this is mended: {short(finding.verdict)}"
     return ""
 
 
@@ -262,7 +117,7 @@ def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Tol
     who = _who_writes(result)
     if result.gone and not result.writers:
         lost = tuple(world.ref(key) for key in result.gone)
-        words = f"it does not last: {_listed(lost)} is deleted again after {_span(result.again)}"
+        words = f"it does not last: {listed(lost)} is deleted again after {span(result.again)}"
         yield Told(text=words, refs=lost, weight=62)
     elif not result.writers:
         yield Told(text="it does not help: the difference stays, whatever a sync writes", weight=62)
@@ -270,15 +125,15 @@ def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Tol
         yield Told(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
     elif result.is_loop and result.period is not None:
         timed = result.seen or any(one.timed for one in result.writers)
-        words = f"{who} writes it back after {_span(result.again)}, and all repeats"
+        words = f"{who} writes it back after {span(result.again)}, and all repeats"
         if timed:
-            words = f"{who} writes it back, and all repeats every ~{_span(result.period)}"
+            words = f"{who} writes it back, and all repeats every ~{span(result.period)}"
         restarted = looping_restarts(effects, result)
         if restarted:
-            words = f"it restarts the pods of {_listed(restarted)}; {words}"
+            words = f"it restarts the pods of {listed(restarted)}; {words}"
         yield Told(text=words, refs=refs, weight=75, unsafe=bool(restarted))
     else:
-        words = f"it does not last: {who} writes it back after {_span(result.again)}"
+        words = f"it does not last: {who} writes it back after {span(result.again)}"
         yield Told(text=words, refs=refs, weight=62)
 
 
@@ -329,19 +184,19 @@ def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool
         yield Told(text=words, refs=(one.ref,), weight=36)
     if effects.created:
         made = effects.created
-        yield Told(text=f"it creates {_listed(made)}", refs=made, weight=20)
+        yield Told(text=f"it creates {listed(made)}", refs=made, weight=20)
     changed = tuple(dict.fromkeys(one.ref for one in effects.overwritten if not one.is_work))
     restarted = {ref for ref, _ in effects.restarted}
     told_of = {*restarted, *(ref for ref, _ in effects.taken), *(ref for ref, _, _ in effects.scaled)}
     plain = [ref for ref in changed if ref not in told_of]
     if plain:
-        yield Told(text=f"it brings {_listed(plain)} to what Git says", refs=tuple(plain), weight=20)
+        yield Told(text=f"it brings {listed(plain)} to what Git says", refs=tuple(plain), weight=20)
     left = [row for row in world.case.app.status.resources if row.requires_pruning]
     if left and not world.case.prunes:
-        words = f"without --prune it leaves {_listed([row.ref for row in left])} in the cluster"
+        words = f"without --prune it leaves {listed([row.ref for row in left])} in the cluster"
         data = [row.ref for row in left if holds_data(world, row.ref)]
         if data:
-            words += f"; with it, {_listed(data)} would be deleted with its data"
+            words += f"; with it, {listed(data)} would be deleted with its data"
         yield Told(text=words, refs=tuple(row.ref for row in left), weight=34)
     if sure and effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
         yield Told(text="it changes nothing in the cluster", weight=41)
@@ -368,41 +223,3 @@ def _taken(world: Simulated, effects: Effects) -> Iterator[Told]:
 
 def _is_scale(one: Overwritten) -> bool:
     return one.pointer == "/spec/replicas" or one.mechanism is Mechanism.AUTOSCALED
-
-
-# --- words ---------------------------------------------------------------------------------------
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _listed(refs: Sequence[Ref], most: int = 2) -> str:
-    shown = [str(ref) for ref in refs[:most]]
-    if len(refs) > most:
-        return f"{', '.join(shown)} and {len(refs) - most} more"
-    return " and ".join(shown)
-
-
-def _brief(value: Json | Missing) -> str:
-    if isinstance(value, Missing):
-        return "nothing"
-    words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return _short(words, 40)
-
-
-def _short(words: str, longest: int = _LONGEST) -> str:
-    flat = " ".join(words.split())
-    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
-
-
-def _ago(age: timedelta) -> str:
-    return f"{_span(age)} ago"
-
-
-def _span(age: timedelta) -> str:
-    seconds = max(int(age.total_seconds()), 0)
-    for size, unit, limit in ((1, "s", 120), (60, "min", 120 * 60), (3600, "h", 48 * 3600)):
-        if seconds < limit:
-            return f"{seconds // size} {unit}"
-    return f"{seconds // 86400} d"

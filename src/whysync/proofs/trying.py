@@ -17,8 +17,10 @@ from whysync.fixes.running import is_running
 from whysync.proofs.agreement import disagreement, no_comparison
 from whysync.proofs.effects import effects_of
 from whysync.proofs.ground import NotSimulated, Simulated, simulated
+from whysync.proofs.harm import harm
 from whysync.proofs.holding import Held, held
-from whysync.proofs.telling import Told, harm, hold_words, outcome, side_effects
+from whysync.proofs.telling import hold_words, outcome, side_effects
+from whysync.proofs.told import Told
 
 _LONGEST_SYNC: Final = timedelta(minutes=30)
 _MOST_REASONS: Final = 6
