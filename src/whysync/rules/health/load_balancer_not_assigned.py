@@ -34,7 +34,7 @@ from whysync.semantics.messages import LoadBalancerFailed
 ADDRESS = "/status/loadBalancer"
 TYPE = "/spec/type"
 BALANCED = "LoadBalancer"
-NOBODY = "no controller has taken note of it: nothing in this cluster hands out addresses"
+NOBODY = "no controller has taken note of it, as if nothing here handed out addresses"
 LATE = timedelta(minutes=5)
 REMEMBERED = timedelta(minutes=55)
 
