@@ -15,13 +15,16 @@ from whysync.contracts.application import ResourceRow
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key, group_of
 from whysync.contracts.snapshot import Gap
-from whysync.contracts.tree import Missing, Object, dig, fields, same, text
+from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, same, text
 from whysync.diagnosis.behind_service import workloads_behind
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.references import references_of
+from whysync.semantics.ignore.rules import application_rules, system_rules
 from whysync.semantics.messages import Forbidden, WebhookDown
 
 _DEEPEST: Final = 5
+_DEEPEST_TREE: Final = 60
+_NOT_SAID: Final = ("apiVersion", "metadata", "status")
 _WELL: Final = ("", "Healthy")
 _HOOKS: Final = ("argocd.argoproj.io/hook", "helm.sh/hook")
 _OPTIONS: Final = "argocd.argoproj.io/sync-options"
@@ -60,16 +63,41 @@ def is_overwritten(case: Case, manifest: Manifest, live: Manifest | None) -> boo
     """Does a rule hide that Git and the cluster differ? A sync writes Git's value all the same."""
     if live is None or case.has_sync_option("RespectIgnoreDifferences=true"):
         return False
-    ref = live.ref
-    override = case.argocd.overrides.get(f"{ref.group}/{ref.kind}" if ref.group else ref.kind)
-    pointers = list(override.ignore_differences.json_pointers) if override is not None else []
-    for rule in case.app.spec.ignore_differences:
-        named = rule.name in ("", "*", ref.name) and rule.namespace in ("", "*", ref.namespace)
-        if rule.kind in ("*", ref.kind) and rule.group in ("*", ref.group) and named:
-            if rule.jq_path_expressions or rule.managed_fields_managers:
+    pointers: list[str] = []
+    for rule in application_rules(case.app.spec.ignore_differences):
+        if rule.mismatch(live.ref) is None:
+            if rule.expressions or rule.managers:
                 return True  # which fields these are only Argo CD's own normalisation knows
-            pointers += rule.json_pointers
-    return any(_hides(manifest, live, pointer) for pointer in pointers)
+            pointers += rule.pointers
+    unknown = False
+    for rule in system_rules(case.argocd.overrides):
+        if rule.mismatch(live.ref) is None:
+            unknown = unknown or bool(rule.expressions)
+            pointers += rule.pointers
+        unknown = unknown or (bool(rule.managers) and rule.trusts_managers_for(live.ref))
+    # Such rules are about whole kinds, so most objects have nothing for them to hide.
+    return any(_hides(manifest, live, pointer) for pointer in pointers) or (
+        unknown and not _is_within(_told(manifest), _told(live))
+    )
+
+
+def _told(manifest: Manifest) -> Object:
+    """What an object says, without what is only of the cluster."""
+    own: Object = {key: one for key, one in manifest.body.items() if key not in _NOT_SAID}
+    return {**own, "labels": fields(manifest.meta.get("labels"))}
+
+
+def _is_within(small: Json | Missing, large: Json | Missing, depth: int = 0) -> bool:
+    """Is all that the one says said by the other?"""
+    if depth > _DEEPEST_TREE:
+        return False
+    if isinstance(small, dict) and isinstance(large, dict):
+        return all(_is_within(one, large.get(key, MISSING), depth + 1) for key, one in small.items())
+    if isinstance(small, list) and isinstance(large, list):
+        return len(small) == len(large) and all(
+            _is_within(one, other, depth + 1) for one, other in zip(small, large, strict=True)
+        )
+    return same(small, large)
 
 
 def _hides(manifest: Manifest, live: Manifest, pointer: str) -> bool:
