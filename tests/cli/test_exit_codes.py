@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,17 @@ def test_bad_usage_is_2_and_says_what_to_do_next(whysync: Whysync, arguments: li
     assert "  next   " in ran.err
     assert ran.out == ""
     assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("flag", "meant"), [("--bundl", "--bundle"), ("--fail_on=info", "--fail-on"), ("--nonsense", "")]
+)
+def test_a_slip_in_a_flag(whysync: Whysync, flag: str, meant: str) -> None:
+    """No guess is better than a bad one: --nonsense is not far from --insecure."""
+    ran = whysync("diagnose", flag, AUTOSCALER)
+    assert ran.code == 2
+    assert "next   whysync diagnose --help" in ran.err
+    assert re.findall(r"did you mean (\S+)\?", ran.err) == ([meant] if meant else [])
 
 
 def test_nothing_at_all_shows_the_help_and_is_2(whysync: Whysync) -> None:

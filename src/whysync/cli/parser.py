@@ -62,9 +62,21 @@ class Unfit(str):
     problem: UsageError
 
 
+_UNKNOWN = "unrecognized arguments: "
+
+
 class Parser(argparse.ArgumentParser):
+    verb: str = ""
+    """Which one was asked for: argparse complains of its unknown flags at the top."""
+
     def error(self, message: str) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  (argparse exits here; we raise)
-        raise UsageError(what=message, next=f"{self.prog} --help shows what it takes")
+        asked = self.verbs().get(self.verb) if message.startswith(_UNKNOWN) else None
+        alike = _alike(message.removeprefix(_UNKNOWN), asked) if asked is not None else ""
+        raise UsageError(
+            what=message,
+            why=f"did you mean {alike}?" if alike else "",
+            next=f"{(asked or self).prog} --help shows what it takes",
+        )
 
     def verbs(self) -> dict[str, argparse.ArgumentParser]:
         """Each verb's own parser: for the docs, and for completion."""
@@ -72,6 +84,14 @@ class Parser(argparse.ArgumentParser):
             if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]  (no public way)
                 return dict(cast("dict[str, argparse.ArgumentParser]", action.choices))
         return {}
+
+
+def _alike(unknown: str, asked: argparse.ArgumentParser) -> str:
+    from difflib import get_close_matches
+
+    flags = [flag for flag in asked._option_string_actions if flag.startswith("--")]  # pyright: ignore[reportPrivateUsage]  (no public way)
+    told = (word.partition("=")[0] for word in unknown.split() if word.startswith("--"))
+    return next((found[0] for word in told if (found := get_close_matches(word, flags, n=1, cutoff=0.8))), "")
 
 
 def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parser:
@@ -83,6 +103,7 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    top.verb = verb
     top.add_argument("-V", "--version", action="store_true", help="show the version and exit")
     verbs = top.add_subparsers(dest="verb", metavar="COMMAND", parser_class=Parser)
     for name, help, build in _VERBS:
