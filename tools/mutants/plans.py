@@ -28,13 +28,13 @@ SAFETY = (
 )
 GROUND = ("test_details.py", "test_writers.py", "test_ground.py", "test_behaviour.py")
 CLAIMS = ("test_claims.py",)
-QUICK = ("test_small_verdicts.py", "test_early_answers.py", *CLAIMS)  # of a judge; the rest takes a minute
+QUICK = ("test_small_verdicts.py", *CLAIMS)
 TESTS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("claims", "lag"), CLAIMS),
     **dict.fromkeys(("definition_makers", "refusals", "quotas"), ("test_made_and_refused.py",)),
     "sources": ("test_held_commits.py",),
     **dict.fromkeys(("safety", "effects", "telling", "holding"), SAFETY),
-    **dict.fromkeys(("judge", "courses"), QUICK),
+    **dict.fromkeys(("judge", "courses"), (*QUICK, *JUDGING)),
     **dict.fromkeys(("prove", "trying", "verdicts", "remaining"), JUDGING),
     **dict.fromkeys(("playing", "permission", "lifting", "agreement", "looks", "trace"), JUDGING),
     "signs": ("test_signs.py", *JUDGING),
