@@ -33,6 +33,7 @@ VALUES: st.SearchStrategy[Json] = st.recursive(
 @example({"a": {"b": " lead\nline", "c": "tab\there\n", "e": "\u2028\x85\x00"}})
 @example("---")
 @example(["...", "---", {"---": "..."}])
+@example(["x\n--- a/f\n---\n...\nend", {"b": "q\n---\nz\n"}])
 def test_what_is_written_reads_back(value: Json) -> None:
     written = dump({"v": value})
     found = list(documents(written))
@@ -140,3 +141,8 @@ def test_position_never_fails(value: Json) -> None:
 def test_position_in_what_is_no_yaml() -> None:
     assert position("a: [", "/b") is None
     assert position(b"\xff\xfe\xff", "/b") is None
+
+
+def test_a_diff_stays_readable() -> None:
+    """Its `---` stands behind blanks, where it begins no document."""
+    assert dump({"runbook": "--- a/x\n+++ b/x\n---\n"}) == "runbook: |\n  --- a/x\n  +++ b/x\n  ---\n"

@@ -103,7 +103,7 @@ def _is_plain(value: str) -> bool:
 
 
 def _fits_block(value: str) -> bool:
-    return bool(_BLOCK.fullmatch(value)) and value[0] not in "\n " and "\n---" not in value
+    return bool(_BLOCK.fullmatch(value)) and value[0] not in "\n "
 
 
 def _literal(value: str, pad: str) -> str:
