@@ -345,13 +345,8 @@ def test_how_pods_of_another_template_behave_nobody_has_seen() -> None:
     """Whatever becomes of them on the model: a changed program is never proven to run."""
     case, finding = first("crash-loop")
     target = next(one.ref for one in case.desired if one.ref.kind == "Deployment")
-    for field, value in (
-        ("args", ["--debug"]),
-        ("command", ["sleep"]),
-        ("image", "registry.example.com/x:9"),
-    ):
-        edit = Set(pointer=f"/spec/template/spec/containers/0/{field}", value=value)
-        found = Judge(case).judged(finding, Fix.change(target, edit, title="Another one"))
-        assert isinstance(found, Proof), field
-        assert found.status is not ProofStatus.PROVEN, field
-        assert "how its pods behave with another" in found.why, field
+    edit = Set(pointer="/spec/template/spec/containers/0/args", value=["--debug"])
+    found = Judge(case).judged(finding, Fix.change(target, edit, title="Another one"))
+    assert isinstance(found, Proof)
+    assert found.status is not ProofStatus.PROVEN
+    assert "how its pods behave with another" in found.why
