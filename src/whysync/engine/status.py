@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -27,13 +27,13 @@ def status_after(
     *,
     sync: SyncCode,
     health: AppHealth,
-    resources: Iterable[ComparedResource],
+    resources: Sequence[ComparedResource],
     conditions: Iterable[Condition],
 ) -> Object:
     before = fields(inputs.application.get("status"))
     inline = inputs.settings.persist_resource_health
     now = go_time(inputs.now)
-    rows: list[Json] = [row.body for row in sorted(_rows(inputs, resources, inline=inline))]
+    rows: list[Json] = [row.body for row in _rows(inputs, resources, inline=inline).by_name]
     after = _without(before, "resources", "conditions", "resourceHealthSource")
     after["reconciledAt"] = now
     after["sync"] = sync_status(inputs, sync)
@@ -99,24 +99,28 @@ def _condition(one: Condition) -> Object:
 
 class _Row(NamedTuple):
     name: str
-    order: int
     body: Object
 
 
-def _rows(inputs: Inputs, resources: Iterable[ComparedResource], *, inline: bool) -> Iterable[_Row]:
+class _Rows(NamedTuple):
+    by_name: tuple[_Row, ...]
+
+
+def _rows(inputs: Inputs, resources: Sequence[ComparedResource], *, inline: bool) -> _Rows:
+    """By name; of one name, in the order of the comparison."""
+
+    def row(one: ComparedResource) -> _Row:
+        return _Row(_by_name(one), _row(one, inline=inline))
+
+    def ordered(rows: Iterable[_Row]) -> _Rows:
+        return _Rows(tuple(sorted(rows, key=lambda row: row.name)))
+
     if inputs.memory is None:
-        return [_Row(_by_name(one), at, _row(one, inline=inline)) for at, one in enumerate(resources)]
-    known = inputs.memory.memo(_Named)
-    named = (
-        known.recall(lambda one=one: _Named(_by_name(one), _row(one, inline=inline)), one)
-        for one in resources
+        return ordered(map(row, resources))
+    known = inputs.memory.memo(_Row)
+    return inputs.memory.memo(_Rows).recall(
+        lambda: ordered(known.recall(lambda one=one: row(one), one) for one in resources), resources
     )
-    return [_Row(one.name, at, one.body) for at, one in enumerate(named)]
-
-
-class _Named(NamedTuple):
-    name: str
-    body: Object
 
 
 def _row(one: ComparedResource, *, inline: bool) -> Object:

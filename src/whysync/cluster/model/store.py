@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 from typing import Final, Literal
+
+import msgspec
 
 from whysync.contracts.tree import Object, fields, items, text
 
@@ -21,8 +22,7 @@ _OWN_ID: Final = "-0000-4000-8000-"
 _MOST_IDS: Final = 0x7FFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """One write, as a watch tells it."""
 
     revision: int

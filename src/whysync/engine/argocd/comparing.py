@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from whysync.contracts.application import Application
-from whysync.contracts.decode import decode
 from whysync.contracts.project import AppProject
 from whysync.contracts.tree import Object, fields, items, text
 from whysync.engine.argocd.live_cache import LiveCache
@@ -75,10 +74,18 @@ def aim_at_spec(application: Object, *, recent: bool, hard: bool, fresh: bool) -
 
 
 def compared(
-    application: Object, aim: Aim, at: Setting, *, error_since: datetime | None, forced: bool
+    application: Object,
+    app: Application,
+    aim: Aim,
+    at: Setting,
+    *,
+    error_since: datetime | None,
+    forced: bool,
 ) -> Compared:
-    """Raises `NotComparedYet` where the repository fails and Argo CD waits before it says so."""
-    app = decode(application, Application)[0] or Application()
+    """`app` is the Application once more, decoded.
+
+    Raises `NotComparedYet` where the repository fails and Argo CD waits before it says so.
+    """
     manifests: Manifests | None = None
     error: str | None = None
     try:

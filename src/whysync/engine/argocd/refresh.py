@@ -134,7 +134,7 @@ class Refresher:
             memory=_memory(record, app, office.settings, project, cache, cache.schemas, cache.scopes),
         )
         try:
-            found = compared(app, aim, setting, error_since=record.repo_error_since, forced=forced)
+            found = compared(app, typed, aim, setting, error_since=record.repo_error_since, forced=forced)
         except NotComparedYet:
             record.repo_error_since = record.repo_error_since or office.clock.now
             raise

@@ -11,7 +11,7 @@ from typing import Final
 
 from whysync.contracts.application import SelectedResource
 from whysync.contracts.decode import decode
-from whysync.contracts.ref import ref_of
+from whysync.contracts.ref import Key, Ref, ref_of
 from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.engine.comparison import Comparison
 from whysync.engine.operation.ground import ApiResource
@@ -77,10 +77,21 @@ def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bo
 
 
 def _permission(sync: AppSync, cluster: Cluster) -> Callable[[Object, ApiResource], str | None]:
+    known: dict[Key, str | None] = {}
+
     def problem(obj: Object, kind: ApiResource) -> str | None:
-        ref, clusters = ref_of(obj), sync.project_clusters
+        """Names count for cluster-scoped kinds alone: all others of a kind and namespace get one answer."""
+        ref = ref_of(obj)
+        key = ref.key._replace(name="") if kind.namespaced else ref.key
+        if key not in known:
+            known[key] = asked(ref, kind)
+        return known[key]
+
+    def asked(ref: Ref, kind: ApiResource) -> str | None:
         try:
-            return sync_problem(sync.project, ref, cluster, namespaced=kind.namespaced, clusters=clusters)
+            return sync_problem(
+                sync.project, ref, cluster, namespaced=kind.namespaced, clusters=sync.project_clusters
+            )
         except ProjectClustersUnknown as unknown:
             return str(unknown)
 

@@ -7,8 +7,10 @@ Every step makes this list anew from the comparison and lays the stored results 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from whysync.contracts.application import Phase
 from whysync.contracts.ref import Ref, ref_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from whysync.contracts.tree import Object
@@ -61,4 +62,10 @@ def option_value(obj: Object, key: str, name: str) -> str | None:
 def number(obj: Object, key: str) -> int | None:
     """Mirrors Go's `Atoi`: no spaces, no fractions."""
     value = annotation(obj, key)
-    return int(value) if value and re.fullmatch(_NUMBER, value) else None
+    return _atoi(value) if value else None
+
+
+@lru_cache(maxsize=1024)
+def _atoi(value: str) -> int | None:
+    """A sync asks for the wave of every object in every step, and there are few waves."""
+    return int(value) if re.fullmatch(_NUMBER, value) else None

@@ -7,8 +7,10 @@ leaves them to chance.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.contracts.ref import group_of, ref_of
 from whysync.contracts.tree import Object, dig, text
@@ -26,8 +28,7 @@ _RANKS: Final = {kind: index - len(KINDS) for index, kind in enumerate(KINDS)}
 _PHASES: Final = {phase.value: index for index, phase in enumerate(SyncPhase)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(msgspec.Struct, frozen=True, kw_only=True):
     """One object in one phase of a sync; without a target it is a prune."""
 
     phase: str = SyncPhase.SYNC.value
