@@ -8,7 +8,8 @@ import pytest
 
 from tests.planning.shop import CONFIG, Shop
 from tests.planning.test_plan import made
-from whysync.contracts.tree import Json, Object, dig
+from whysync.contracts import yaml
+from whysync.contracts.tree import Json, Object, dig, fields
 from whysync.planning.application_sets import NotExpanded, expanded
 
 URL = "https://git.example.org/team/shop.git"
@@ -142,3 +143,17 @@ spec:
     assert [one.name for one in found.apps] == ["argocd/blog"]
     assert found.untouched == ("argocd/shop",)
     assert found.passed
+
+
+def test_an_app_that_leaves_a_set_takes_its_objects_along(tmp_path: Path) -> None:
+    """Argo CD gives such apps its finalizer, unless the set keeps their objects."""
+    generator: Json = {"git": {"repoURL": URL, "directories": [{"path": "apps/*"}]}}
+    for keeps, words in ((False, "is deleted with it"), (True, "its objects stay in the cluster")):
+        shop = Shop(tmp_path / f"shop-{keeps}")
+        body = a_set(generator, name="{{path.basename}}", path="{{path}}")
+        fields(body["spec"])["syncPolicy"] = {"preserveResourcesOnDeletion": keeps}
+        shop.commit({"argocd/shop.yaml": yaml.dump(body), "apps/wiki/a.yaml": CONFIG})
+        shop.git("branch", "-f", "main")
+        (shop.folder / "apps/wiki/a.yaml").unlink()
+        (note,) = [one for one in made(shop).notes if "argocd/wiki" in one]
+        assert words in note

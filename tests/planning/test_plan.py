@@ -200,8 +200,9 @@ def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.commit({"argocd/other.yaml": APP.replace("name: shop", "name: other")})
     (shop.folder / "argocd/shop.yaml").unlink()
-    found = made(shop)
-    assert any("Application argocd/shop is not in Git any more" in note for note in found.notes)
+    (note,) = made(shop).notes
+    assert "Application argocd/shop is not in Git any more" in note
+    assert "its objects stay in the cluster, and nobody manages them any more" in note
 
 
 @pytest.mark.parametrize("base", ["nope", "--upload-pack=touch x", "\x00", "main:apps"])

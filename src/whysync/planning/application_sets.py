@@ -15,6 +15,7 @@ from typing import Final
 from whysync.contracts import yaml
 from whysync.contracts.tree import Json, Object, copy_object, fields, items, text
 from whysync.contracts.yaml import Broken
+from whysync.engine.deletion.finalizers import RESOURCES
 from whysync.sources.git.tree import walk
 
 _HOLE: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
@@ -55,9 +56,23 @@ class _Set:
                 yield {
                     "apiVersion": "argoproj.io/v1alpha1",
                     "kind": "Application",
-                    "metadata": {**meta, "namespace": text(self._meta.get("namespace")) or "argocd"},
+                    "metadata": {
+                        **meta,
+                        **self._finalizers(meta),
+                        "namespace": text(self._meta.get("namespace")) or "argocd",
+                    },
                     "spec": fields(made.get("spec")),
                 }
+
+    def _finalizers(self, meta: Object) -> Object:
+        """Its Applications take their objects along when they go, unless the set or the template says else.
+
+        Mirrors the end of `RenderTemplateParams` of Argo CD's ApplicationSet controller, 3.6.
+        """
+        policy = fields(self._spec.get("syncPolicy"))
+        if meta.get("finalizers") or policy.get("preserveResourcesOnDeletion") is True:
+            return {}
+        return {"finalizers": [RESOURCES]}
 
     # --- generators ------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from whysync.contracts.ref import group_of
 from whysync.contracts.tree import Object, dig, fields, text
+from whysync.engine.deletion.finalizers import RESOURCES, Finalizers
 from whysync.planning.application_sets import NotExpanded, expanded
 from whysync.planning.checkout import Checkout, Side, sources_of
 from whysync.sources.git.tree import walk
@@ -36,6 +37,18 @@ def qualified(body: Object) -> str:
 
 def is_application(body: Object) -> bool:
     return body.get("kind") == "Application" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
+
+
+def gone_in_words(app: FoundApp, objects: int) -> str:
+    """What becomes of the objects of an Application that leaves Git: its own finalizers decide."""
+    if not Finalizers.of(app.body).cascades:
+        fate = "its objects stay in the cluster, and nobody manages them any more"
+    else:
+        count = f"its {objects} objects are" if objects > 1 else "what it deployed is"
+        fate = f"{count} deleted with it, and the data they hold (finalizer {RESOURCES})"
+    return (
+        f"Application {app.name} is not in Git any more: when Argo CD deletes it, {fate}; not planned further"
+    )
 
 
 def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | None = None) -> list[FoundApp]:

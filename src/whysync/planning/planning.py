@@ -22,6 +22,7 @@ from whysync.planning.finding_apps import (
     FoundApp,
     apps_in,
     concerns,
+    gone_in_words,
     is_application,
     may_be_touched,
     placed,
@@ -101,8 +102,8 @@ def plan(
     planned = [_planned(checkout, one, facts, trials, on_base=on_base, keep=keep) for one in touched]
     if not (path or name or file):
         notes += [
-            f"Application {gone} is not in Git any more: what becomes of its resources is not planned"
-            for gone in sorted(before.keys() - known)
+            gone_in_words(before[name], len(rendered(checkout, before[name], checkout.base).objects))
+            for name in sorted(before.keys() - known)
         ]
     return Plan(
         base=checkout.base.told,
