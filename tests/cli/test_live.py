@@ -230,8 +230,18 @@ def config(folder: Path, server: str, token: str) -> None:
 
 
 class TestInterrupted:
-    @pytest.mark.parametrize("question", ["/api/v1/applications", "/managed-resources", "/pods/"])
-    def test_ctrl_c_ends_at_once_and_quietly(self, argocd: ArgoCD, question: str) -> None:
+    @pytest.mark.parametrize(
+        ("question", "sent", "code", "words"),
+        [
+            ("/api/v1/applications", signal.SIGINT, 130, b"\ninterrupted\n"),
+            ("/managed-resources", signal.SIGINT, 130, b"\ninterrupted\n"),
+            ("/pods/", signal.SIGINT, 130, b"\ninterrupted\n"),
+            ("/managed-resources", signal.SIGTERM, 143, b""),
+        ],
+    )
+    def test_a_signal_ends_it_at_once_and_quietly(
+        self, argocd: ArgoCD, question: str, sent: signal.Signals, code: int, words: bytes
+    ) -> None:
         argocd.fault(question, Fault.SILENT)
         started = subprocess.Popen(
             [sys.executable, "-m", "whysync.cli.main", "shop", *at(argocd)],
@@ -244,11 +254,11 @@ class TestInterrupted:
         while not argocd.asked(question) and time.monotonic() < until:
             time.sleep(0.01)
         begun = time.monotonic()
-        started.send_signal(signal.SIGINT)
+        started.send_signal(sent)
         out, err = started.communicate(timeout=20)
-        assert started.returncode == 130
+        assert started.returncode == code
         assert time.monotonic() - begun < 5
-        assert (out, err) == (b"", b"\ninterrupted\n")
+        assert (out, err) == (b"", words)
 
     def test_the_time_that_is_given(self, whysync: Whysync, argocd: ArgoCD) -> None:
         argocd.fault("/managed-resources", Fault.SILENT)

@@ -112,14 +112,7 @@ def run(
     if any("\x00" in one for one in command):
         raise NotStarted("an argument holds a NUL character")
     if bounds.memory:
-        # The shell sets the bound and becomes the program; a hook in the forked interpreter could deadlock.
-        command = [
-            "/bin/sh",
-            "-c",
-            f'ulimit -v {bounds.memory // 1024} 2>/dev/null; exec "$@"',
-            "sh",
-            *command,
-        ]
+        command = ["/bin/sh", "-c", f'{_limits(bounds)} exec "$@"', "sh", *command]
     try:
         child = subprocess.Popen(
             command,
@@ -140,6 +133,15 @@ def run(
     finally:
         _end(child)
     return Finished(code=code, out=out, complaint=complaint.decode("utf-8", "replace").strip())
+
+
+def _limits(bounds: Bounds) -> str:
+    """The shell sets them and becomes the program; a hook in the forked interpreter could deadlock.
+
+    Processor time ends a child whose parent was killed and cannot watch the clock any more.
+    """
+    busy = int(bounds.seconds + 1) * (os.cpu_count() or 1)
+    return f"ulimit -v {bounds.memory // 1024} 2>/dev/null; ulimit -t {busy} 2>/dev/null;"
 
 
 @lru_cache(maxsize=1)

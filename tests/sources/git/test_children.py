@@ -51,6 +51,11 @@ def test_a_child_that_talks_without_end_is_killed(tmp_path: Path) -> None:
         run(["yes"], folder=tmp_path, env={"PATH": os.environ["PATH"]}, bounds=Bounds(output=100_000))
 
 
+def test_a_child_without_a_parent_ends_by_itself(tmp_path: Path) -> None:
+    done = run(["sh", "-c", "ulimit -t"], folder=tmp_path, env={}, bounds=Bounds(memory=1 << 30, seconds=2))
+    assert int(done.out) == 3 * (os.cpu_count() or 1)
+
+
 def test_memory_is_bounded(tmp_path: Path) -> None:
     hungry = [sys.executable, "-c", "x = bytearray(2 << 30)"]
     done = run(hungry, folder=tmp_path, env={}, bounds=Bounds(memory=1 << 30))
