@@ -17,6 +17,7 @@ from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.semantics.health.assess import health_of
 from whysync.semantics.hooks.recognition import is_hook
+from whysync.semantics.project.cluster_secrets import told_by
 from whysync.semantics.settings import Settings
 
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
@@ -65,8 +66,7 @@ class Answers:
         state: Json = {"status": "Successful", "message": "", "attemptedAt": "2026-03-02T09:00:00Z"}
         known: list[Json] = [{"server": IN_CLUSTER, "name": "in-cluster", "connectionState": state}]
         for one in self.snapshot.settings:
-            if one.labels.get("argocd.argoproj.io/secret-type") == "cluster":
-                told = fields(one.body.get("stringData"))
+            if told := told_by(one.body):
                 known.append({**told, "connectionState": state, "config": {"tlsClientConfig": {}}})
         return {"metadata": {}, "items": [*known, *self.more_clusters]}
 

@@ -39,7 +39,6 @@ OTHER_FINDINGS = {
 LESS_EVIDENCE = {
     "app-in-unserved-namespace": "argocd-cmd-params-cm",
     "broken-health-check": "the script in argocd-cm",
-    "cluster-unknown": "the Secret of a cluster",
     "controller-down": "the head of a branch",
     "credentials-expired": "the Secret of a repository",
     "database-provisioning": "more: the health of a row, which the tree tells",
