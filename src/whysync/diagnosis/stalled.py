@@ -122,10 +122,11 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
                     )
                 return Stall(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
         for index, condition in enumerate(items(story.pod.status.get("conditions"))):
-            if text(fields(condition).get("reason")) == "Unschedulable" and not _is_young(case, story.pod):
-                evidence = (
-                    cite(story.pod, f"/status/conditions/{index}/message", says="no node takes its Pod"),
-                )
+            pointer = f"/status/conditions/{index}"
+            if text(fields(condition).get("reason")) == "Unschedulable" and not _is_new(
+                age_at(case, story.pod, f"{pointer}/lastTransitionTime")
+            ):
+                evidence = (cite(story.pod, f"{pointer}/message", says="no node takes its Pod"),)
                 why, label = why_unfit(case, story.pod), label_of_no_node(case, story.pod)
                 return Stall(
                     words="no node takes its Pod" + (f": {why}" if why else ""),
@@ -141,7 +142,6 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
     return None
 
 
-def _is_young(case: Case, pod: Manifest) -> bool:
+def _is_new(age: timedelta | None) -> bool:
     """In its first minutes a Pod may wait for its volume, or for a node that an autoscaler brings."""
-    age = age_at(case, pod, "/metadata/creationTimestamp")
     return age is not None and age < _FIRST_MINUTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Iterable, Iterator
 from typing import Final
 
@@ -282,7 +283,8 @@ def _of_webhooks(found: Iterable[Manifest], words: str) -> frozenset[str]:
     """Namespaces of the services behind webhooks that Argo CD's messages name."""
     if "webhook" not in words:
         return frozenset()
-    return frozenset(_services_named(found, words))
+    asked = (match[1] for match in re.finditer(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc\b", words))
+    return frozenset((*_services_named(found, words), *asked))
 
 
 def _services_named(found: Iterable[Manifest], words: str) -> Iterator[str]:
