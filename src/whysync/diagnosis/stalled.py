@@ -124,7 +124,7 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
         for index, condition in enumerate(items(story.pod.status.get("conditions"))):
             pointer = f"/status/conditions/{index}"
             if text(fields(condition).get("reason")) == "Unschedulable" and not _is_new(
-                age_at(case, story.pod, f"{pointer}/lastTransitionTime")
+                case, story.pod, pointer
             ):
                 evidence = (cite(story.pod, f"{pointer}/message", says="no node takes its Pod"),)
                 why, label = why_unfit(case, story.pod), label_of_no_node(case, story.pod)
@@ -142,6 +142,9 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
     return None
 
 
-def _is_new(age: timedelta | None) -> bool:
+def _is_new(case: Case, pod: Manifest, condition: str) -> bool:
     """In its first minutes a Pod may wait for its volume, or for a node that an autoscaler brings."""
+    age = age_at(case, pod, f"{condition}/lastTransitionTime")
+    if age is None:
+        age = age_at(case, pod, "/metadata/creationTimestamp")
     return age is not None and age < _FIRST_MINUTES

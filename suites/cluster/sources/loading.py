@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Final
 
+from suites.cluster.sources.definitions import definitions
 from suites.cluster.sources.ground import collection, name
 from whysync.cluster.protocol import Answer, Cluster, Request
 from whysync.contracts.ref import ref_of
@@ -74,8 +75,8 @@ def loaded(real: Cluster, objects: Iterable[Object]) -> Generator[None]:
 
 def _is_there(body: Object) -> bool:
     """Argo CD's own kinds are defined before any scenario, and all of them need these."""
-    own = dig(body, "spec", "group") == "argoproj.io"
-    return body.get("kind") == "CustomResourceDefinition" and own
+    own = {name(one) for one in definitions()}
+    return body.get("kind") == "CustomResourceDefinition" and name(body) in own
 
 
 def _delete(real: Cluster, body: Object) -> None:
