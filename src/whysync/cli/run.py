@@ -13,16 +13,21 @@ from typing import cast
 
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.parser import Unfit, parser
-from whysync.cli.terminated import Terminated, ended_in_order
+from whysync.cli.terminated import taken_like_ctrl_c
 from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.screen import Screen, plain
 
 
 def run(arguments: Sequence[str], *, meant: str = "") -> int:
     """`meant` is the first word as it was typed: an app's name, or perhaps a verb with a slip in it."""
+    with taken_like_ctrl_c() as terminated:
+        code = _guarded(arguments, meant)
+    return 143 if terminated.asked else code
+
+
+def _guarded(arguments: Sequence[str], meant: str) -> int:
     try:
-        with ended_in_order():
-            code = _run(arguments)
+        code = _run(arguments)
         sys.stdout.flush()
         return code
     except WhysyncError as error:
@@ -32,8 +37,6 @@ def run(arguments: Sequence[str], *, meant: str = "") -> int:
     except KeyboardInterrupt:
         sys.stderr.write("\ninterrupted\n")
         return 130
-    except Terminated:
-        return 143
     except RecursionError:
         _complain(Unreadable(what="the input is nested too deeply", next="look for what makes it so deep"))
         return Exit.ERROR

@@ -1,4 +1,4 @@
-"""SIGTERM, as `timeout` and CI send it: children are ended and folders removed before whysync goes."""
+"""SIGTERM, as `timeout` and CI send it, is taken like Ctrl-C: children end and folders go first."""
 
 from __future__ import annotations
 
@@ -9,21 +9,30 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Terminated(BaseException):
-    """Somebody asked us to end; no error, so nothing may catch it as one."""
+class Terminated:
+    """`asked` once somebody has sent the signal."""
 
+    def __init__(self) -> None:
+        self.asked = False
 
-def _raise(_number: int, _frame: FrameType | None) -> None:
-    raise Terminated
+    def heard(self, _number: int, frame: FrameType | None) -> None:
+        """Whoever listens for Ctrl-C right now, such as an event loop, knows how to stop in order."""
+        self.asked = True
+        listening = signal.getsignal(signal.SIGINT)
+        if callable(listening):
+            listening(signal.SIGINT, frame)
+        else:  # Ctrl-C is ignored, as behind `nohup`
+            raise KeyboardInterrupt
 
 
 @contextmanager
-def ended_in_order() -> Generator[None]:
+def taken_like_ctrl_c() -> Generator[Terminated]:
+    terminated = Terminated()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield terminated
         return
-    before = signal.signal(signal.SIGTERM, _raise)
+    before = signal.signal(signal.SIGTERM, terminated.heard)
     try:
-        yield
+        yield terminated
     finally:
         signal.signal(signal.SIGTERM, before)
