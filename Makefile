@@ -4,7 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SHARED ?= ../shared
 VECTORS ?= $(SHARED)/conformance
-CASES  ?= $(SHARED)/corpus/cases.jsonl
+# CASES=FILE scores one file of cases instead of all of the corpus
+CASES  ?=
+# tests read the vectors and the corpus there too
+export WHYSYNC_SHARED := $(abspath $(SHARED))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus clean
@@ -77,11 +80,11 @@ bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run
 mutants: $(VENV)/.dev compiled ## do the tests notice small mistakes? a sample of the rules (takes minutes)
 	@$(BIN)/python -m tools.mutants rules
 
-conformance: $(VENV)/.dev compiled ## make conformance VECTORS=DIR [V=1]: against answers of Argo CD and the API server
+conformance: $(VENV)/.dev compiled ## make conformance [VECTORS=DIR] [V=1]: against answers of Argo CD and the API server
 	@$(BIN)/python -m tests.conformance $(VECTORS) $(if $(V),--verbose)
 
-corpus: $(VENV)/.dev compiled ## how often the first finding is right on real cases
-	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python $(SHARED)/corpus/score.py $(CASES) $(if $(V),--misses)
+corpus: $(VENV)/.dev compiled ## make corpus [SHARED=DIR] [CASES=FILE] [V=1]: how often the first finding is right on real cases
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.corpus $(SHARED)/corpus $(CASES) $(if $(V),--misses)
 
 clean: ## remove the environment and caches
 	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -1,12 +1,16 @@
-"""Where the conformance vectors and the corpus lie; a user's clone does not have them."""
+"""Paths of the conformance vectors and the corpus, which are not part of a clone.
+
+They are expected next to the clone, in ../shared; WHYSYNC_SHARED names another folder.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+SHARED = Path(os.environ.get("WHYSYNC_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 CONFORMANCE = SHARED / "conformance"
 CORPUS = SHARED / "corpus"
 
