@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+from tests.clock import SteadyLoop, steady_time
 from tests.golden import Golden
 from whysync.lab.library import names
+from whysync.sources.net import client, pace, patience
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -49,6 +53,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--accept", action="store_true", help="write goldens anew instead of comparing")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_timeout_because_the_machine_is_busy() -> Generator[None]:
+    """Timeouts of the network are measured with the clock of `tests/clock.py`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio.events, "new_event_loop", SteadyLoop)
+        for module in (client, pace, patience):
+            patch.setattr(module, "time", steady_time)
+        yield
 
 
 @pytest.fixture

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from msgspec.structs import replace
 
+from tests.clock import steady_time
 from tests.sources.argocd.scenes import application, of, shop
 from tests.sources.argocd.server import QUICK, ArgoCD, Fault
 from whysync.contracts.snapshot import Snapshot
@@ -40,9 +39,9 @@ NICE = {
 def read(path: str, fault: Fault, *, times: int = 1_000_000) -> tuple[Snapshot, float]:
     with ArgoCD(shop()) as argocd:
         argocd.fault(path, fault, times=times)
-        begun = time.monotonic()
+        begun = steady_time.monotonic()
         found = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
-        return found, time.monotonic() - begun
+        return found, steady_time.monotonic() - begun
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +102,9 @@ def test_a_fault_that_passes_leaves_no_trace(question: str, fault: Fault, whole:
 def test_a_server_that_is_gone_is_not_asked_on() -> None:
     with ArgoCD(shop()) as argocd:
         argocd.fault("/applications/shop", Fault.SILENT)
-        begun = time.monotonic()
+        begun = steady_time.monotonic()
         found = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
-        assert time.monotonic() - begun < 6
+        assert steady_time.monotonic() - begun < 6
     assert found.gaps
 
 
@@ -122,9 +121,9 @@ def test_the_time_that_is_given_is_all_there_is() -> None:
         argocd.fault("/resource-tree", Fault.SILENT)
         server = argocd.server(limits=QUICK)
         limits = replace(server.limits, idle_seconds=30, try_seconds=30, call_seconds=30, total_seconds=0.5)
-        begun = time.monotonic()
+        begun = steady_time.monotonic()
         found = read_argocd(replace(server, limits=limits), Selection(), everything=True)
-        assert time.monotonic() - begun < 5
+        assert steady_time.monotonic() - begun < 5
     assert found.applications
     assert any("0.5 s" in gap.why or "in time" in gap.why for gap in found.gaps)
 

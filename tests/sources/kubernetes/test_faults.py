@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from urllib.parse import urlsplit
 
 import pytest
 from msgspec.structs import replace
 
+from tests.clock import steady_time
 from tests.sources.kubernetes.fake_api import FakeApi
 from tests.sources.kubernetes.reading import QUICK, read
 from tests.sources.kubernetes.world import LOGS, thing, world
@@ -105,13 +105,13 @@ def read_or_fail(answering: Answering) -> Snapshot | SourceError:
 
 def test_a_server_that_dies_in_the_middle_is_not_asked_a_hundred_times() -> None:
     api = FakeApi(world(), logs=LOGS)
-    began = time.monotonic()
+    began = steady_time.monotonic()
 
     def answering(asked: Asked) -> Says:
         return api(asked) if asked.number < 12 else Says(how="hang")
 
     found = read(answering, APP)
-    assert time.monotonic() - began < 5
+    assert steady_time.monotonic() - began < 5
     assert any("does not answer" in gap.why for gap in found.gaps)
 
 
@@ -161,11 +161,11 @@ def test_a_page_that_never_comes_is_a_gap_and_the_first_ones_stay() -> None:
 def test_the_time_limit_holds_and_what_was_read_is_kept() -> None:
     api = FakeApi(world(), logs=LOGS)
     limits = replace(QUICK, total_seconds=0.6, idle_seconds=5, try_seconds=5)
-    began = time.monotonic()
+    began = steady_time.monotonic()
 
     def answering(asked: Asked) -> Says:
         return Says(how="hang") if "/pods" in asked.target else api(asked)
 
     found = read(answering, APP, limits=limits)
-    assert time.monotonic() - began < 4
+    assert steady_time.monotonic() - began < 4
     assert any("pods" in gap.what for gap in found.gaps)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 from urllib.parse import urljoin, urlsplit, urlunsplit
@@ -76,7 +76,7 @@ class Client:
         self._renewing = asyncio.Lock()
         self._renewals = 0
         self._ends: float | None = None
-        self._server_date: tuple[datetime, float] | None = None
+        self._server_date: datetime | None = None
 
     async def __aenter__(self) -> Self:
         import httpx2
@@ -159,11 +159,11 @@ class Client:
     # The server's clock
 
     def now(self) -> datetime | None:
-        """The time on the server's clock, as its answers tell it: objects bear times of that clock."""
-        if self._server_date is None:
-            return None
-        told, at = self._server_date
-        return told + timedelta(seconds=time.monotonic() - at)
+        """The latest `Date` of the server's answers: timestamps of objects are of that clock.
+
+        The same answers give the same time, however long the reading took.
+        """
+        return self._server_date
 
     # One question, as often as it takes
 
@@ -274,7 +274,7 @@ class Client:
     async def _read(self, response: httpx2.Response, path: str) -> Answer:
         told = http_date(response.headers.get("date", ""))
         if told is not None:
-            self._server_date = told, time.monotonic()
+            self._server_date = max(told, self._server_date or told)
         pieces: list[bytes] = []
         size, most = 0, self.limits.answer_bytes
         async for piece in response.aiter_bytes():
