@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import select
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,9 @@ def handle(request: bytes) -> bytes:
                 pass
         case b"eat":
             return b"x" * (4 * 1024 * 1024 * 1024)
+        case b"wait":
+            time.sleep(0.3)
+            return b"waited"
         case b"leave":
             os._exit(3)
         case b"environment":
@@ -56,6 +61,16 @@ def test_a_child_that_hangs_is_killed(worker: Worker) -> None:
     with pytest.raises(WorkerTooSlow):
         worker.ask(b"hang", seconds=0.05)
     assert worker.ask(b"ab", seconds=30) == b"ba"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the processor time of a child is not known here")
+def test_only_processor_time_counts() -> None:
+    """A child that does not get a processor is not slow; here it gives its processor away."""
+    worker = Worker(__name__)
+    try:
+        assert worker.ask(b"wait", seconds=0.2) == b"waited"
+    finally:
+        worker.close()
 
 
 def test_a_question_that_is_not_taken_in_time_does_not_block(worker: Worker) -> None:

@@ -2,7 +2,8 @@
 
 The child runs `handle(request: bytes) -> bytes` of one module in a loop. It has an empty environment, a
 bound on its memory, and no right to write files; who takes longer than allowed is killed, and the next
-question starts a fresh child. Nothing here knows what is asked.
+question starts a fresh child. The limit is processor time of the child where the system reports it, so that a
+busy machine does not change an answer. Nothing here knows what is asked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _HEADER = struct.Struct(">I")
 _LARGEST_ANSWER = 256 * 1024 * 1024
 _SECONDS_TO_START = 60.0
+_REAL_TIME = 20  # times the processor time that is allowed: for a child that waits instead of computing
+_SHORTEST_WAIT = 0.01
 _BOOT = (
     "import json, sys; sys.path += json.loads(sys.argv[1]); import whysync.semantics.worker as w; w.serve()"
 )
@@ -104,7 +107,7 @@ def _exchange(child: subprocess.Popen[bytes], request: bytes, seconds: float) ->
     frame = _HEADER.pack(len(request)) + request
     try:
         if hasattr(select, "poll"):
-            return _Conversation(child.stdin.fileno(), child.stdout.fileno(), seconds).answer_to(frame)
+            return _Conversation(child, child.stdin, child.stdout, seconds).answer_to(frame)
         return _watched(child, child.stdin, child.stdout, frame, seconds)
     except OSError:
         raise WorkerDied from None
@@ -113,10 +116,15 @@ def _exchange(child: subprocess.Popen[bytes], request: bytes, seconds: float) ->
 class _Conversation:
     """One question over two pipes: waiting for either ends with the time that is allowed."""
 
-    def __init__(self, requests: int, answers: int, seconds: float) -> None:
-        self._requests = requests
-        self._answers = answers
-        self._end = time.monotonic() + seconds
+    def __init__(
+        self, child: subprocess.Popen[bytes], requests: IO[bytes], answers: IO[bytes], seconds: float
+    ) -> None:
+        self._child = child.pid
+        self._requests = requests.fileno()
+        self._answers = answers.fileno()
+        used = _processor_seconds(self._child)
+        self._busy_end = None if used is None else used + seconds
+        self._end = time.monotonic() + (seconds if used is None else seconds * _REAL_TIME)
 
     def answer_to(self, frame: bytes) -> bytes:
         os.set_blocking(self._requests, False)  # a child that does not read must not hold us up
@@ -143,9 +151,26 @@ class _Conversation:
     def _wait(self, pipe: int, event: int) -> None:
         poll = select.poll()
         poll.register(pipe, event)
-        left = self._end - time.monotonic()
-        if not poll.poll(max(left, 0.0) * 1000):
+        while (left := self._left()) > 0:
+            if poll.poll(max(left, _SHORTEST_WAIT) * 1000):
+                return
+        if not poll.poll(0):
             raise WorkerTooSlow
+
+    def _left(self) -> float:
+        left = self._end - time.monotonic()
+        used = _processor_seconds(self._child)
+        return left if self._busy_end is None or used is None else min(left, self._busy_end - used)
+
+
+def _processor_seconds(process: int) -> float | None:
+    """Processor time that another process has used, where the system reports it."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        return time.clock_gettime(~process << 3 | 2)  # what clock_getcpuclockid(3) returns
+    except OSError:  # the process has ended
+        return None
 
 
 def _watched(
