@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import fnmatch
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.clock import processor_seconds
 from whysync.semantics.globs import BadPattern, glob_match, glob_match_or_raise, path_match
 
 
@@ -96,8 +96,9 @@ def test_any_pattern_gets_an_answer(pattern: str, text: str) -> None:
 
 
 def test_no_pattern_takes_forever() -> None:
-    started = time.perf_counter()
-    assert not glob_match("*a" * 30 + "b", "a" * 200)
-    assert not glob_match("{*a,*b,*c}" * 10 + "!", "abc" * 60)
-    assert glob_match("{" * 5000 + "a", "a")
-    assert time.perf_counter() - started < 5
+    def match() -> None:
+        assert not glob_match("*a" * 30 + "b", "a" * 200)
+        assert not glob_match("{*a,*b,*c}" * 10 + "!", "abc" * 60)
+        assert glob_match("{" * 5000 + "a", "a")
+
+    assert processor_seconds(match) < 5
