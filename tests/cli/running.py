@@ -52,11 +52,12 @@ def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | No
         cwd=ROOT,
         env=small_environment(environ),
         check=False,
-        timeout=60,
+        timeout=300,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def small_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """With the whysync of this tree, wherever the environment was installed from."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    return {**kept, "PYTHONIOENCODING": "utf-8", **(more or {})}
+    return {**kept, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT / "src"), **(more or {})}

@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,11 +98,9 @@ def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: P
             cwd=ROOT,
             env=small_environment(),
         )
-        until = time.monotonic() + 30
-        while not argocd.asked("/applications/app-25/managed") and time.monotonic() < until:
-            time.sleep(0.01)
+        argocd.wait_for("/applications/app-25/managed")
         started.send_signal(signal.SIGINT)
-        _, err = started.communicate(timeout=20)
+        _, err = started.communicate(timeout=120)
         assert (started.returncode, err) == (130, b"\ninterrupted\n")
         assert not Path(out).exists()
         argocd.log.clear()

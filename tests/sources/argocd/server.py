@@ -73,6 +73,7 @@ class ArgoCD:
         self.token = token
         self.root = root
         self.log: list[str] = []
+        self._news = threading.Condition()
         self.refreshed: list[str] = []
         self.secret = ""
         self.sent: list[bytes] = []
@@ -120,6 +121,16 @@ class ArgoCD:
     def asked(self, path: str) -> int:
         return sum(bool(re.search(path, one)) for one in self.log)
 
+    def wait_for(self, path: str, times: int = 1) -> None:
+        """Until paths that match this pattern were asked so often."""
+        with self._news:
+            assert self._news.wait_for(lambda: self.asked(path) >= times, timeout=120), self.log
+
+    def logged(self, line: str) -> None:
+        with self._news:
+            self.log.append(line)
+            self._news.notify_all()
+
     def fault_for(self, path: str) -> Fault | None:
         with self._lock:
             for at, (pattern, fault, times) in enumerate(self._faults):
@@ -130,7 +141,7 @@ class ArgoCD:
 
     def wait(self) -> None:
         """What a silent server does."""
-        self._over.wait(30)
+        self._over.wait()
 
 
 class _Server(ThreadingHTTPServer):
@@ -164,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         return format_datetime(now, usegmt=True) if now else super().date_time_string(timestamp)
 
     def do_GET(self) -> None:
-        self.argocd.log.append(self.path)
+        self.argocd.logged(self.path)
         fault = self.argocd.fault_for(self.path)
         if fault is None:
             self._answer()
@@ -172,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._fail(fault)
 
     def do_POST(self) -> None:
-        self.argocd.log.append(f"POST {self.path}")
+        self.argocd.logged(f"POST {self.path}")
         self._send(405, b"{}")
 
     # --- answers -------------------------------------------------------------------------------------

@@ -43,13 +43,13 @@ def serving(answering: Answering) -> Generator[Faulty]:
 
     done = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     done.start()
-    assert ready.wait(10)
+    assert ready.wait(120)
     server, loop, stop = held[0]
     try:
         yield server
     finally:
         loop.call_soon_threadsafe(stop.set)
-        done.join(10)
+        done.join()
 
 
 def read(
