@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Key
-from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.contracts.tree import Object, copy_object, dig, fields, text
 from whysync.diagnosis.case import Case
 from whysync.engine.argocd.git_sources import GitSources
@@ -34,6 +34,7 @@ from whysync.planning.secrets import with_shape
 from whysync.planning.trial import Trial
 from whysync.planning.worlds import case_in, masked, on_empty, onto
 from whysync.proofs.ground import NotSimulated
+from whysync.sources.git.tree import missing_in_words
 from whysync.sources.masking import mask_snapshot
 
 _MOST_APPS: Final = 500
@@ -77,7 +78,11 @@ def plan(
     Where `live` only lists the Applications, `closely` gets the facts of those that the commit touches.
     `trials` gets by name what is needed to try fixes. With `keep`, passing runs tell what they left, too.
     """
-    notes: list[str] = []
+    notes = [
+        f"{side.told}: {missing_in_words(side.tree.missing)}"
+        for side in (checkout.base, checkout.head)
+        if side.tree.missing
+    ]
     found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
     touched: list[_Touched] = []
     untouched: list[str] = []
@@ -150,7 +155,9 @@ def _chosen(
     if path in ("", ".") or not folder.is_dir():
         raise NotFound(
             what="there is no Application here",
-            why="no file of the head holds one, so nothing says how the manifests are deployed",
+            why="; ".join(
+                ["no file of the head holds one: how the manifests are deployed is not known", *notes]
+            ),
             next="name the folder of the manifests, give --app FILE, or facts with --live BUNDLE",
         )
     made = folder.name
@@ -225,6 +232,8 @@ def _planned(
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
     unseen = tuple(gap for gap in case.gaps if "masked" not in gap.why) if case is not None else ()
+    if base.gap:
+        unseen += (Gap(what="the manifests of the base", why=f"{base.gap}; all objects are listed as new"),)
     notes += [f"not seen: {gap.what}: {gap.why}" for gap in unseen[:_MOST_UNSEEN]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
@@ -269,7 +278,7 @@ def _planned(
         file=app.file,
         runs=tuple(runs),
         changes=changes,
-        safety=safety_of(changes, runs),
+        safety=None if base.gap else safety_of(changes, runs),
         notes=tuple(notes),
         unseen=unseen,
     )

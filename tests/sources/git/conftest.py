@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -52,3 +55,59 @@ class Made:
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
     return Made(tmp_path / "checkout")
+
+
+@contextmanager
+def served(folder: Path) -> Generator[str]:
+    """The repositories of a folder over HTTP on this machine; gives the address of the folder."""
+    backend = subprocess.run(
+        ["git", "--exec-path"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            path, _, query = self.path.partition("?")
+            length = int(self.headers.get("Content-Length") or 0)
+            env = {
+                "PATH": os.environ["PATH"],
+                "GIT_PROJECT_ROOT": str(folder),
+                "GIT_HTTP_EXPORT_ALL": "1",
+                "HOME": str(folder),
+                "PATH_INFO": path,
+                "QUERY_STRING": query,
+                "REQUEST_METHOD": self.command,
+                "CONTENT_TYPE": self.headers.get("Content-Type") or "",
+                "CONTENT_LENGTH": str(length),
+                "GIT_PROTOCOL": self.headers.get("Git-Protocol") or "",
+                "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding") or "",
+            }
+            done = subprocess.run(
+                [f"{backend}/git-http-backend"],
+                env=env,
+                input=self.rfile.read(length),
+                capture_output=True,
+                check=False,
+            )
+            head, _, body = done.stdout.partition(b"\r\n\r\n")
+            fields = dict(line.split(": ", 1) for line in head.decode().splitlines())
+            self.send_response(int(fields.pop("Status", "200").split()[0]))
+            for name, value in fields.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.sources.git.conftest import Made
+from tests.sources.git.conftest import Made, served
 from whysync.errors import NotFound, Refused, Unreadable
 from whysync.sources.git import (
     GitFailed,
@@ -86,23 +87,77 @@ def test_a_linked_work_tree(made: Made, tmp_path: Path) -> None:
         assert files_of(tree.root) == {"a": "1"}
 
 
+@pytest.fixture
+def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.mark.usefixtures("loopback")
 def test_a_url_is_fetched_one_commit_at_a_time_into_the_cache(made: Made, tmp_path: Path) -> None:
     first = made.commit({"a": "1"})
     second = made.commit({"a": "2"})
-    url = f"file://{made.folder}"
-    repo = open_repo(url, cache=tmp_path / "cache")
-    assert repo.resolve("main") == second
-    with repo.tree(second) as tree:
-        assert files_of(tree.root) == {"a": "2"}
-    assert not repo.has(first)
-    again = open_repo(url, cache=tmp_path / "cache")
+    with served(tmp_path) as address:
+        url = f"{address}/checkout/.git"
+        repo = open_repo(url, network=True, cache=tmp_path / "cache")
+        assert repo.resolve("main") == second
+        with repo.tree(second) as tree:
+            assert files_of(tree.root) == {"a": "2"}
+        assert not repo.has(first)
+    again = open_repo(url, network=True, cache=tmp_path / "cache")
     assert again.has(second)
 
 
+@pytest.mark.usefixtures("loopback")
+def test_settings_in_the_cache_are_replaced(made: Made, tmp_path: Path) -> None:
+    """A cache may be restored from a place that others can write to."""
+    commit = made.commit({"a": "1"})
+    mark = tmp_path / "ran"
+    with served(tmp_path) as address:
+        url = f"{address}/checkout/.git"
+        git_dir = open_repo(url, network=True, cache=tmp_path / "cache").git.repository
+        assert isinstance(git_dir, Path)
+        for key, value in {
+            "core.fsmonitor": f"touch {mark}",
+            "credential.helper": f"!touch {mark}",
+            f"url.ext::touch% {mark}#.insteadOf": address,
+            "protocol.ext.allow": "always",
+        }.items():
+            made.git("config", "--file", str(git_dir / "config"), key, value)
+        (git_dir / "commondir").write_text(str(made.folder / ".git"))
+        repo = open_repo(url, network=True, cache=tmp_path / "cache")
+        with repo.tree(repo.resolve("main")) as tree:
+            assert files_of(tree.root) == {"a": "1"}
+        assert repo.resolve("HEAD") == commit
+    assert not mark.exists()
+    assert not (git_dir / "commondir").exists()
+
+
+@pytest.mark.usefixtures("loopback")
 def test_a_repository_that_is_not_there(tmp_path: Path) -> None:
-    repo = open_repo(f"file://{tmp_path}/nope", cache=tmp_path / "cache")
+    repo = open_repo("http://127.0.0.1:9/nope", network=True, cache=tmp_path / "cache")
     with pytest.raises(GitFailed, match=r"failed to list refs: `git ls-remote .*` failed exit status 128: "):
         repo.resolve("main")
+
+
+def test_a_file_url_is_read_in_place(made: Made, tmp_path: Path) -> None:
+    """Git's own transport would start a program in that repository, with the repository's settings."""
+    commit = made.commit({"a": "1"})
+    place = tmp_path / "with blank"
+    made.git("clone", "-q", "--bare", str(made.folder), str(place))
+    repo = open_repo(f"file://{tmp_path}/with%20blank", cache=tmp_path / "cache")
+    assert repo.resolve("main") == commit
+    assert repo.url == f"file://{tmp_path}/with%20blank"
+    assert not (tmp_path / "cache").exists()
+    with pytest.raises(NotFound):
+        open_repo(f"file://{tmp_path}/nope")
+
+
+def test_a_protocol_is_allowed_only_for_the_call_that_asks(made: Made) -> None:
+    made.commit({"a": "1"})
+    git = open_repo(str(made.folder)).git
+    with pytest.raises(GitFailed, match="transport 'file' not allowed"):
+        git.text("ls-remote", str(made.folder))
+    assert "refs/heads/main" in git.text("ls-remote", str(made.folder), protocols="file")
 
 
 def test_nothing_is_fetched_from_the_network_unasked(tmp_path: Path) -> None:
@@ -236,3 +291,120 @@ def test_a_very_deep_folder_is_refused(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     with pytest.raises(Unreadable, match="cannot be written out"):
         tree_of_folder(tmp_path)
+
+
+def test_upstreams_reflogs_and_fetched_heads_are_revisions(made: Made, tmp_path: Path) -> None:
+    first = made.commit({"a": "1"})
+    made.git("clone", "-q", "--bare", str(made.folder), str(tmp_path / "origin"))
+    made.git("remote", "add", "origin", str(tmp_path / "origin"))
+    made.git("fetch", "-q", "origin")
+    made.git("branch", "-q", "--set-upstream-to=origin/main")
+    second = made.commit({"a": "2"})
+    repo = open_repo(str(made.folder))
+    assert repo.commit("@{upstream}") == repo.commit("HEAD@{1}") == repo.commit("FETCH_HEAD") == first
+    assert repo.commit("HEAD") == second
+
+
+def test_a_shallow_clone(made: Made, tmp_path: Path) -> None:
+    made.commit({"a": "1"})
+    base = made.commit({"a": "2"})
+    head = made.commit({"a": "3"})
+    made.git("clone", "-q", "--depth=2", f"file://{made.folder}", str(tmp_path / "shallow"))
+    assert open_repo(str(tmp_path / "shallow")).merge_base(base, head) == base
+
+
+def test_a_split_index(made: Made) -> None:
+    made.commit({"a": "1", ".gitignore": "c\n"})
+    made.git("update-index", "--split-index")
+    (made.folder / "b").write_text("2")
+    (made.folder / "c").write_text("3")
+    made.git("add", "b")
+    (made.folder / ".git/info").mkdir(exist_ok=True)
+    (made.folder / ".git/info/exclude").write_text("d\n")
+    (made.folder / "d").write_text("4")
+    with tree_of_work_tree(str(made.folder)) as tree:
+        assert files_of(tree.root) == {"a": "1", ".gitignore": "c\n", "b": "2"}
+
+
+def test_a_partial_clone_as_git_makes_it(made: Made, tmp_path: Path) -> None:
+    """Nothing is fetched, and the command that whysync names gets what is missing."""
+    old = made.commit({"p/a": "1", "p/b": "b"})
+    made.commit({"p/a": "2"})
+    made.git("config", "uploadpack.allowFilter", "true")
+    clone = Made(tmp_path / "clone")
+    clone.git("remote", "add", "origin", f"file://{made.folder}")
+    clone.git("fetch", "-q", "--filter=blob:none", "origin")
+    clone.git("checkout", "-q", "-f", "-B", "main", "origin/main")
+    repo = open_repo(str(clone.folder))
+    with repo.tree(old) as tree:
+        assert tree.missing == ("p/a",)
+        assert files_of(tree.root) == {"p/b": "b"}
+        assert "git fetch --refetch --no-filter" in tree.warnings[0]
+    clone.git("fetch", "-q", "--refetch", "--no-filter")
+    with repo.tree(old) as tree:
+        assert tree.missing == ()
+
+
+@pytest.fixture
+def owned_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git believes that every repository is somebody else's; its own tests do it in this way."""
+    real = shutil.which("git")
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {real} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+
+
+def test_a_repository_of_somebody_else_is_refused(
+    made: Made, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    made.commit({"a": "1"})
+    made.git("config", "safe.directory", "*")  # the repository itself has no say in this
+    request.getfixturevalue("owned_by_others")
+    for place in (made.folder, made.folder / ".git"):
+        with pytest.raises(Unreadable) as refused:
+            open_repo(str(place))
+        assert "another user owns it" in refused.value.what
+        assert refused.value.next.endswith(f"git config --global --add safe.directory {made.folder}")
+    with pytest.raises(Unreadable, match="another user owns it"):
+        tree_of_work_tree(str(made.folder))
+    (tmp_path / ".gitconfig").write_text("[safe]\n\tdirectory = /elsewhere\n")
+    with pytest.raises(Unreadable):
+        open_repo(str(made.folder))
+
+
+@pytest.mark.parametrize("trust", ["{repo}", "*", "~/checkout"])
+def test_the_users_own_safe_directories_count(
+    trust: str, made: Made, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    commit = made.commit({"a": "1"})
+    request.getfixturevalue("owned_by_others")
+    value = trust.replace("{repo}", str(made.folder))
+    trusted = f"[safe]\n\tdirectory = /elsewhere\n\tdirectory = {value}\n"
+    (tmp_path / ".gitconfig").write_text(f"{trusted}[core]\n\tfsmonitor = touch {tmp_path}/ran\n")
+    repo = open_repo(str(made.folder))
+    with repo.tree(repo.resolve("main")) as tree, tree_of_work_tree(str(made.folder)) as now:
+        assert files_of(tree.root) == files_of(now.root) == {"a": "1"}
+    assert repo.resolve("HEAD") == commit
+    assert not (tmp_path / "ran").exists()
+
+
+def test_safe_directories_of_the_environment_count(
+    made: Made, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As CI systems pass them to containers."""
+    commit = made.commit({"a": "1"})
+    request.getfixturevalue("owned_by_others")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(made.folder))
+    assert open_repo(str(made.folder)).resolve("main") == commit
+
+
+def test_a_broken_repository_is_not_taken_for_one_of_somebody_else(made: Made) -> None:
+    (made.folder / ".git/HEAD").write_text("junk")
+    with pytest.raises(NotFound):
+        open_repo(str(made.folder))

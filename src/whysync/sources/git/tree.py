@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 from whysync.errors import TooLarge, Unreadable
 from whysync.sources.git.command import Git
 
+_HOW_TO_FETCH: Final = "fetch it: git fetch --refetch --no-filter (Git 2.36), or clone without --filter"
 _MOST_FILES: Final = 200_000
 _MOST_BYTES: Final = 2 << 30
 _LARGEST_LINK: Final = 4096
@@ -103,8 +104,14 @@ def tree_of_commit(git: Git, commit: str) -> Tree:
         f"the submodule at {path} is not read: its files are in another repository" for path in submodules
     ]
     if missing:
-        warnings.append(f"{len(missing)} files, such as {missing[0]}, are not in this partial clone")
+        warnings.append(missing_in_words(missing))
     return Tree(root, identity=identity, warnings=warnings, missing=missing)
+
+
+def missing_in_words(paths: Sequence[str]) -> str:
+    """Files of a commit whose content this clone does not have, and how to get it."""
+    others = f" and {len(paths) - 1} others" if len(paths) > 1 else ""
+    return f"the content of {paths[0]!r}{others} is missing in this partial clone; {_HOW_TO_FETCH}"
 
 
 def tree_of_folder(folder: Path, *, only: frozenset[str] | None = None) -> Tree:
@@ -170,6 +177,8 @@ def _write(root: Path, git: Git, entries: Sequence[_Entry]) -> tuple[list[str], 
             missing.append(entry.path)
         else:
             _write_file(root / entry.path, content, executable=entry.mode == "100755")
+    for path in missing:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)  # its folder is in the commit nevertheless
     for entry, content in _contents(git, links):
         if content is None:
             missing.append(entry.path)

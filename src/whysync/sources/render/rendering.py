@@ -6,12 +6,12 @@ purpose is said at each tool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.sources.git.tree import Tree
+from whysync.sources.git.tree import Tree, missing_in_words
 from whysync.sources.render.cache import Cache, content_key
 from whysync.sources.render.detect import source_type, with_overrides
 from whysync.sources.render.directory import render_directory
@@ -60,8 +60,12 @@ def render(
     key = content_key(kind, source, folder, tree, env, options) if cache is not None else ""
     known = cache.get(key) if cache is not None else None
     if known is None:
-        made = _made(kind, app, source, folder, tree, env, options)
-        known = tuple(unfolded(made))
+        try:
+            known = tuple(unfolded(_made(kind, app, source, folder, tree, env, options)))
+        except RenderProblem as problem:
+            if tree.missing:  # such as a base outside of the folder: Argo CD has it
+                raise _lacking(tree.missing, f"it cannot be rendered: {problem.text}") from problem
+            raise
         if cache is not None:
             cache.put(key, known)
     return RenderedSource(objects=known, source_type=kind, warnings=tree.warnings)
@@ -97,14 +101,14 @@ def _made(
 
 def _check_missing(kind: str, folder: Path, tree: Tree) -> None:
     inside = "" if folder == tree.root else f"{folder.relative_to(tree.root)}/"
-    endings = (".yaml", ".yml", ".json", "sonnet") if kind == "Directory" else ("",)
-    lost = next((path for path in tree.missing if path.startswith(inside) and path.endswith(endings)), "")
+    endings = (".yaml", ".yml", ".json", "sonnet", "ustomization") if kind == "Directory" else ("",)
+    lost = [path for path in tree.missing if path.startswith(inside) and path.endswith(endings)]
     if lost:
-        raise CannotRender(
-            what=f"the content of {lost!r} is not in this clone",
-            why="the clone is partial or damaged",
-            next="fetch it whole: git fetch --refetch, or clone it again without --filter",
-        )
+        raise _lacking(lost)
+
+
+def _lacking(paths: Sequence[str], why: str = "") -> CannotRender:
+    return CannotRender(what=missing_in_words(paths), why=why)
 
 
 def _check_refs(app: Object, source: Object, options: RenderOptions) -> None:
