@@ -40,6 +40,7 @@ from whysync.semantics.health.assess import health_of
 from whysync.semantics.health.verdict import Verdict
 from whysync.semantics.ignore import BadRule, Normalizer
 from whysync.semantics.messages import AutosyncWipeRefused, Failure
+from whysync.semantics.project import repository_key
 from whysync.semantics.settings import Settings
 from whysync.semantics.tracking import TRACKING_ID
 
@@ -336,4 +337,4 @@ class Case:
 
 
 def same_repo(one: str, other: str) -> bool:
-    return one.rstrip("/").removesuffix(".git").lower() == other.rstrip("/").removesuffix(".git").lower()
+    return repository_key(one) == repository_key(other)

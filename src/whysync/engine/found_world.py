@@ -12,6 +12,7 @@ from whysync.contracts.tree import MISSING, Json, Object, dig, fields, items, te
 from whysync.engine.argocd import Destination, Folder, GitRepositories, GitRepository
 from whysync.engine.argocd.office import DEFAULT_PROJECT
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
+from whysync.semantics.project import normalize_git_url
 from whysync.semantics.project.cluster_secrets import namespaces_in, told_by
 from whysync.semantics.settings import Settings
 from whysync.semantics.tracking import (
@@ -117,7 +118,7 @@ def repositories_for(application: Object, desired: Iterable[Object], clock: Cloc
     kind = text(dig(application, "status", "sourceType")) or "Directory"
     for index, source in enumerate(sources):
         url = text(source.get("repoURL"))
-        git = found.setdefault(url, GitRepository(url=url, clock=clock))
+        git = found.setdefault(normalize_git_url(url), GitRepository(url=url, clock=clock))
         branch = text(source.get("targetRevision"))
         path = (text(source.get("path")) or text(source.get("chart"))).strip("/") or "."
         objects = tuple(desired) if index == 0 else ()

@@ -13,7 +13,7 @@ from whysync.engine.argocd.git_sources import GitSources
 from whysync.engine.argocd.repository import RepoProblem
 from whysync.errors import NotFound, UsageError
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
-from whysync.semantics.project import normalize_git_url
+from whysync.semantics.project import repository_key
 from whysync.sources.git import GitFailed, Repo, Tree, open_repo, tree_of_work_tree, work_tree
 from whysync.sources.git.revisions import is_commit
 from whysync.sources.git.tree import walk
@@ -54,7 +54,7 @@ class Checkout:
         if not url or source.get("chart") or url.startswith("oci://"):
             return False
         own = self.repo.url
-        if normalize_git_url(url) == normalize_git_url(own) or _owner_and_name(url) == _owner_and_name(own):
+        if repository_key(url) == repository_key(own) or _owner_and_name(url) == _owner_and_name(own):
             return True
         if _is_url(own):
             return False
@@ -66,14 +66,14 @@ class Checkout:
         """What renders these Applications, with this side for every branch of this repository."""
         every = [source for one in applications for source in sources_of(one)]
         urls = sorted({text(source.get("repoURL")) for source in every if self.holds(source)})
-        own = {normalize_git_url(url) for url in urls}
+        own = {repository_key(url) for url in urls}
         tags = {name.removeprefix("refs/tags/") for name in self.repo.refs() if name.startswith("refs/tags/")}
 
         def stands_for(url: str, revision: str) -> str:
             pinned = is_commit(revision) or revision in tags
-            return "" if pinned or normalize_git_url(url) not in own else side.commit
+            return "" if pinned or repository_key(url) not in own else side.commit
 
-        repos = [open_repo(str(self.root), url=url) for url in urls]
+        repos = [self.repo.known_as(url) for url in urls]
         options = RenderOptions(network=self.network)
         found = GitSources(repos, options=options, stands_for=stands_for, failed=self._failed)
         for url in urls:
@@ -188,5 +188,5 @@ def _owner_and_name(url: str) -> str:
     """`owner/name`, so that the addresses for HTTPS and for SSH are one."""
     if not _is_url(url):
         return f"local:{url}"
-    parts = url.removesuffix("/").removesuffix(".git").replace(":", "/").split("/")
-    return "/".join(parts[-2:]).lower()
+    parts = repository_key(url).replace(":", "/").split("/")
+    return "/".join(parts[-2:])

@@ -12,6 +12,7 @@ from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.engine.argocd import Folder, GitRepositories, GitRepository
 from whysync.semantics.diff.last_applied import last_applied
 from whysync.semantics.policies.sources import has_multiple_sources, source_of
+from whysync.semantics.project import normalize_git_url
 
 _COMMIT: Final = 40
 
@@ -99,7 +100,7 @@ def repositories_of(
     sources = sources_of(application)
     found: dict[str, GitRepository] = {}
     for source in sources.all:
-        git = found.setdefault(source.url, GitRepository(url=source.url, clock=clock))
+        git = found.setdefault(normalize_git_url(source.url), GitRepository(url=source.url, clock=clock))
         objects = tuple(desired) if source is sources.main else ()
         branch = source.branch or git.default_branch
         if held is not None and source is sources.main:

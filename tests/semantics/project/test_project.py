@@ -8,7 +8,7 @@ from whysync.contracts.project import AppProject
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import Json
 from whysync.semantics import project as projects
-from whysync.semantics.project import Cluster, Verdict
+from whysync.semantics.project import Cluster, Verdict, repository_key
 from whysync.semantics.regexes import matches_any, regex_match
 from whysync.semantics.settings import GlobalProject
 
@@ -223,3 +223,26 @@ def test_selective_syncs() -> None:
     assert not projects.is_included([only, all_but], ref)
     assert projects.is_selected([only], ref)
     assert not projects.is_selected([SelectedResource(group="*", kind="*", name="*")], ref)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://git.example.com/Org/x.git",
+        "https://git.example.com/org/x/",
+        "https://me@git.example.com/org/x",
+        "https://me:token@git.example.com/org/x.git",
+    ],
+)
+def test_one_key_for_all_addresses_of_a_repository(url: str) -> None:
+    assert repository_key(url) == "https://git.example.com/org/x"
+
+
+def test_addresses_of_ssh_have_one_key() -> None:
+    urls = ("git@git.example.com:org/x.git", "ssh://git@git.example.com/org/x", "ssh://git.example.com/org/x")
+    assert {repository_key(url) for url in urls} == {"git.example.com/org/x"}
+
+
+def test_what_is_no_address_is_its_own_key() -> None:
+    assert repository_key("/Some/Where") == "/some/where"
+    assert repository_key("https://{a}/x") != repository_key("https://{b}/x")

@@ -18,7 +18,7 @@ from whysync.contracts.snapshot import Head
 from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.engine.argocd.repository import Rendered, RepoProblem
 from whysync.errors import SourceError
-from whysync.semantics.project import normalize_git_url
+from whysync.semantics.project import normalize_git_url, repository_key
 from whysync.sources.git import GitFailed, Repo, RevisionUnknown, Tree, open_repo, without_credentials
 from whysync.sources.render import (
     CannotRender,
@@ -53,7 +53,7 @@ class GitSources:
         self.options = options or RenderOptions()
         self.unavailable: dict[str, SourceError] = {}
         """By the qualified name of an app: why this machine cannot render it."""
-        self._repos = {normalize_git_url(one.url): one for one in repos}
+        self._repos = {repository_key(one.url): one for one in repos}
         self._stands_for = stands_for
         self._namespace = namespace
         self._trees: dict[tuple[str, str], Tree] = {}
@@ -115,11 +115,11 @@ class GitSources:
 
     def add_tree(self, url: str, commit: str, tree: Tree) -> None:
         """Files that are in no commit yet, under a name that `stands_for` gives; the caller closes them."""
-        self._given[normalize_git_url(url), commit] = tree
+        self._given[repository_key(url), commit] = tree
 
     def repo(self, url: str) -> Repo:
         """Raises `SourceError`, `GitFailed`."""
-        key = normalize_git_url(url)
+        key = repository_key(url)
         found = self._repos.get(key)
         if found is None:
             if not self.options.network:
@@ -161,7 +161,7 @@ class GitSources:
 
     def _tree(self, source: Object, commit: str) -> Tree:
         url, chart = text(source.get("repoURL")), text(source.get("chart"))
-        key = (f"{url}#{chart}" if chart else normalize_git_url(url)), commit
+        key = (f"{url}#{chart}" if chart else repository_key(url)), commit
         found = self._given.get(key) or self._trees.pop(key, None)
         if found is None:
             _check_scheme(url)

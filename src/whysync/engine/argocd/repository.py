@@ -118,7 +118,7 @@ class GitRepository:
 
         Without a `commit`, its name follows from what came before and what is in it.
         """
-        branch = branch or self.default_branch
+        branch = self._branch(branch)
         before = self.commits.get(self.branches.get(branch, ""), {})
         after = {
             **before,
@@ -143,10 +143,17 @@ class GitRepository:
         )
         return hashlib.sha256(said).hexdigest()[:40]
 
+    def _branch(self, revision: str) -> str:
+        """`HEAD` is the default branch, for a push as for a look."""
+        return self.default_branch if revision in ("", "HEAD") else revision.removeprefix("refs/heads/")
+
+    def default_head(self) -> dict[str, str]:
+        commit = self.branches.get(self.default_branch)
+        return {"HEAD": commit} if commit is not None else {}
+
     def resolve(self, revision: str) -> str:
         self.check()
-        wanted = self.default_branch if revision in ("", "HEAD") else revision.removeprefix("refs/heads/")
-        found = self.branches.get(wanted)
+        found = self.branches.get(self._branch(revision))
         if found is not None:
             return found
         if len(revision) == 40 and all(letter in "0123456789abcdef" for letter in revision):
@@ -221,7 +228,7 @@ class GitRepositories:
         return tuple(
             Head(repo=one.url, revision=branch, commit=commit)
             for one in self.all
-            for branch, commit in sorted(one.branches.items())
+            for branch, commit in sorted({**one.default_head(), **one.branches}.items())
         )
 
     def _repository(self, source: Object) -> GitRepository:

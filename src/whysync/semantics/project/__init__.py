@@ -1,7 +1,7 @@
 """AppProjects: what they allow, what they inherit, and what is wrong with them."""
 
 from whysync.semantics.project.app_spec import NoCluster, destination_cluster, spec_problems
-from whysync.semantics.project.git_url import normalize_git_url
+from whysync.semantics.project.git_url import normalize_git_url, repository_key
 from whysync.semantics.project.impersonation import NoServiceAccount, diff_user, service_account_for
 from whysync.semantics.project.inherited import effective_project, global_projects_of, merged, selects
 from whysync.semantics.project.messages import clearer_message
@@ -53,6 +53,7 @@ __all__ = [
     "project_glob",
     "project_problem",
     "rbac_object",
+    "repository_key",
     "selects",
     "service_account_for",
     "source_verdict",

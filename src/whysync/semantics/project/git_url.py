@@ -17,6 +17,7 @@ _HOST = r"""[a-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]*"""
 _PORT = r":[0-9]*"
 _BAD_ESCAPE = r"%(?![0-9a-f]{2})"
 _PATH_AS_WRITTEN = r"[a-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*"
+_USER_OF_HOST = r"^([a-z][a-z0-9+.-]*://)?[^/]*@"
 _USER = r"[a-z0-9\-._:~!$&'()*+,;=%@]*"
 
 
@@ -26,6 +27,12 @@ def normalize_git_url(url: str) -> str:
     if re.fullmatch(_SSH, url) and not url.startswith("ssh://"):
         url = f"ssh://{url.replace(':', '/', 1)}"
     return _parsed(url.removesuffix(".git")).removeprefix("ssh://")
+
+
+def repository_key(url: str) -> str:
+    """One text for all addresses of a repository: whichever user name is in them, with or without `.git`."""
+    plain = url.strip().rstrip("/")
+    return re.sub(_USER_OF_HOST, r"\1", normalize_git_url(plain) or plain.lower(), count=1)
 
 
 def _parsed(url: str) -> str:
