@@ -11,12 +11,14 @@ import selectors
 import shutil
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import FrameType
 from typing import IO, Final
 
 _PIECE: Final = 1 << 16
@@ -113,8 +115,25 @@ def run(
         raise NotStarted("an argument holds a NUL character")
     if bounds.memory:
         command = ["/bin/sh", "-c", f'{_limits(bounds)} exec "$@"', "sh", *command]
+    child: subprocess.Popen[bytes] | None = None
     try:
-        child = subprocess.Popen(
+        with _signals_delayed():
+            child = _started(command, folder, env, given=given)
+        out, complaint = _read(child, given, bounds)
+        code = child.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        raise TooSlow from None
+    finally:
+        if child is not None:
+            _end(child)
+    return Finished(code=code, out=out, complaint=complaint.decode("utf-8", "replace").strip())
+
+
+def _started(
+    command: Sequence[str], folder: Path, env: Mapping[str, str], *, given: bytes
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
             command,
             cwd=folder,
             env=dict(env),
@@ -125,14 +144,36 @@ def run(
         )
     except OSError as problem:
         raise NotStarted(problem.strerror or str(problem)) from problem
-    try:
-        out, complaint = _read(child, given, bounds)
-        code = child.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        raise TooSlow from None
-    finally:
-        _end(child)
-    return Finished(code=code, out=out, complaint=complaint.decode("utf-8", "replace").strip())
+
+
+@contextmanager
+def _signals_delayed() -> Generator[None]:
+    """Delays Ctrl-C and SIGTERM to the end of the block.
+
+    Their handlers raise: in the middle of `Popen` the child runs already, but nobody knows it to kill it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread only
+        return
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    arrived: list[tuple[int, FrameType | None]] = []
+
+    def delay(number: int, frame: FrameType | None) -> None:
+        arrived.append((number, frame))
+
+    def deliver() -> None:
+        for number, frame in arrived:
+            handlers[number](number, frame)
+
+    with ExitStack() as after:
+        after.callback(deliver)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                handlers[number] = handler
+                after.callback(signal.signal, number, handler)
+                signal.signal(number, delay)
+        yield
 
 
 def _limits(bounds: Bounds) -> str:

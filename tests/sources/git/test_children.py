@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +39,33 @@ def test_a_child_that_hangs_is_killed_with_all_it_started(tmp_path: Path) -> Non
     while piece := os.read(held, 100):
         assert piece == b"begun\n"
     os.close(held)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_start_of_a_child_ends_the_child(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It arrives when the child runs already, but before `Popen` has returned."""
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen[bytes]
+
+    def interrupted(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*arguments, **options))
+        os.kill(os.getpid(), number)
+        return started[0]
+
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        for one in before:
+            signal.signal(one, signal.default_int_handler)
+        monkeypatch.setattr(subprocess, "Popen", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(["sleep", "600"], folder=tmp_path, env={"PATH": os.environ["PATH"]}, bounds=Bounds())
+        assert {signal.getsignal(one) for one in before} == {signal.default_int_handler}
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+    assert started[0].poll() == -signal.SIGKILL
 
 
 def test_a_child_that_talks_without_end_is_killed(tmp_path: Path) -> None:
