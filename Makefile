@@ -10,7 +10,7 @@ CASES  ?=
 export WHYSYNC_SHARED := $(abspath $(SHARED))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus clean
+.PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus coverage changelog clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -53,21 +53,23 @@ test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool (needs Go 1.
 test-ci: $(VENV)/.dev compiled ## the hooks with the real pre-commit (installs it from PyPI, outside the tree)
 	@$(BIN)/python -m pytest suites/ci
 
-check: $(VENV)/.dev ## format, lint, types, layers, generated docs fresh
+check: $(VENV)/.dev ## format, lint, types, layers, generated docs, spelling, voice
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tools.docs --check
+	@$(BIN)/codespell
+	@$(BIN)/python -m tools.voice
 
-fix: $(VENV)/.dev ## format, and mend what the linter can mend
+fix: $(VENV)/.dev ## format, and fix what the linter can fix
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-accept: $(VENV)/.dev ## write the goldens anew; read them line by line afterwards
+accept: $(VENV)/.dev ## rewrite the goldens; read the diff line by line afterwards
 	@$(BIN)/python -m pytest -n 2 tests --accept
 
-docs: $(VENV)/.dev ## write the generated docs anew
+docs: $(VENV)/.dev ## rewrite the generated docs
 	@$(BIN)/python -m tools.docs
 
 new-rule: $(VENV)/.run ## write a rule, a first case and a near miss: make new-rule NAME=drift/what_is_wrong CAUSE=manual-edit
@@ -85,6 +87,12 @@ conformance: $(VENV)/.dev compiled ## make conformance [VECTORS=DIR] [V=1]: agai
 
 corpus: $(VENV)/.dev compiled ## make corpus [SHARED=DIR] [CASES=FILE] [V=1]: how often the first finding is right on real cases
 	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tools.corpus $(SHARED)/corpus $(CASES) $(if $(V),--misses)
+
+coverage: $(VENV)/.dev compiled ## line and branch coverage of the tests, with the least covered modules (takes a while)
+	@$(BIN)/python -m tools.coverage_report
+
+changelog: $(VENV)/.run ## the entry of a release: make changelog VERSION=x.y.z; with WRITE=1 also write it
+	@$(BIN)/python -m tools.changelog $(VERSION) $(if $(WRITE),--write)
 
 clean: ## remove the environment and caches
 	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -14,6 +14,13 @@ import pytest
 from tests.situations import ROOT
 from whysync.cli.main import main
 
+KEPT = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "COVERAGE_PROCESS_CONFIG",
+)  # the last: make coverage measures child processes too
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -59,5 +66,5 @@ def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | No
 
 def small_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """With the whysync of this tree, wherever the environment was installed from."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
     return {**kept, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT / "src"), **(more or {})}
