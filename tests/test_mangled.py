@@ -14,7 +14,7 @@ from whysync.contracts.yaml import Document, documents
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Set
 from whysync.fixes.edit import edited
-from whysync.reports import fleet, json_v1, markdown, one_app, terminal
+from whysync.reports import data, fleet, json_v1, markdown, one_app, terminal
 from whysync.reports.screen import Screen
 
 
@@ -73,8 +73,8 @@ def test_nonsense_crashes_nothing(objects: list[Object]) -> None:
         terminal.render(report, Screen(width=40), wide=True),
         markdown.render(report),
         fleet.render(report, Screen()),
-        json_v1.as_json(json_v1.report_v1(report)),
-        json_v1.as_yaml(json_v1.report_v1(report)),
+        data.as_json(json_v1.report_v1(report)),
+        data.as_yaml(json_v1.report_v1(report)),
         one_app.render(cases, Screen(), form="wide", show_operation=True),
     ):
         assert text.endswith("\n")

@@ -18,6 +18,7 @@ from whysync import app
 from whysync.cli.parser import parser
 from whysync.cli.wait import wait
 from whysync.contracts.tree import Json, Object
+from whysync.reports.output import Out
 from whysync.reports.screen import Screen
 from whysync.sources.bundle import read_bundle
 from whysync.waiting.goal import Goal, distance
@@ -238,7 +239,7 @@ def test_a_picture_is_drawn_over_itself(bundle: Path) -> None:
     cases = app.cases(app.read(app.Place(bundles=(str(bundle),))))
     apart = [distance(case, Goal()) for case in cases]
     out = io.StringIO()
-    frames = Frames(out, Screen(width=60), Goal(revision=HEAD), 600.0)
+    frames = Frames(Out(out), Screen(width=60), Goal(revision=HEAD), 600.0)
     frames.seen(cases, apart, 1.0)
     first = out.getvalue()
     assert "0:01 of 10:00" in first
@@ -251,7 +252,7 @@ def test_lines_are_not_told_twice(bundle: Path) -> None:
     written(bundle, state("OutOfSync", phase="Running", message="a\x1b[31mb"))()
     cases = app.cases(app.read(app.Place(bundles=(str(bundle),))))
     out = io.StringIO()
-    lines = Lines(out, Screen())
+    lines = Lines(Out(out), Screen())
     for seconds in (1.0, 2.0):
         lines.seen(cases, [distance(case, Goal()) for case in cases], seconds)
     assert out.getvalue().count("\n") == 1

@@ -105,7 +105,7 @@ def test_several_forms_at_once(whysync: Whysync) -> None:
 def test_fix_mends_what_keeps_its_meaning_and_leaves_comments(whysync: Whysync) -> None:
     Path("a.yaml").write_text(BAD)
     ran = whysync("lint", "--fix")
-    assert "mended a.yaml:7 value_of_wrong_type: Put it in quotes" in ran.err
+    assert "fixed a.yaml:7 value_of_wrong_type: Put it in quotes" in ran.err
     assert Path("a.yaml").read_text() == BAD.replace("sync-wave: 1", "sync-wave: '1'")
     assert ran.code == 1  # dta is not called data by anybody but its author
 

@@ -13,7 +13,7 @@ from tests.situations import EXAMPLES, application, case_of, config_map, row
 from whysync import app
 from whysync.contracts.tree import Object
 from whysync.diagnosis.report import Report
-from whysync.reports import fleet, json_v1, markdown, one_app, terminal
+from whysync.reports import data, fleet, json_v1, markdown, one_app, terminal
 from whysync.reports.screen import Screen
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ def test_an_example_in_every_form(example: Path, golden: Golden) -> None:
     golden(folder / "wide.txt", terminal.render(report, Screen(width=120), wide=True))
     golden(folder / "ascii.txt", terminal.render(report, Screen(width=80, unicode=False)))
     golden(folder / "report.md", markdown.render(report))
-    golden(folder / "report.json", json_v1.as_json(_without_skipped(json_v1.report_v1(report))))
+    golden(folder / "report.json", data.as_json(_without_skipped(json_v1.report_v1(report))))
     cases = [one.case for one in report.apps]
     golden(folder / "get.txt", one_app.render(cases, Screen(width=80), form="text", show_operation=True))
 
@@ -48,7 +48,7 @@ def test_the_fleet_in_every_form(golden: Golden) -> None:
     golden(folder / "text.txt", fleet.render(report, Screen(width=80)))
     golden(folder / "wide.txt", fleet.render(report, Screen(width=80), wide=True))
     golden(folder / "list.md", fleet.as_markdown(report))
-    golden(folder / "list.json", json_v1.indented(fleet.as_object(report)))
+    golden(folder / "list.json", data.as_json(fleet.as_object(report)))
 
 
 ODD: dict[str, list[Object]] = {
@@ -91,7 +91,7 @@ def test_odd_situations_on_a_terminal(name: str, golden: Golden) -> None:
 
 def test_what_is_encoded_decodes_to_the_same() -> None:
     made = json_v1.report_v1(report_of(*EXAMPLES))
-    again = msgspec.json.decode(json_v1.as_json(made), type=json_v1.ReportV1)
+    again = msgspec.json.decode(data.as_json(made), type=json_v1.ReportV1)
     assert again == made
 
 

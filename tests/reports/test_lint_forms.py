@@ -107,7 +107,7 @@ def test_gitlab_knows_the_severities() -> None:
 def test_markdown_leads_with_the_verdict_and_escapes_what_it_shows() -> None:
     text = lint_markdown.render(OUTCOME)
     assert text.startswith("## 🔴 whysync lint: 1 critical, 1 info\n")
-    assert text.index("unknown_field") < text.index("hook_without_deadline")
+    assert text.index("unknown\\_field") < text.index("hook\\_without\\_deadline")
     assert "\\<b\\>no" in text
     assert "\x1b" not in text
 

@@ -16,7 +16,9 @@ from whysync.diagnosis.advice import advice_for
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.reports import markdown
-from whysync.reports.screen import one_line
+from whysync.reports.md import BLANK, Md, code, fenced, md
+from whysync.reports.md import page as markdown_page
+from whysync.reports.output import Safe
 from whysync.reports.terminal import answer_of, state_of
 
 LONGEST = 6_000
@@ -88,23 +90,26 @@ def untemplated(words: str) -> str:
     return words.replace("{{", '{{ "{{" }}') if "{{" in words else words
 
 
-def page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None = None) -> str:
+def page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None = None) -> Safe:
     """All runbooks on one page, for `runbook_url` to lead to."""
-    lines = ["# Argo CD alerts: what to do", ""]
+    return markdown_page(_page(alerts, scope, known))
+
+
+def _page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None) -> Iterator[Md]:
+    yield md("# Argo CD alerts: what to do")
     for alert in alerts:
-        lines += [f"## {alert.name}", "", f"{_spoken(alert.description, scope)}", ""]
-        lines += ["```sh", _spoken(_command(alert, scope), scope), "```", "", "Likely causes:", ""]
-        lines += [f"- {rule.title}: `whysync explain {rule.id}`" for rule in likely(alert)]
-        lines += ["", *_meanwhile(alert), ""]
+        yield from (BLANK, md("## {}", alert.name), BLANK, md("{}", _spoken(alert.description, scope)), BLANK)
+        yield from fenced([_spoken(_command(alert, scope), scope)], "sh")
+        yield from (BLANK, md("Likely causes:"), BLANK)
+        for rule in likely(alert):
+            yield md("- {}: {}", rule.title, code(f"whysync explain {rule.id}"))
+        yield BLANK
+        yield from map(Md, _meanwhile(alert))  # whysync's own Markdown
     for one in known.apps if known else ():
-        lines += [
-            f"## {one.case.app.qualified_name} now",
-            "",
-            f"{one_line(state_of(one))}: {answer_of(one)}.",
-            "",
-        ]
-        lines += [markdown.render(Report(apps=(one,), groups=())).replace("\n#", "\n###"), ""]
-    return "\n".join(lines).rstrip() + "\n"
+        yield from (BLANK, md("## {} now", one.case.app.qualified_name), BLANK)
+        yield from (md("{}: {}.", state_of(one), answer_of(one)), BLANK)
+        for line in markdown.lines_of(Report(apps=(one,), groups=())):
+            yield Md(f"##{line}") if line.startswith("#") else line
 
 
 def _spoken(words: str, scope: Scope) -> str:

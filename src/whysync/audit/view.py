@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-import msgspec
-
 from whysync.audit.remark import Audit, Remark, Topic
 from whysync.contracts.tree import Json, Object
-from whysync.contracts.yaml import dump
 from whysync.diagnosis.finding import Severity
 from whysync.fixes.text import patch_text
-from whysync.reports.json_v1 import fix_v1, indented
-from whysync.reports.markdown import escaped
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports import output
+from whysync.reports.data import as_json, as_yaml, tree
+from whysync.reports.json_v1 import fix_v1
+from whysync.reports.md import BLANK, Md, fenced, md, page
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, one_line
 
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def render(audit: Audit, screen: Screen, *, form: str) -> str:
+def render(audit: Audit, screen: Screen, *, form: str) -> Safe:
     match form:
         case "json":
-            return indented(as_object(audit))
+            return as_json(as_object(audit))
         case "yaml":
-            return dump(as_object(audit))
+            return as_yaml(as_object(audit))
         case "markdown":
-            return "\n".join(_markdown(audit)).rstrip() + "\n"
+            return page(_markdown(audit))
         case _:
-            return "\n".join(_text(audit, screen)).rstrip() + "\n"
+            return output.text(_text(audit, screen))
 
 
 def as_object(audit: Audit) -> Object:
@@ -41,11 +41,7 @@ def as_object(audit: Audit) -> Object:
 
 def _object(remark: Remark) -> Object:
     about, writer = remark.about, remark.writer
-    fix = (
-        msgspec.json.decode(msgspec.json.encode(fix_v1(remark.fix, remark.case)))
-        if remark.fix is not None
-        else None
-    )
+    fix = tree(fix_v1(remark.fix, remark.case)) if remark.fix is not None else None
     return {
         "topic": remark.topic.name.lower(),
         "severity": remark.severity.value,
@@ -89,8 +85,8 @@ def _text(audit: Audit, screen: Screen) -> Iterator[str]:
 
 def _remark(remark: Remark, screen: Screen, *, several: bool) -> Iterator[str]:
     label = screen.paint(f"{remark.severity.value:<8}", _COLORS[remark.severity])
-    app = f"{plain(remark.app)}: " if several else ""
-    lines = screen.wrap(f"{app}{plain(str(remark.about))}: {one_line(remark.text, 600)}", indent=12)
+    app = f"{remark.app}: " if several else ""
+    lines = screen.wrap(f"{app}{remark.about}: {one_line(remark.text, 600)}", indent=12)
     yield f"  {label}  {lines[0].lstrip()}"
     yield from lines[1:]
     if remark.fix is None:
@@ -98,7 +94,7 @@ def _remark(remark: Remark, screen: Screen, *, several: bool) -> Iterator[str]:
     arrow = screen.mark("arrow")
     yield from screen.wrap(f"{arrow} {one_line(remark.fix.title, 600)}", indent=12)
     for line in patch_text(remark.fix, remark.case).splitlines():
-        yield f"              {plain(line)}".rstrip()
+        yield f"              {line}".rstrip()
     if remark.fix.risk:
         yield from screen.wrap(f"risk: {one_line(remark.fix.risk)}", indent=14)
 
@@ -111,35 +107,31 @@ def _gaps(audit: Audit, screen: Screen) -> Iterator[str]:
         yield from screen.wrap(f"{one_line(gap.what)}: {one_line(gap.why)}", indent=2)
 
 
-def _markdown(audit: Audit) -> Iterator[str]:
-    yield f"# Audit: {summary(audit)}"
+def _markdown(audit: Audit) -> Iterator[Md]:
+    yield md("# Audit: {}", summary(audit))
     for topic in Topic:
         remarks = audit.of(topic)
         if remarks:
-            yield ""
-            yield f"## {topic.value[0].upper()}{topic.value[1:]}"
-            yield ""
+            yield BLANK
+            yield md("## {}{}", topic.value[0].upper(), topic.value[1:])
+            yield BLANK
         for remark in remarks:
-            where = f"{escaped(remark.app)}: {escaped(str(remark.about))}"
-            yield f"- **{remark.severity.value}** {where}: {escaped(one_line(remark.text, 600))}"
+            said = one_line(remark.text, 600)
+            yield md("- **{}** {}: {}: {}", remark.severity.value, remark.app, remark.about, said)
             yield from _markdown_fix(remark)
     if audit.gaps or audit.notes:
-        yield ""
-        yield "## Not checked"
-        yield ""
+        yield BLANK
+        yield md("## Not checked")
+        yield BLANK
     for gap in (*audit.gaps, *audit.notes):
-        yield f"- {escaped(one_line(gap.what))}: {escaped(one_line(gap.why))}"
+        yield md("- {}: {}", one_line(gap.what), one_line(gap.why))
 
 
-def _markdown_fix(remark: Remark) -> Iterator[str]:
+def _markdown_fix(remark: Remark) -> Iterator[Md]:
     if remark.fix is None:
         return
-    yield ""
-    yield f"  {escaped(one_line(remark.fix.title, 600))}"
-    yield ""
-    lines = [plain(line) for line in patch_text(remark.fix, remark.case).splitlines()]
-    fence = "`" * max(3, *(len(line) - len(line.lstrip("`")) + 1 for line in lines or [""]))
-    yield f"  {fence}"
-    yield from (f"  {line}".rstrip() for line in lines)
-    yield f"  {fence}"
-    yield ""
+    yield BLANK
+    yield md("  {}", one_line(remark.fix.title, 600))
+    yield BLANK
+    yield from fenced(patch_text(remark.fix, remark.case).splitlines(), indent="  ")
+    yield BLANK

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 
 from whysync.alerts.catalog import Alert, alerts_of
 from whysync.alerts.limits import Limits, Scope
 from whysync.alerts.rendering import groups, prometheus_rule
 from whysync.alerts.runbook import page
 from whysync.cli.exits import Exit
-from whysync.contracts.yaml import dump
 from whysync.diagnosis.report import Report
 from whysync.errors import UsageError
-from whysync.reports.json_v1 import indented
+from whysync.reports.data import as_json, as_yaml
+from whysync.reports.output import out
 
 
 def alerts(options: argparse.Namespace) -> int:
@@ -27,12 +26,12 @@ def alerts(options: argparse.Namespace) -> int:
     )
     chosen = _chosen(alerts_of(scope, _limits(options)), options)
     if options.output == "markdown":
-        sys.stdout.write(page(chosen, scope, known))
+        out().put(page(chosen, scope, known))
         return Exit.OK
     made = groups(chosen, scope, url=options.runbook_url, known=known)
     if options.output == "prometheusrule":
         made = prometheus_rule(made, name=options.rule_name, namespace=options.rule_namespace)
-    sys.stdout.write(indented(made) if options.output == "json" else dump(made))
+    out().put(as_json(made) if options.output == "json" else as_yaml(made))
     return Exit.OK
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from whysync import app
 from whysync.audit.auditing import audit as audited
@@ -11,13 +10,14 @@ from whysync.audit.view import render
 from whysync.cli.choose import chosen, facts
 from whysync.cli.exits import Exit
 from whysync.diagnosis.finding import Severity
+from whysync.reports.output import out
 from whysync.reports.screen import Screen
 
 
 def audit(options: argparse.Namespace, screen: Screen) -> int:
     cases = chosen(app.cases(facts(options), options.apps), options)
     found = audited(cases)
-    sys.stdout.write(render(found, screen, form=options.output))
+    out().put(render(found, screen, form=options.output))
     if options.exit_zero:
         return Exit.OK
     if found.fails(Severity(options.fail_on)):

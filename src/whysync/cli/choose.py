@@ -21,7 +21,7 @@ from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.world import World
 from whysync.errors import UsageError
 from whysync.reports.fleet import row_of
-from whysync.reports.screen import plain
+from whysync.reports.output import err
 from whysync.sources.bundle.limits import Limits
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ def facts(options: argparse.Namespace) -> World:
 
 
 def with_progress(work: Callable[[app.Progress | None], T]) -> T:
-    if not sys.stderr.isatty():
+    if not err().is_terminal:
         return work(None)
     progress = _Progress()
     try:
@@ -71,13 +71,11 @@ class _Progress:
         if now >= self._next:
             self._next = now + _PATIENCE / 4
             self._shown = True
-            sys.stderr.write(f"\rreading {plain(name)[:60]}: {unpacked / 1e6:,.0f} MB so far\x1b[K")
-            sys.stderr.flush()
+            err().progress(f"reading {name[:60]}: {unpacked / 1e6:,.0f} MB so far")
 
     def wipe(self) -> None:
         if self._shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            err().progress("")
 
 
 def chosen(cases: Sequence[Case], options: argparse.Namespace) -> tuple[Case, ...]:

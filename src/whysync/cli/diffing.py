@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -14,9 +13,10 @@ from whysync.comparing import Comparer
 from whysync.engine.comparison import ComparedResource
 from whysync.errors import NotFound, UsageError
 from whysync.reports import diff_forms
+from whysync.reports.data import as_json, as_yaml
 from whysync.reports.diff_model import AppDiff
 from whysync.reports.diff_view import WIDE, Shown, render
-from whysync.reports.json_v1 import indented
+from whysync.reports.output import Safe, out
 from whysync.reports.screen import Screen
 
 
@@ -34,18 +34,16 @@ def diff(options: argparse.Namespace, screen: Screen) -> int:
             why="none of the chosen apps has one of that name",
             next="whysync get APP shows the resources of an app",
         )
-    sys.stdout.write(_text(apps, options, screen))
+    out().put(_text(apps, options, screen))
     return _exit(apps)
 
 
-def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) -> str:
+def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) -> Safe:
     match options.output:
         case "json":
-            return indented(diff_forms.as_object(apps))
+            return as_json(diff_forms.as_object(apps))
         case "yaml":
-            from whysync.contracts.yaml import dump
-
-            return dump(diff_forms.as_object(apps))
+            return as_yaml(diff_forms.as_object(apps))
         case "markdown":
             return diff_forms.as_markdown(apps)
         case _:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from msgspec.structs import replace
 
@@ -17,7 +16,8 @@ from whysync.diagnosis.report import AppReport, Report
 from whysync.errors import NotFound, Refused, UsageError
 from whysync.fixes.files import file_change
 from whysync.reports.fix_view import Chosen, render, written_text
-from whysync.reports.screen import one_line, plain
+from whysync.reports.output import err, out
+from whysync.reports.screen import one_line
 from whysync.sources.checkout import Checkout
 
 
@@ -40,15 +40,8 @@ def fix(options: argparse.Namespace) -> int:
         return _write(every[0], checkout, options)
     if checkout is not None:
         every = [_seen_in(one, checkout, options.file) for one in every]
-    _show(render(every, form=options.output))
+    out().put(render(every, form=options.output, exact=not out().is_terminal))
     return Exit.OK
-
-
-def _show(text: str) -> None:
-    """A pipe gets each byte of a file as it is; a terminal gets nothing that it would obey."""
-    if sys.stdout.isatty():
-        text = "".join(f"{plain(line)}\n" for line in text.split("\n")[:-1])
-    sys.stdout.write(text)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -125,11 +118,11 @@ def _finding(report: AppReport, wanted: str | None) -> Finding | None:
 def _nothing(report: Report) -> int:
     wrong = [one for one in report.apps if one.findings or one.unexplained]
     if not wrong:
-        sys.stderr.write("nothing to fix: nothing is wrong, as far as the facts reach\n")
+        err().say("nothing to fix: nothing is wrong, as far as the facts reach")
         return Exit.OK
     first = wrong[0]
     said = one_line(first.first.verdict) if first.first else "nothing that whysync knows explains it"
-    sys.stderr.write(f"no fix is offered for {one_line(first.name)}: {said}\n")
+    err().say(f"no fix is offered for {one_line(first.name)}: {said}")
     return Exit.FOUND
 
 
@@ -152,8 +145,9 @@ def _write(one: Chosen, checkout: Checkout, options: argparse.Namespace) -> int:
     if change.changes and not options.dry_run:
         checkout.write(change.path, change.before, change.after)
     one = replace(one, change=change, written=change.changes and not options.dry_run)
+    exact = not out().is_terminal
     if options.output == "text":
-        _show(written_text(one, dry_run=options.dry_run))
+        out().put(written_text(one, dry_run=options.dry_run, exact=exact))
     else:
-        _show(render([one], form=options.output))
+        out().put(render([one], form=options.output, exact=exact))
     return Exit.OK

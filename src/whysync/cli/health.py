@@ -18,6 +18,7 @@ from whysync.contracts.tree import Object
 from whysync.engine.judging import judged
 from whysync.errors import NotFound, Unreadable, UsageError
 from whysync.reports.health_view import HealthReport, JudgedObject, render, worst_first
+from whysync.reports.output import out
 from whysync.reports.screen import Screen
 from whysync.semantics.settings import Settings
 from whysync.sources.bundle import read_bundle
@@ -47,7 +48,7 @@ def health(options: argparse.Namespace, screen: Screen) -> int:
             next="give objects as kubectl get … -o yaml writes them",
         )
     report = HealthReport(objects=objects, failing=FAIL_ON[options.fail_on], unread=snapshot.gaps)
-    sys.stdout.write(render(report, screen, form=options.output))
+    out().put(render(report, screen, form=options.output))
     if report.failed:
         return Exit.FOUND
     return Exit.ERROR if report.unread else Exit.OK

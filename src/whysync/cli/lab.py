@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import shlex
 import shutil
-import sys
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -25,9 +24,11 @@ from whysync.lab.checking import differences
 from whysync.lab.playing import Play, play
 from whysync.lab.scenario import Scenario
 from whysync.reports import fleet, json_v1, lab_pages, markdown, terminal
+from whysync.reports.data import as_json, as_yaml
 from whysync.reports.lab_picture import Picture
 from whysync.reports.lab_story import Line, lines_of, told
-from whysync.reports.screen import Screen, plain
+from whysync.reports.output import out
+from whysync.reports.screen import Screen
 
 # A run on a terminal takes that many seconds of real time, whatever it simulates.
 _SHOW_SECONDS = 4.0
@@ -66,7 +67,7 @@ def _needed(options: argparse.Namespace) -> list[Scenario]:
 
 def _list(options: argparse.Namespace, screen: Screen) -> int:
     entries = [_entry(one) for one in _chosen(options.names) or _all()]
-    sys.stdout.write(lab_pages.listing(entries, screen, form=options.output))
+    out().put(lab_pages.listing(entries, screen, form=options.output))
     return Exit.OK
 
 
@@ -77,15 +78,15 @@ def _entry(scenario: Scenario) -> lab_pages.Entry:
 
 
 def _show(options: argparse.Namespace, screen: Screen) -> int:
-    pages: list[str] = []
-    for scenario in _needed(options):
-        if options.output == "yaml":
-            pages.append(scenario.text)
+    as_file = options.output == "yaml"
+    for number, scenario in enumerate(_needed(options)):
+        if number:
+            out().say("---" if as_file else "")
+        if as_file:
+            out().say(*scenario.text.removesuffix("\n").split("\n"))
         else:
             own = "" if scenario.name in options.names else scenario.origin
-            made = lab_pages.page(scenario.name, scenario.text, screen, form=options.output, file=own)
-            pages.append(made)
-    sys.stdout.write(("---\n" if options.output == "yaml" else "\n").join(pages))
+            out().put(lab_pages.page(scenario.name, scenario.text, screen, form=options.output, file=own))
     return Exit.OK
 
 
@@ -102,7 +103,7 @@ def _run(options: argparse.Namespace, screen: Screen) -> int:
     codes: list[Exit] = []
     for number, scenario in enumerate(scenarios):
         if number:
-            sys.stdout.write("\n")
+            out().say("")
         codes.append(_played(scenario, options, screen))
     if options.exit_zero:
         return Exit.OK
@@ -117,24 +118,22 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
     report = _diagnosed(snapshot, prove=not options.no_proof)
     match options.output:
         case "json":
-            sys.stdout.write(json_v1.as_json(json_v1.report_v1(report)))
+            out().put(as_json(json_v1.report_v1(report)))
         case "yaml":
-            sys.stdout.write(json_v1.as_yaml(json_v1.report_v1(report)))
+            out().put(as_yaml(json_v1.report_v1(report)))
         case "markdown":
-            sys.stdout.write(markdown.render(report))
+            out().put(markdown.render(report))
         case "name":
-            sys.stdout.write(fleet.names(report))
+            out().put(fleet.names(report))
         case form:
             _show_run(done, report, options, screen)
             if report.apps:
                 # Without a bundle nothing is left of this world that `whysync fix` could look at.
                 place = f" --bundle {shlex.quote(options.bundle)}" if options.bundle else None
-                page = terminal.render(
-                    report, screen, wide=form == "wide", proofs=options.show_proof, place=place
-                )
+                wide = form == "wide"
+                out().put(terminal.render(report, screen, wide=wide, proofs=options.show_proof, place=place))
             else:
-                page = "No Application is left that could be diagnosed.\n"
-            sys.stdout.write(page)
+                out().say("No Application is left that could be diagnosed.")
     return exit_of(report, fail_on=Severity(options.fail_on))
 
 
@@ -148,16 +147,16 @@ def _show_run(done: Play, report: Report, options: argparse.Namespace, screen: S
     """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
     scenario = done.scenario
     desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
-    title = plain(f"{scenario.name}   {scenario.title}")
+    title = f"{scenario.name}   {scenario.title}"
     picture = Picture(title, scenario.starts, done.elapsed, desired)
-    if sys.stdout.isatty() and options.speed > 0:
+    if out().is_terminal and options.speed > 0:
         _animate(done, picture, screen, options.speed)
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _lines(done, screen, title))
+        out().say(*_lines(done, screen, title))
         for moment in done.moments:
             picture.feed(moment)
-        sys.stdout.writelines(f"{line}\n" for line in picture.ending(screen))
-    sys.stdout.write("\n")
+        out().say(*picture.ending(screen))
+    out().say("")
 
 
 def _lines(done: Play, screen: Screen, title: str) -> Iterator[str]:
@@ -165,7 +164,7 @@ def _lines(done: Play, screen: Screen, title: str) -> Iterator[str]:
     yield from screen.wrap(title, indent=0)
     began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
     yield from screen.wrap(
-        f"Argo CD {plain(scenario.argocd.version)}; the clock is simulated and starts on {began}", indent=0
+        f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
     )
     yield ""
     yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, screen)
@@ -209,21 +208,18 @@ def _draw(lines: list[str], before: int) -> int:
     rows = max(shutil.get_terminal_size((80, 24)).lines - 2, 3)
     if len(lines) > rows:
         lines = [*lines[: rows - 1], f"  … {len(lines) - rows + 1} more lines"]
-    back = f"\x1b[{before}A\x1b[J" if before else ""
-    sys.stdout.write(back + "".join(f"{line}\n" for line in lines))
-    sys.stdout.flush()
+    out().redraw(lines, over=before)
     return len(lines)
 
 
 @contextlib.contextmanager
 def _hidden_cursor() -> Generator[None]:
     """Ctrl-C in the middle must not leave a terminal without one."""
-    sys.stdout.write("\x1b[?25l")
+    out().show_cursor(shown=False)
     try:
         yield
     finally:
-        sys.stdout.write("\x1b[?25h")
-        sys.stdout.flush()
+        out().show_cursor(shown=True)
 
 
 def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
@@ -238,11 +234,10 @@ def _test(scenarios: list[Scenario], screen: Screen, *, form: str) -> int:
         if found:
             failed.append(scenario.name)
         if form != "name":
-            sys.stdout.writelines(f"{line}\n" for line in lab_pages.verdict(scenario.name, found, screen))
-            sys.stdout.flush()
+            out().say(*lab_pages.verdict(scenario.name, found, screen))
     if form == "name":
-        sys.stdout.writelines(f"{name}\n" for name in failed)
+        out().say(*failed)
     else:
         count = f"{len(scenarios) - len(failed)} of {len(scenarios)}"
-        sys.stdout.write(f"\n{count} came out as expected\n")
+        out().say("", f"{count} came out as expected")
     return Exit.FOUND if failed else Exit.OK

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from pathlib import Path
 
 import msgspec
@@ -21,13 +20,14 @@ from whysync.lint.linting import lint as linted
 from whysync.lint.mending import mended
 from whysync.lint.remark import Outcome
 from whysync.lint.tree import Tree
+from whysync.reports.output import Safe, err, out
 from whysync.reports.screen import Screen
 
 
 def lint(options: argparse.Namespace, screen: Screen) -> int:
     known = {check.id: check for check in all_checks()}
     if options.explain is not None:
-        sys.stdout.write(_explained(options.explain, known))
+        out().say(*_explained(options.explain, known))
         return Exit.OK
     wanted = targets(options.output, FORMS, "lint")
     checks = _chosen(options, known)
@@ -38,7 +38,7 @@ def lint(options: argparse.Namespace, screen: Screen) -> int:
         outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
     if options.write_baseline:
         write(options.write_baseline, baseline.written(outcome.remarks))
-        sys.stderr.write(f"{len(outcome.remarks)} findings are in {options.write_baseline} now\n")
+        err().say(f"{len(outcome.remarks)} findings are in {options.write_baseline} now")
         return Exit.OK
     if options.baseline:
         new, old = baseline.without_known(outcome.remarks, _read(options.baseline), options.baseline)
@@ -55,7 +55,7 @@ def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
     return Exit.UNSURE if any(note.matters for note in outcome.notes) else Exit.OK
 
 
-def _shown(form: str, outcome: Outcome, checks: list[Check], screen: Screen, fail_on: Severity) -> str:
+def _shown(form: str, outcome: Outcome, checks: list[Check], screen: Screen, fail_on: Severity) -> Safe:
     from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
 
     match form:
@@ -117,16 +117,14 @@ def _found(paths: list[str]) -> str:
     return ""
 
 
-def _explained(name: str, known: dict[str, Check]) -> str:
+def _explained(name: str, known: dict[str, Check]) -> list[str]:
     if not name:
         width = max(map(len, known))
-        return "".join(
-            f"{id:<{width}}  {check.severity.value:<8}  {check.title}\n" for id, check in known.items()
-        )
+        return [f"{id:<{width}}  {check.severity.value:<8}  {check.title}" for id, check in known.items()]
     if name not in known:
         raise UsageError(what=f"there is no check {name!r}", next="whysync lint --explain lists them")
     check = known[name]
-    return f"# {name} ({check.severity.value}, {check.layer.value})\n\n{check.docs}\n"
+    return [f"# {name} ({check.severity.value}, {check.layer.value})", "", *check.docs.split("\n")]
 
 
 def _mend(outcome: Outcome, tree: Tree) -> bool:
@@ -140,7 +138,7 @@ def _mend(outcome: Outcome, tree: Tree) -> bool:
             changed = True
             for remark in done:
                 title = remark.mend.title if remark.mend else ""
-                sys.stderr.write(f"mended {remark.place} {remark.check}: {title}\n")
+                err().say(f"fixed {remark.place} {remark.check}: {title}")
     return changed
 
 

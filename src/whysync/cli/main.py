@@ -30,8 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments in (["--version"], ["-V"], ["version"]):
         from whysync import __version__
+        from whysync.reports.output import out
 
-        sys.stdout.write(f"whysync {__version__}\n")
+        out().say(f"whysync {__version__}")
         return 0
     from whysync.cli.run import run
 

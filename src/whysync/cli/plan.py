@@ -23,6 +23,7 @@ from whysync.planning.plan import AppPlan, Plan, Run
 from whysync.planning.planning import plan as planned
 from whysync.planning.trial import Trial, with_trials
 from whysync.planning.worlds import case_in
+from whysync.reports.output import Safe
 from whysync.reports.screen import Screen
 from whysync.sources.git import GitFailed
 
@@ -162,7 +163,7 @@ def _with_causes(run: Run, name: str) -> Run:
     return replace(run, message="; ".join(roots[:_MOST_CAUSES])) if roots else run
 
 
-def _shown(made: Plan, report: Report, form: str, screen: Screen) -> str:
+def _shown(made: Plan, report: Report, form: str, screen: Screen) -> Safe:
     from whysync.reports import (
         plan_github,
         plan_html,

@@ -9,13 +9,14 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.parser import Unfit, parser
 from whysync.cli.terminated import taken_like_ctrl_c
 from whysync.errors import Unreadable, WhysyncError
-from whysync.reports.screen import Screen, plain
+from whysync.reports.output import err, one_safe_line, out
+from whysync.reports.screen import Screen
 
 
 def run(arguments: Sequence[str], *, meant: str = "") -> int:
@@ -35,7 +36,7 @@ def _guarded(arguments: Sequence[str], meant: str) -> int:
         _suggest_verb(meant)
         return Exit.ERROR
     except KeyboardInterrupt:
-        sys.stderr.write("\ninterrupted\n")
+        err().say("", "interrupted")
         return 130
     except RecursionError:
         _complain(Unreadable(what="the input is nested too deeply", next="look for what makes it so deep"))
@@ -59,11 +60,9 @@ def _guarded(arguments: Sequence[str], meant: str) -> int:
 
 def _complain(error: WhysyncError) -> None:
     screen = _screen(sys.stderr.isatty() and "NO_COLOR" not in os.environ)
-    sys.stderr.write(f"{screen.paint('whysync:', 'bold', 'red')} {plain(error.what)}\n")
-    if error.why:
-        sys.stderr.write(f"  why    {plain(error.why)}\n")
-    if error.next:
-        sys.stderr.write(f"  next   {plain(error.next)}\n")
+    why = [f"  why    {error.why}"] if error.why else []
+    next = [f"  next   {error.next}"] if error.next else []
+    err().say(f"{screen.paint('whysync:', 'bold', 'red')} {error.what}", *why, *next)
 
 
 def _suggest_verb(typed: str) -> None:
@@ -76,9 +75,7 @@ def _suggest_verb(typed: str) -> None:
         return
     begun = [verb for verb in VERBS if verb.startswith(typed)]
     for verb in begun[:1] or get_close_matches(typed, VERBS, n=1, cutoff=0.75):
-        sys.stderr.write(
-            f"  meant  whysync {verb}? {plain(typed)} is no command, so it was taken for an app\n"
-        )
+        err().say(f"  meant  whysync {verb}? {typed} is no command, so it was taken for an app")
 
 
 def _screen(color: bool) -> Screen:
@@ -103,11 +100,10 @@ def _run(arguments: Sequence[str]) -> int:
     for value in vars(options).values():
         if isinstance(value, Unfit):
             raise value.problem
-    logging.basicConfig(
-        level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(getattr(options, "verbose", 0), 2)],
-        format="%(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_SafeLines("%(levelname)s %(name)s: %(message)s"))
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(getattr(options, "verbose", 0), 2)]
+    logging.basicConfig(level=level, handlers=[handler])
     _let_speak(getattr(options, "output", ""))
     color = not options.no_color and "NO_COLOR" not in os.environ and _wants_color()
     screen = _screen(color)
@@ -116,6 +112,16 @@ def _run(arguments: Sequence[str]) -> int:
 
         return watch(lambda: _VERBS[options.verb](options, screen), every=options.watch)
     return _VERBS[options.verb](options, screen)
+
+
+class _SafeLines(logging.Formatter):
+    """What is logged may hold values of a cluster, too; a traceback keeps its lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  (the name is logging's)
+        return one_safe_line(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802  (the name is logging's)
+        return "\n".join(map(one_safe_line, super().formatException(ei).split("\n")))
 
 
 def _let_speak(form: str) -> None:
@@ -136,15 +142,16 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.cli.choose import chosen, chosen_by_column, facts
     from whysync.diagnosis.finding import Severity
     from whysync.reports import fleet, json_v1, markdown, terminal
+    from whysync.reports.data import as_json, as_yaml
 
     cases = chosen(app.cases(facts(options), options.apps), options)
     report = app.diagnose(cases, prove=not options.no_proof)
     report = chosen_by_column(report, options)
     match options.output:
         case "json":
-            text = json_v1.as_json(json_v1.report_v1(report))
+            text = as_json(json_v1.report_v1(report))
         case "yaml":
-            text = json_v1.as_yaml(json_v1.report_v1(report))
+            text = as_yaml(json_v1.report_v1(report))
         case "markdown":
             text = markdown.render(report)
         case "name":
@@ -156,7 +163,7 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
             text = terminal.render(
                 report, screen, wide=form == "wide", proofs=options.show_proof, place=place
             )
-    sys.stdout.write(text)
+    out().put(text)
     if options.exit_zero:
         return Exit.OK
     return exit_of(report, fail_on=Severity(options.fail_on))
@@ -167,9 +174,9 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
 
     from whysync import app
     from whysync.cli.choose import chosen, chosen_by_column, facts
-    from whysync.contracts.yaml import dump
     from whysync.diagnosis.finding import Severity
-    from whysync.reports import fleet, json_v1
+    from whysync.reports import fleet
+    from whysync.reports.data import as_json, as_yaml
 
     report = app.diagnose(chosen(app.cases(facts(options)), options), prove=False)
     report = chosen_by_column(report, options)
@@ -177,16 +184,16 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
     report = msgspec.structs.replace(report, apps=tuple(ordered))
     match options.output:
         case "json":
-            text = json_v1.indented(fleet.as_object(report))
+            text = as_json(fleet.as_object(report))
         case "yaml":
-            text = dump(fleet.as_object(report))
+            text = as_yaml(fleet.as_object(report))
         case "markdown":
             text = fleet.as_markdown(report)
         case "name":
             text = fleet.names(report)
         case form:
             text = fleet.render(report, screen, wide=form == "wide")
-    sys.stdout.write(text)
+    out().put(text)
     if options.exit_zero:
         return Exit.OK
     return exit_of(report, fail_on=Severity(options.fail_on))
@@ -198,9 +205,7 @@ def _get(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.reports import one_app
 
     cases = app.cases(facts(options), options.apps)
-    sys.stdout.write(
-        one_app.render(cases, screen, form=options.output, show_operation=options.show_operation)
-    )
+    out().put(one_app.render(cases, screen, form=options.output, show_operation=options.show_operation))
     return Exit.OK
 
 
@@ -235,7 +240,7 @@ def _explain(options: argparse.Namespace, _: Screen) -> int:
 
     rules = all_rules() if options.name is None else app.explained(options.name)
     pages = options.name is not None or options.output == "wide"
-    sys.stdout.write(rule_pages.render(rules, form=options.output, pages=pages))
+    out().put(rule_pages.render(rules, form=options.output, pages=pages))
     return Exit.OK
 
 
@@ -278,7 +283,7 @@ def _wait(options: argparse.Namespace, screen: Screen) -> int:
 def _completion(options: argparse.Namespace, _: Screen) -> int:
     from whysync.cli.completion import script
 
-    sys.stdout.write(script(options.shell))
+    out().say(*script(options.shell).removesuffix("\n").split("\n"))
     return Exit.OK
 
 

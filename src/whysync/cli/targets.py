@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from whysync.errors import UsageError
+from whysync.reports.output import Safe, out
 from whysync.reports.screen import Screen
 
 _FOR_PEOPLE = ("text", "wide")
@@ -34,7 +35,7 @@ def targets(written: Sequence[str], forms: Sequence[str], verb: str) -> list[Tar
     return found
 
 
-def show(wanted: Sequence[Target], shown: Callable[[str, Screen], str], screen: Screen) -> None:
+def show(wanted: Sequence[Target], shown: Callable[[str, Screen], Safe], screen: Screen) -> None:
     """A file gets neither colours nor the width of a terminal."""
     for target in wanted:
         text = shown(target.form, screen if not target.file else Screen())
@@ -43,7 +44,7 @@ def show(wanted: Sequence[Target], shown: Callable[[str, Screen], str], screen: 
             continue
         if target.form not in _FOR_PEOPLE:
             _speak_utf8()
-        sys.stdout.write(text)
+        out().put(text)
 
 
 def write(path: str, text: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -18,7 +17,9 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Report
 from whysync.errors import SourceError, UsageError
 from whysync.reports import json_v1, markdown, terminal
-from whysync.reports.screen import Screen, plain
+from whysync.reports.data import as_json, as_yaml
+from whysync.reports.output import Out, err, out
+from whysync.reports.screen import Screen
 from whysync.waiting.goal import Goal, Standing
 from whysync.waiting.loop import Outcome, Times, Watcher
 from whysync.waiting.loop import wait as waited
@@ -50,11 +51,11 @@ def wait(
         _say_goodbye(options)
         return INTERRUPTED
     if outcome.done:
-        _tell(options, _well(outcome, screen))
+        _stream(options).say(_well(outcome, screen))
         if options.output not in ("text", "wide"):
             _write(options, screen, app.diagnose(outcome.cases, prove=False))
         return Exit.OK
-    _tell(options, _ill(outcome, goal, screen))
+    _stream(options).say(*_ill(outcome, goal, screen))
     _write(options, screen, app.diagnose(looks.closely(outcome), prove=not options.no_proof))
     return Exit.FOUND
 
@@ -121,16 +122,15 @@ def _goal(options: argparse.Namespace) -> Goal:
 
 
 def _watcher(options: argparse.Namespace, screen: Screen, goal: Goal) -> Watcher:
-    out = sys.stdout if options.output in ("text", "wide") else sys.stderr
-    if out.isatty():
+    stream = _stream(options)
+    if stream.is_terminal:
         height = shutil.get_terminal_size((80, 24)).lines
-        return Frames(out, screen, goal, options.timeout, height=height)
-    return Lines(out, screen)
+        return Frames(stream, screen, goal, options.timeout, height=height)
+    return Lines(stream, screen)
 
 
-def _tell(options: argparse.Namespace, line: str) -> None:
-    out = sys.stdout if options.output in ("text", "wide") else sys.stderr
-    out.write(f"{line}\n")
+def _stream(options: argparse.Namespace) -> Out:
+    return out() if options.output in ("text", "wide") else err()
 
 
 def _well(outcome: Outcome, screen: Screen) -> str:
@@ -139,35 +139,33 @@ def _well(outcome: Outcome, screen: Screen) -> str:
     first = outcome.cases[0].app.status
     state = f"{first.sync.status} and {first.health.status}" if len(outcome.cases) == 1 else "there"
     at = f" at {first.sync.revision[:12]}" if len(outcome.cases) == 1 and first.sync.revision else ""
-    return f"{mark} {plain(names)}: {plain(state + at)}, after {clock(outcome.elapsed)}"
+    return f"{mark} {names}: {state}{at}, after {clock(outcome.elapsed)}"
 
 
-def _ill(outcome: Outcome, goal: Goal, screen: Screen) -> str:
+def _ill(outcome: Outcome, goal: Goal, screen: Screen) -> list[str]:
     mark = screen.paint(screen.mark("bad"), "red")
     told = [
-        f"{mark} {plain(case.app.name)}: {plain('; '.join(apart.missing))}"
+        f"{mark} {case.app.name}: {'; '.join(apart.missing)}"
         for case, apart in zip(outcome.cases, outcome.apart, strict=True)
         if apart.standing is not Standing.DONE
     ]
     how = f"not {goal} within" if outcome.timed_out else f"will not get to {goal}; gave up after"
-    return "\n".join([*told, f"  {plain(how)} {clock(outcome.elapsed)}. Why:", ""])
+    return [*told, f"  {how} {clock(outcome.elapsed)}. Why:", ""]
 
 
 def _write(options: argparse.Namespace, screen: Screen, report: Report) -> None:
     match options.output:
         case "json":
-            text = json_v1.as_json(json_v1.report_v1(report))
+            text = as_json(json_v1.report_v1(report))
         case "yaml":
-            text = json_v1.as_yaml(json_v1.report_v1(report))
+            text = as_yaml(json_v1.report_v1(report))
         case "markdown":
             text = markdown.render(report)
         case form:
             text = terminal.render(report, screen, wide=form == "wide", place=same_place(options))
-    sys.stdout.write(text)
+    out().put(text)
 
 
 def _say_goodbye(options: argparse.Namespace) -> None:
-    names = " ".join(map(plain, options.apps))
-    sys.stderr.write(
-        f"\nno longer waiting; nothing was changed. whysync diagnose {names} says how it stands\n"
-    )
+    names = " ".join(options.apps)
+    err().say("", f"no longer waiting; nothing was changed. whysync diagnose {names} says how it stands")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import time
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from datetime import UTC, datetime
 
 from whysync.errors import SourceError, UsageError
-from whysync.reports.screen import plain
-
-_HOME = "\x1b[H\x1b[J"
+from whysync.reports.output import Safe, captured, err, out
 
 
 def watch(
@@ -23,14 +19,11 @@ def watch(
     A server that does not answer for once ends nothing: it is said, and asked again. `times`: at most so
     often, for tests; a person ends it with Ctrl-C.
     """
-    shown, code, done = "", 0, 0
+    shown, code, done = Safe(""), 0, 0
     while True:
-        page, problem = "", ""
-        written = io.StringIO()
+        page, problem = Safe(""), ""
         try:
-            with redirect_stdout(written):
-                code = show()
-            page = written.getvalue()
+            page, code = captured(show)
         except UsageError:
             raise
         except SourceError as found:
@@ -45,13 +38,14 @@ def watch(
         pause(every)
 
 
-def _draw(page: str, problem: str, shown: str) -> None:
+def _draw(page: Safe, problem: str, shown: Safe) -> None:
     now = f"{datetime.now(UTC):%H:%M:%S} UTC"
-    if sys.stdout.isatty():
-        note = plain(problem) if problem else "Ctrl-C ends it"
-        sys.stdout.write(f"{_HOME}{page or shown}\n{now}   {note}\n")
+    if out().is_terminal:
+        out().replace_page(page or shown, "", f"{now}   {problem or 'Ctrl-C ends it'}")
     elif problem:
-        sys.stderr.write(f"whysync: {plain(problem)}\n")
+        err().say(f"whysync: {problem}")
     elif page != shown:
-        sys.stdout.write(page if not shown else f"\n--- {now}\n\n{page}")
+        if shown:
+            out().say("", f"--- {now}", "")
+        out().put(page)
     sys.stdout.flush()

@@ -23,9 +23,9 @@ RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMa
 def patch_text(fix: Fix, case: Case) -> str:
     """What a person can apply as it stands; its first line says how, where that is not plain."""
     if fix.commands:
-        return "".join(f"{command}\n" for command in fix.commands)
+        return "".join(f"{_one_line(command)}\n" for command in fix.commands)
     if fix.line:
-        return f"# one more line of policy.csv in ConfigMap argocd-rbac-cm\n{fix.line}\n"
+        return f"# one more line of policy.csv in ConfigMap argocd-rbac-cm\n{_one_line(fix.line)}\n"
     if fix.create is not None:
         return dump(fix.create)
     target = object_of(fix, case)
@@ -37,6 +37,11 @@ def patch_text(fix: Fix, case: Case) -> str:
     if fix.kind is FixKind.MANIFEST:
         return unified_diff(target, after)
     return _cluster_patch_text(fix, fix.target, target.body, after)
+
+
+def _one_line(text: str) -> str:
+    """A line break in it came from a value, and must not begin another command."""
+    return " ".join(text.splitlines())
 
 
 def is_usable(fix: Fix, case: Case) -> bool:

@@ -16,7 +16,9 @@ from whysync.reports.diff_view import (
     value_words,
     writer_words,
 )
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports.md import BLANK, Md, code, fenced, md, page, row, rule
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen
 from whysync.reports.yaml_diff import TooLong, unified
 from whysync.semantics.diff import FieldChange
 from whysync.semantics.writers import Writer
@@ -121,82 +123,61 @@ def _unified(one: ResourceDiff) -> Iterator[str]:
         yield "(too long to show line by line)"
 
 
-def as_markdown(apps: Sequence[AppDiff]) -> str:
-    return "\n".join(line for app in apps for line in _page(app)).rstrip() + "\n"
+def as_markdown(apps: Sequence[AppDiff]) -> Safe:
+    return page(line for app in apps for line in _page(app))
 
 
-def _page(app: AppDiff) -> Iterator[str]:
-    yield f"# {_text(answer(app, _PLAIN))}"
-    yield ""
+def _page(app: AppDiff) -> Iterator[Md]:
+    yield md("# {}", answer(app, _PLAIN))
+    yield BLANK
     if app.comparison is None:
-        yield _text(app.compared.next)
-        yield ""
+        yield md("{}", app.compared.next)
+        yield BLANK
         return
-    yield f"Compared by {_text(strategy_words(app))}."
-    yield ""
+    yield md("Compared by {}.", strategy_words(app))
+    yield BLANK
     if app.settings_problem:
-        yield f"- argocd-cm: {_text(app.settings_problem)}"
+        yield md("- argocd-cm: {}", app.settings_problem)
     for note in app.comparison.notes:
-        yield f"- {_text(note)}"
+        yield md("- {}", note)
     for condition in app.comparison.conditions:
-        yield f"- **{_text(condition.type)}** {_text(condition.message)}"
+        yield md("- **{}** {}", condition.type, condition.message)
     for one in app.in_state(State.ERROR):
-        yield f"- cannot compare {_text(one.title)}: {_text(one.resource.error)}"
-    yield ""
+        yield md("- cannot compare {}: {}", one.title, one.resource.error)
+    yield BLANK
     for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
         yield from _section(one, app)
     yield from _hidden(app)
 
 
-def _section(one: ResourceDiff, app: AppDiff) -> Iterator[str]:
-    yield f"## {_text(one.title)}: {one.state}"
-    yield ""
+def _section(one: ResourceDiff, app: AppDiff) -> Iterator[Md]:
+    yield md("## {}: {}", one.title, one.state)
+    yield BLANK
     if one.state is State.EXTRA:
-        yield f"{extra_words(one)}.".capitalize()
-        yield ""
+        yield md("{}.", extra_words(one).capitalize())
+        yield BLANK
     if one.disagreement:
-        yield f"{_text(one.disagreement)}."
-        yield ""
+        yield md("{}.", one.disagreement)
+        yield BLANK
     if one.fields:
-        yield "| field | Git | live | written by |"
-        yield "|---|---|---|---|"
+        yield row("field", "Git", "live", "written by")
+        yield rule(4)
         for field in one.fields:
             change = field.change
-            values = f"`{_code(value_words(change.desired))}` | `{_code(value_words(change.live))}`"
             _, writer = writer_words(field.ownership, app.case)
-            yield f"| `{_code(change.path)}` | {values} | {_text(writer)} |"
-        yield ""
-    yield from _fenced(list(_unified(one)))
-    yield ""
+            values = (code(value_words(value)) for value in (change.desired, change.live))
+            yield row(code(change.path), *values, writer)
+        yield BLANK
+    yield from fenced(list(_unified(one)), "diff")
+    yield BLANK
 
 
-def _hidden(app: AppDiff) -> Iterator[str]:
+def _hidden(app: AppDiff) -> Iterator[Md]:
     hidden = [(one, field) for one in app.resources for field in one.ignored]
     if not hidden:
         return
-    yield "## Ignored differences"
-    yield ""
+    yield md("## Ignored differences")
+    yield BLANK
     for one, field in hidden:
-        yield f"- {_text(one.title)} `{_code(field.change.path)}`: {_text(rule_words(field))}"
-    yield ""
-
-
-def _fenced(lines: list[str]) -> Iterator[str]:
-    """A fence longer than any in the lines: what a cluster says cannot break out of it."""
-    fence = "```"
-    while any(fence in line for line in lines):
-        fence += "`"
-    yield f"{fence}diff"
-    yield from lines
-    yield fence
-
-
-_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|#"})
-
-
-def _text(text: str) -> str:
-    return one_line(text, 2_000).translate(_SPECIAL)
-
-
-def _code(text: str) -> str:
-    return plain(text).replace("`", "'").replace("|", "\\|")
+        yield md("- {} {}: {}", one.title, code(field.change.path), rule_words(field))
+    yield BLANK

@@ -11,8 +11,10 @@ import msgspec
 from whysync.contracts.tree import Json, Missing
 from whysync.diagnosis.case import Case
 from whysync.engine.ignored import IgnoredField
+from whysync.reports import output
 from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
-from whysync.reports.screen import Screen, ago, one_line, plain
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, ago, one_line
 from whysync.reports.yaml_diff import TooLong, side_by_side, unified
 from whysync.semantics.diff import FieldChange, Strategy, last_applied
 from whysync.semantics.writers import Ownership, Standing, Writer, phrase
@@ -38,7 +40,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     side_by_side: bool = False
 
 
-def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> str:
+def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> Safe:
     """An app of many of which nothing is to be said takes one line."""
     out: list[str] = []
     was_long = False
@@ -49,7 +51,7 @@ def render(apps: Sequence[AppDiff], screen: Screen, shown: Shown) -> str:
             out.append("")
         out += lines
         was_long = is_long
-    return "\n".join(out) + "\n"
+    return output.text(out)
 
 
 def _app(app: AppDiff, screen: Screen, shown: Shown, *, alone: bool) -> Iterator[str]:
@@ -65,7 +67,7 @@ def _app(app: AppDiff, screen: Screen, shown: Shown, *, alone: bool) -> Iterator
     if app.settings_problem:
         yield from _label("argocd-cm", one_line(app.settings_problem, 2_000), screen)
     for condition in app.comparison.conditions:
-        yield from _label(plain(condition.type), one_line(condition.message, 2_000), screen)
+        yield from _label(condition.type, one_line(condition.message, 2_000), screen)
     for one in app.in_state(State.ERROR):
         yield from _label("cannot compare", one_line(f"{one.title}: {one.resource.error}", 2_000), screen)
     for one in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
@@ -76,7 +78,7 @@ def _app(app: AppDiff, screen: Screen, shown: Shown, *, alone: bool) -> Iterator
 
 def answer(app: AppDiff, screen: Screen) -> str:
     """The first line."""
-    name = plain(app.case.app.name)
+    name = app.case.app.name
     if app.comparison is None:
         return f"{screen.mark('unsure')} {name}   cannot be compared: {one_line(app.problem)}"
     if app.failed:
@@ -116,7 +118,7 @@ def _label(label: str, text: str, screen: Screen) -> list[str]:
 
 
 def _resource(one: ResourceDiff, case: Case, screen: Screen, shown: Shown) -> Iterator[str]:
-    yield screen.paint(f"===== {plain(one.title)} ======", "bold")
+    yield screen.paint(f"===== {one.title} ======", "bold")
     if one.state in _WORDS:
         words = _WORDS[one.state]
         if one.state is State.EXTRA:
@@ -151,7 +153,7 @@ def _values(change: FieldChange, screen: Screen) -> list[str]:
     """On one line where they fit."""
     git, live = value_words(change.desired), value_words(change.live)
     arrow = screen.mark("arrow")
-    path = plain(change.path)
+    path = change.path
     line = f"  {screen.paint(path, 'cyan')}   Git {git} {arrow} live {live}"
     if len(path) + len(git) + len(live) + 16 <= screen.width:
         return [line]
@@ -207,9 +209,9 @@ def reason_for(one: ResourceDiff, case: Case) -> str:
     """Why Argo CD's row may be another, as far as the facts tell."""
     drifts = [drift for drift in case.drifts if drift.ref.key == one.resource.key]
     if one.ignored:
-        return f"ignore rules hide {plain(one.ignored[0].change.path)}, which it may not have heard of yet"
+        return f"ignore rules hide {one.ignored[0].change.path}, which it may not have heard of yet"
     if one.state is State.EQUAL and drifts:
-        places = ", ".join(plain(drift.pointer) for drift in drifts[:3])
+        places = ", ".join(drift.pointer for drift in drifts[:3])
         more = f" and {len(drifts) - 3} more" if len(drifts) > 3 else ""
         if not all(drift.only_live for drift in drifts):
             return f"the texts differ at {places}{more}, in what Kubernetes takes for the same"
@@ -283,7 +285,7 @@ def _below(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
     if shown.ignored:
         for one in app.resources:
             if one.state is State.EQUAL and one.ignored:
-                lines += ["", screen.paint(f"===== {plain(one.title)} ======", "bold")]
+                lines += ["", screen.paint(f"===== {one.title} ======", "bold")]
                 lines.append("  equal, but for what is ignored")
                 for field in one.ignored:
                     lines += _ignored(field, screen)
@@ -296,11 +298,11 @@ def _below(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
         ]
     for one in app.in_state(State.EQUAL):
         if one.disagreement:
-            told = f"{plain(one.title)}: {one.disagreement}: {reason_for(one, app.case)}"
+            told = f"{one.title}: {one.disagreement}: {reason_for(one, app.case)}"
             lines += ["", *_label("otherwise", told, screen)]
     unseen = app.in_state(State.UNSEEN)
     for side, lack in (("live object", "live"), ("manifest of Git's", "target")):
-        names = [plain(str(one.resource.ref)) for one in unseen if getattr(one.resource, lack) is None]
+        names = [str(one.resource.ref) for one in unseen if getattr(one.resource, lack) is None]
         if names:
             more = f" and {len(names) - 5} more" if len(names) > 5 else ""
             told = f"{', '.join(names[:5])}{more}: no {side} among the facts, and Argo CD has one"
@@ -317,5 +319,5 @@ def _idle_rules(app: AppDiff, screen: Screen) -> Iterator[str]:
         about = f" ({idle.about.ref})" if idle.about else ""
         better = f"; write {idle.suggestion}" if idle.suggestion else ""
         told = f"{idle.why}{about}{better}"
-        origin = plain(idle.rule.origin)
+        origin = idle.rule.origin
         yield from screen.wrap(one_line(told), indent=len(origin) + 7, first=f"    {origin}")

@@ -15,9 +15,12 @@ from whysync.fixes.files import FileChange
 from whysync.fixes.following import worth_telling
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.text import patch_text
-from whysync.reports.json_v1 import FixV1, fix_v1, indented
+from whysync.reports import output
+from whysync.reports.data import as_json, yaml_text
+from whysync.reports.json_v1 import FixV1, fix_v1
+from whysync.reports.output import Exact, Safe
 from whysync.reports.proof_view import in_a_sentence
-from whysync.reports.screen import one_line, plain
+from whysync.reports.screen import one_line
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,33 +63,46 @@ class ChosenV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     file: FileV1 | None
 
 
-def render(every: Sequence[Chosen], *, form: str) -> str:
+def render(every: Sequence[Chosen], *, form: str, exact: bool = False) -> Safe:
+    """`exact`: lines of a file are written byte for byte, as `git apply` needs them; not for a terminal."""
     match form:
         case "json":
-            return indented({"version": 1, "fixes": [_as_data(one) for one in every]})
+            return as_json({"version": 1, "fixes": [_as_data(one) for one in every]})
         case "yaml":
-            return "---\n".join(as_yaml(one.fix, one.case) for one in every)
+            return yaml_text(as_yaml(one.fix, one.case) for one in every)
         case "commands":
-            return "".join(f"{plain(word)}\n" for one in every for word in as_commands(one.fix, one.case))
+            return output.text(word for one in every for word in as_commands(one.fix, one.case))
         case "patch":
-            return "".join(_patch(one) for one in every)
+            return output.text(line for one in every for line in _patch(one, exact=exact))
         case _:
-            return "\n".join(_text(one) for one in every)
+            return output.text(_texts(every, exact=exact))
 
 
-def _text(chosen: Chosen) -> str:
+def _texts(every: Sequence[Chosen], *, exact: bool) -> Iterator[str]:
     """Lines that begin with `#` are for the reader: `git apply`, `kubectl` and a shell pass over them."""
-    body = _words(patch_text(chosen.fix, chosen.case))
-    if chosen.change is not None:
-        body = "" if not chosen.change.changes else shown_diff(chosen.change)
-    return "".join(f"{line}\n" for line in _head(chosen)) + body
+    for number, one in enumerate(every):
+        yield from [""] if number else []
+        yield from _head(one)
+        if one.change is None:
+            yield from _lines(patch_text(one.fix, one.case))
+        elif one.change.changes:
+            yield from _diff(one.change, exact=exact)
+
+
+def _lines(text: str) -> list[str]:
+    return text.split("\n")[:-1]
+
+
+def _diff(change: FileChange, *, exact: bool) -> list[str]:
+    lines = _lines(shown_diff(change))
+    return [Exact(line) for line in lines] if exact else lines
 
 
 def _then(chosen: Chosen) -> Iterator[str]:
     """What the change alone does not do."""
     if chosen.change is None or chosen.change.changes:
         for step in worth_telling(chosen.fix, chosen.case):
-            yield f"# afterwards: {plain(step.removeprefix('# '))}"
+            yield f"# afterwards: {step.removeprefix('# ')}"
 
 
 def _head(chosen: Chosen) -> Iterator[str]:
@@ -113,15 +129,10 @@ def _head(chosen: Chosen) -> Iterator[str]:
         yield "# against the manifest as rendered: with --checkout DIR, against the file itself"
 
 
-def _patch(chosen: Chosen) -> str:
+def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
     if chosen.change is not None:
-        return shown_diff(chosen.change) if chosen.change.changes else ""
-    return _words(as_patch(chosen.fix, chosen.case))
-
-
-def _words(text: str) -> str:
-    """YAML has its own escapes; a command or a remark gets rid of what a terminal would obey."""
-    return "".join(f"{plain(line)}\n" for line in text.split("\n")[:-1])
+        return _diff(chosen.change, exact=exact) if chosen.change.changes else []
+    return _lines(as_patch(chosen.fix, chosen.case))
 
 
 def shown_diff(change: FileChange) -> str:
@@ -136,7 +147,7 @@ def shown_diff(change: FileChange) -> str:
     return unified(change.path, change.before, change.after, context=context)
 
 
-def written_text(chosen: Chosen, *, dry_run: bool) -> str:
+def written_text(chosen: Chosen, *, dry_run: bool, exact: bool = False) -> Safe:
     """What was done, and what comes next."""
     change = chosen.change
     assert change is not None
@@ -145,12 +156,12 @@ def written_text(chosen: Chosen, *, dry_run: bool) -> str:
         verb = "would write" if dry_run else "wrote"
         lines.append(f"# {verb} {'new file ' if change.before is None else ''}{one_line(change.path)}")
         try:
-            lines += shown_diff(change).rstrip("\n").split("\n")
+            lines += _diff(change, exact=exact)
         except Refused as problem:
             lines.append(f"# not shown: {problem.why}")
         if not dry_run:
             lines.append("# next: read it (git diff), commit, push, and let Argo CD look again")
-    return "\n".join(lines) + "\n"
+    return output.text(lines)
 
 
 def _as_data(chosen: Chosen) -> ChosenV1:

@@ -10,7 +10,11 @@ import msgspec
 from whysync.contracts.tree import Object
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Group, Report
-from whysync.reports.screen import Screen, one_line, plain, short_age, table
+from whysync.reports import output
+from whysync.reports.data import tree
+from whysync.reports.md import BLANK, Md, md, page, row, rule
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, one_line, short_age, table
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,15 +94,15 @@ def _policy(report: AppReport) -> str:
     return "Auto" + ("-Prune" if automated.prune else "") + ("-SelfHeal" if automated.self_heal else "")
 
 
-def render(report: Report, screen: Screen, *, wide: bool = False) -> str:
+def render(report: Report, screen: Screen, *, wide: bool = False) -> Safe:
     rows = [row_of(app) for app in report.apps]
     columns = WIDE if wide else SHORT
     if not wide and len({row.namespace for row in rows}) > 1:
         columns = ("namespace", *SHORT)
     lines = [tuple(_HEADS.get(column, column.upper()) for column in columns)]
-    lines += [tuple(plain(_cell(row, column)) for column in columns) for row in rows]
+    lines += [tuple(_cell(row, column) for column in columns) for row in rows]
     out = table(lines, screen, most=None if wide else max(screen.width, 60))
-    return "\n".join([*out, "", _summary(report), *common_lines(report, screen)]) + "\n"
+    return output.text([*out, "", _summary(report), *common_lines(report, screen)])
 
 
 def _cell(row: Row, column: str) -> str:
@@ -133,25 +137,28 @@ def _needs_you(app: AppReport) -> bool:
     return bool(app.unexplained) or any(finding.severity.weight > 0 for finding in app.findings)
 
 
-def as_markdown(report: Report) -> str:
-    lines = [f"| {' | '.join(_HEADS.get(c, c.upper()) for c in SHORT)} |", "|" + "---|" * len(SHORT)]
+def as_markdown(report: Report) -> Safe:
+    return page(_markdown(report))
+
+
+def _markdown(report: Report) -> Iterator[Md]:
+    yield row(*(_HEADS.get(column, column.upper()) for column in SHORT))
+    yield rule(len(SHORT))
     for app in report.apps:
-        row = row_of(app)
-        cells = (plain(_cell(row, column)).replace("|", "\\|").replace("<", "&lt;") for column in SHORT)
-        lines.append(f"| {' | '.join(cells)} |")
-    common = [f"- {line.strip()}" for line in _common_words(report)]
-    return "\n".join([*lines, "", _summary(report), *([""] if common else []), *common]) + "\n"
+        line = row_of(app)
+        yield row(*(_cell(line, column) for column in SHORT))
+    yield BLANK
+    yield md("{}", _summary(report))
+    shared = [group for group in report.groups if len(group.apps) > 1][:_MOST_GROUPS]
+    if shared:
+        yield BLANK
+    for group in shared:
+        fix = md("; one fix for all: {}", one_line(group.fix.title)) if group.fix is not None else ""
+        yield md("- {} apps, one cause: {}{}", len(group.apps), one_line(group.what), fix)
 
 
-def _common_words(report: Report) -> Iterator[str]:
-    for group in [group for group in report.groups if len(group.apps) > 1][:_MOST_GROUPS]:
-        fix = f"; one fix for all: {one_line(group.fix.title)}" if group.fix is not None else ""
-        words = f"{len(group.apps)} apps, one cause: {one_line(group.what)}{fix}"
-        yield words.replace("|", "\\|").replace("<", "&lt;")
-
-
-def names(report: Report) -> str:
-    return "".join(f"{plain(app.case.app.qualified_name)}\n" for app in report.apps)
+def names(report: Report) -> Safe:
+    return output.text(app.case.app.qualified_name for app in report.apps)
 
 
 def as_object(report: Report) -> Object:
@@ -160,14 +167,14 @@ def as_object(report: Report) -> Object:
     return {
         "version": 1,
         "apps": [msgspec.to_builtins(row_of(app)) for app in report.apps],
-        "groups": [_group(group, cases[group.apps[0]]) for group in report.groups],
+        "groups": [_group(group, cases.get(group.apps[0])) for group in report.groups],
     }
 
 
-def _group(group: Group, case: Case) -> Object:
+def _group(group: Group, case: Case | None) -> Object:
     from whysync.reports.json_v1 import fix_v1
 
-    fix = group.fix and msgspec.json.decode(msgspec.json.encode(fix_v1(group.fix, case)))
+    fix = tree(fix_v1(group.fix, case)) if group.fix is not None and case is not None else None
     return {
         "cause": group.cause,
         "rule": group.rule,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 
-import msgspec
-
 from whysync.contracts.tree import Json
 from whysync.diagnosis.finding import Severity
 from whysync.lint.remark import Outcome
+from whysync.reports.data import as_json
+from whysync.reports.output import Safe
 from whysync.reports.sarif import fingerprint
 from whysync.reports.screen import one_line
 
 _SEVERITIES = {Severity.CRITICAL: "critical", Severity.WARNING: "major", Severity.INFO: "info"}
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: Outcome) -> Safe:
     seen: Counter[tuple[str, ...]] = Counter()
     found: list[Json] = []
     for remark in outcome.remarks:
@@ -33,4 +33,4 @@ def render(outcome: Outcome) -> str:
                 },
             }
         )
-    return msgspec.json.format(msgspec.json.encode(found), indent=2).decode() + "\n"
+    return as_json(found)

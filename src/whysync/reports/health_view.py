@@ -13,8 +13,10 @@ from whysync.contracts.ref import Ref
 from whysync.contracts.snapshot import Gap
 from whysync.contracts.tree import Object
 from whysync.engine.judging import Judged
-from whysync.reports.json_v1 import indented
-from whysync.reports.screen import Screen, one_line, plain, table
+from whysync.reports import output
+from whysync.reports.data import as_json, as_yaml
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, one_line, table
 
 _RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
 _COLORS: Final = {
@@ -64,18 +66,16 @@ def worst_first(objects: Sequence[JudgedObject]) -> tuple[JudgedObject, ...]:
     return tuple(sorted(objects, key=key))
 
 
-def render(report: HealthReport, screen: Screen, *, form: str) -> str:
+def render(report: HealthReport, screen: Screen, *, form: str) -> Safe:
     match form:
         case "json":
-            return indented(as_object(report))
+            return as_json(as_object(report))
         case "yaml":
-            from whysync.contracts.yaml import dump
-
-            return dump(as_object(report))
+            return as_yaml(as_object(report))
         case "name":
-            return "".join(f"{_kubectl_name(one.ref)}\n" for one in report.failed)
+            return output.text(_kubectl_name(one.ref) for one in report.failed)
         case _:
-            return _text(report, screen, wide=form == "wide")
+            return output.text(_text(report, screen, wide=form == "wide"))
 
 
 def as_object(report: HealthReport) -> Object:
@@ -101,7 +101,7 @@ def _object(one: JudgedObject) -> Object:
     }
 
 
-def _text(report: HealthReport, screen: Screen, *, wide: bool) -> str:
+def _text(report: HealthReport, screen: Screen, *, wide: bool) -> list[str]:
     lines = [_answer(report, screen), ""]
     judge = ("JUDGED BY",) if wide else ()
     rows: list[tuple[str, ...]] = [("KIND", "NAMESPACE/NAME", "HEALTH", *judge, "MESSAGE")]
@@ -109,11 +109,11 @@ def _text(report: HealthReport, screen: Screen, *, wide: bool) -> str:
         by = (str(one.judged.by),) if wide else ()
         kind = f"{one.ref.kind}.{one.ref.group}" if wide and one.ref.group else one.ref.kind
         place = one.ref.place or "(no name)"
-        rows.append((plain(kind), plain(place), one.word, *by, one_line(one.message, 2_000) or "-"))
+        rows.append((kind, place, one.word, *by, one_line(one.message, 2_000) or "-"))
     lines += _colored(table(rows, screen, most=None if wide else max(screen.width, 60)), report, screen)
     for gap in report.unread:
         lines += ["", *screen.wrap(f"not read: {one_line(gap.what)}: {one_line(gap.why)}", indent=0)]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _answer(report: HealthReport, screen: Screen) -> str:
@@ -150,4 +150,4 @@ def _colored(lines: list[str], report: HealthReport, screen: Screen) -> list[str
 
 def _kubectl_name(ref: Ref) -> str:
     kind = f"{ref.kind.lower()}.{ref.group}" if ref.group else ref.kind.lower()
-    return plain(f"{kind}/{ref.place}")
+    return f"{kind}/{ref.place}"

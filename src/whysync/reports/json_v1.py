@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from whysync.contracts.ref import Ref
@@ -16,7 +14,6 @@ from whysync.diagnosis.symptom import Symptom
 from whysync.fixes.text import patch_text
 
 VERSION = 1
-_OBEYED = "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 
 
 class _Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -267,26 +264,6 @@ def _ref(ref: Ref) -> RefV1:
         name=ref.name,
         cluster=ref.cluster,
     )
-
-
-def as_json(value: msgspec.Struct) -> str:
-    return indented(value)
-
-
-def indented(value: object) -> str:
-    """With line ends: made to be read, and to be compared line by line.
-
-    JSON lets DEL, C1 controls and marks that turn text around stand as they are; a terminal obeys them.
-    """
-    made = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    return re.sub(_OBEYED, lambda found: f"\\u{ord(found[0]):04x}", made) + "\n"
-
-
-def as_yaml(value: msgspec.Struct) -> str:
-    from whysync.contracts.yaml import dump
-
-    tree: Object = msgspec.json.decode(msgspec.json.encode(value))
-    return dump(tree)
 
 
 def schema() -> Object:

@@ -10,9 +10,13 @@ import msgspec
 
 from whysync.contracts import yaml
 from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.reports.json_v1 import indented
+from whysync.reports import output
+from whysync.reports.data import as_json, as_yaml
 from whysync.reports.lab_picture import elapsed
-from whysync.reports.screen import Screen, plain, table
+from whysync.reports.md import code, row, rule
+from whysync.reports.md import page as markdown_page
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, table
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,26 +30,22 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(self.causes)
 
 
-def listing(entries: list[Entry], screen: Screen, *, form: str) -> str:
+def listing(entries: list[Entry], screen: Screen, *, form: str) -> Safe:
     match form:
         case "json" | "yaml":
             data: Json = {"scenarios": [_data(one) for one in entries]}
-            return indented(data) if form == "json" else yaml.dump(data)
+            return as_json(data) if form == "json" else as_yaml(data)
         case "markdown":
-            head = ["| scenario | what happens | cause |", "|---|---|---|"]
-            rows = [f"| `{one.name}` | {one.title} | {one.cause} |" for one in entries]
-            return "\n".join([*head, *rows]) + "\n"
+            head = [row("scenario", "what happens", "cause"), rule(3)]
+            return markdown_page([*head, *(row(code(one.name), one.title, one.cause) for one in entries)])
         case "name":
-            return "".join(f"{one.name}\n" for one in entries)
+            return output.text(one.name for one in entries)
         case _:
             rows = [("NAME", "CAUSE", "WHAT HAPPENS")]
-            rows += [(plain(one.name), plain(one.cause), plain(one.title)) for one in entries]
+            rows += [(one.name, one.cause, one.title) for one in entries]
             most = None if form == "wide" else screen.width
             lines = table([tuple(row) for row in rows], screen, most=most)
-            return (
-                "\n".join([*lines, "", "whysync lab run NAME plays one; whysync lab show NAME tells it"])
-                + "\n"
-            )
+            return output.text([*lines, "", "whysync lab run NAME plays one; whysync lab show NAME tells it"])
 
 
 def _data(entry: Entry) -> Object:
@@ -57,26 +57,26 @@ def _data(entry: Entry) -> Object:
     }
 
 
-def page(name: str, written: str, screen: Screen, *, form: str, file: str = "") -> str:
+def page(name: str, written: str, screen: Screen, *, form: str, file: str = "") -> Safe:
     """The story, then what is there, then what happens; the file itself is `-o yaml`.
 
     `file` is where it lies, of a scenario that is the user's own.
     """
     body = fields(yaml.load(written))
     if form == "json":
-        return indented(body)
-    return "\n".join([*_page(name, body, screen), *_next(name, file)]) + "\n"
+        return as_json(body)
+    return output.text([*_page(name, body, screen), *_next(name, file)])
 
 
 def _page(name: str, body: Object, screen: Screen) -> Iterator[str]:
-    title = plain(f"{name}   {text(body.get('title'))}")
+    title = f"{name}   {text(body.get('title'))}"
     yield from (screen.paint(line, "bold") for line in screen.wrap(title, indent=0))
     yield ""
     for paragraph in text(body.get("story")).strip().split("\n\n"):
-        yield from screen.wrap(plain(paragraph.replace("\n", " ")), indent=2)
+        yield from screen.wrap(paragraph.replace("\n", " "), indent=2)
     if body.get("source"):
         yield ""
-        yield from screen.wrap(plain(f"from: {text(body.get('source'))}"), indent=2)
+        yield from screen.wrap(f"from: {text(body.get('source'))}", indent=2)
     yield from _settings(body, screen)
     yield from _timeline(body, screen)
     yield from _files(body, screen)
@@ -84,9 +84,9 @@ def _page(name: str, body: Object, screen: Screen) -> Iterator[str]:
 
 def _next(name: str, file: str) -> Iterator[str]:
     yield ""
-    yield f"  whysync lab run {shlex.quote(plain(file or name))}"
+    yield f"  whysync lab run {shlex.quote(file or name)}"
     if not file:
-        yield f"  whysync lab show {plain(name)} -o yaml > mine.yaml    # a copy of your own, to change"
+        yield f"  whysync lab show {name} -o yaml > mine.yaml    # a copy of your own, to change"
 
 
 def _settings(body: Object, screen: Screen) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _settings(body: Object, screen: Screen) -> Iterator[str]:
         yield ""
         yield screen.paint("  told beside the manifests", "bold")
         for line in told:
-            yield from screen.wrap(plain(line), indent=4)
+            yield from screen.wrap(line, indent=4)
 
 
 def _timeline(body: Object, screen: Screen) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _timeline(body: Object, screen: Screen) -> Iterator[str]:
         rows.append((_duration(one.get("at")), f"{note}: {said}" if note else said))
     rows.append((_duration(body.get("ends")), "the end"))
     for at, said in rows:
-        yield from screen.wrap(plain(" ".join(said.split())), indent=12, first=f"    {at:<6}")
+        yield from screen.wrap(" ".join(said.split()), indent=12, first=f"    {at:<6}")
 
 
 def _duration(value: Json) -> str:
@@ -144,20 +144,20 @@ def _files(body: Object, screen: Screen) -> Iterator[str]:
         for commit in items(git.get("commits")) or [git]:
             one = fields(commit)
             yield ""
-            message = plain(text(one.get("message")))
+            message = text(one.get("message"))
             yield screen.paint(f"  git: {message}" if message else "  git", "bold")
             for path, content in {**fields(one.get("files")), **fields(one.get("renders"))}.items():
-                yield f"    {screen.paint(plain(path), 'cyan')}"
+                yield f"    {screen.paint(path, 'cyan')}"
                 shown = content if isinstance(content, str) else yaml.dump(content)
-                yield from (f"      {plain(line)}".rstrip() for line in shown.rstrip().split("\n"))
+                yield from (f"      {line}".rstrip() for line in shown.rstrip().split("\n"))
 
 
 def verdict(name: str, found: list[str], screen: Screen) -> Iterator[str]:
     """One line for a scenario that came out as expected, more for one that did not."""
     mark, color = ("bad", "red") if found else ("good", "green")
-    yield screen.paint(f"{screen.mark(mark)} {plain(name)}", color)
+    yield screen.paint(f"{screen.mark(mark)} {name}", color)
     for one in found:
-        yield from screen.wrap(plain(one), indent=6)
+        yield from screen.wrap(one, indent=6)
 
 
 def end_of(lasted: timedelta) -> str:

@@ -17,7 +17,7 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
 from whysync.contracts.tree import dig, text
 from whysync.engine.argocd.trace import Moment, What
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports.screen import Screen, one_line
 from whysync.semantics import hooks
 from whysync.semantics.hooks import SyncPhase
 
@@ -105,9 +105,9 @@ class Progress:
     def state_line(self, screen: Screen) -> str:
         states = f"{self.sync or 'never compared'} {screen.mark('dot')} {self.health or 'health unknown'}"
         if not self.phase:
-            return f"{plain(self.name)}   {states}"
+            return f"{self.name}   {states}"
         said = f": {one_line(self.message)}" if self.message else ""
-        return f"{plain(self.name)}   {states}   sync {self.phase}{said}"
+        return f"{self.name}   {states}   sync {self.phase}{said}"
 
     def waves(self, screen: Screen) -> Iterator[str]:
         """One line for each wave: phase, number, its objects with their marks."""
@@ -129,7 +129,7 @@ class Progress:
     def _words(self, place: Place) -> str:
         pruned = self._states.get((place.phase, place.ref)) == "Pruned"
         more = "…" if (place.phase, place.ref) in self._nameless else " (pruned)" if pruned else ""
-        return plain(f"{place.ref.kind} {place.ref.name}{more}")
+        return f"{place.ref.kind} {place.ref.name}{more}"
 
     def _mark(self, place: Place) -> str:
         """Argo CD does not go on before a wave is done, even where it no longer says so of every object."""
@@ -214,7 +214,7 @@ class Picture:
         for app in self._apps.values():
             waves = list(app.waves(screen)) if app.has_synced else []
             if waves:
-                lines += ["", *([f"  {plain(app.name)}"] if len(self._apps) > 1 else []), *waves]
+                lines += ["", *([f"  {app.name}"] if len(self._apps) > 1 else []), *waves]
         return lines
 
     def _bar(self, screen: Screen) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from whysync.engine.argocd.trace import Moment, What
 from whysync.reports.lab_picture import elapsed
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports.screen import Screen, one_line
 
 _FAILED: Final = ("Failed", "Error", "SyncFailed")
 _LONGEST: Final = 4
@@ -131,7 +131,7 @@ def _signature(round: list[Line]) -> tuple[tuple[str, str, str], ...]:
 def _written(line: Line, began: datetime, screen: Screen, *, several: bool) -> Iterator[str]:
     mark = screen.mark(line.mark) if line.mark else " "
     color = {"bad": "red", "good": "green"}.get(line.mark)
-    app = f"{plain(line.app)}: " if several and line.app else ""
+    app = f"{line.app}: " if several and line.app else ""
     first = f"{elapsed(line.at - began):>9}  {mark} "
     text = one_line(f"{app}{line.text}", 600).replace("·", screen.mark("dot"))
     for number, written in enumerate(screen.wrap(text, indent=len(first), first=first)):

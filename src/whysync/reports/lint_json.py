@@ -7,6 +7,8 @@ import msgspec
 from whysync.contracts.ref import Ref
 from whysync.diagnosis.finding import Severity
 from whysync.lint.remark import Outcome, Remark, Suppressed
+from whysync.reports.data import as_json
+from whysync.reports.output import Safe
 
 VERSION = 1
 
@@ -72,9 +74,8 @@ class LintV1(_Value, frozen=True):
     notes: tuple[NoteV1, ...]
 
 
-def render(outcome: Outcome) -> str:
-    data = msgspec.json.encode(lint_v1(outcome))
-    return msgspec.json.format(data, indent=2).decode() + "\n"
+def render(outcome: Outcome) -> Safe:
+    return as_json(lint_v1(outcome))
 
 
 def lint_v1(outcome: Outcome) -> LintV1:

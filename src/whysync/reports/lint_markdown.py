@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from whysync.diagnosis.finding import Severity
 from whysync.lint.remark import Outcome, Remark
 from whysync.reports.lint_view import told_counts
-from whysync.reports.markdown import escaped
-from whysync.reports.screen import one_line, plain
+from whysync.reports.md import BLANK, Md, code, md, page, row, rule
+from whysync.reports.output import Safe
+from whysync.reports.screen import one_line
 
 LONGEST = 65_536
 """Characters that GitHub takes in one comment."""
@@ -18,78 +19,73 @@ _ROOM = 2_000
 _MARKS = {Severity.CRITICAL: "🔴", Severity.WARNING: "🟡", Severity.INFO: "🔵"}
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: Outcome) -> Safe:
     lines = [*_verdict(outcome)]
     used = sum(len(line) + 1 for line in lines)
     left: list[Remark] = []
     ordered = sorted(outcome.remarks, key=lambda one: -one.severity.weight)
     if ordered:
-        head = ["| | where | what |", "|---|---|---|"]
+        head = [row("", "where", "what"), rule(3)]
         lines += head
         used += sum(len(line) + 1 for line in head)
     for number, remark in enumerate(ordered):
-        row = _row(remark)
-        if used + len(row) + 1 > LONGEST - 2 * _ROOM:
+        line = _row(remark)
+        if used + len(line) + 1 > LONGEST - 2 * _ROOM:
             left = ordered[number:]
             break
-        lines.append(row)
-        used += len(row) + 1
+        lines.append(line)
+        used += len(line) + 1
     if left:
         lines += _summary(left)
     used = sum(len(line) + 1 for line in lines)
     lines += _notes(outcome, LONGEST - used - 200)
-    return "\n".join(lines).rstrip() + "\n"
+    return page(lines)
 
 
-def _verdict(outcome: Outcome) -> Iterator[str]:
+def _verdict(outcome: Outcome) -> Iterator[Md]:
     looked = f"{outcome.objects:,} objects in {outcome.files:,} files"
     if not outcome.remarks:
-        yield "## ✅ whysync lint: nothing found"
+        yield md("## ✅ whysync lint: nothing found")
     else:
         worst = max((remark.severity for remark in outcome.remarks), key=lambda one: one.weight)
-        yield f"## {_MARKS[worst]} whysync lint: {told_counts(outcome)}"
-    yield ""
+        yield md("## {} whysync lint: {}", _MARKS[worst], told_counts(outcome))
+    yield BLANK
     aside = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
     aside += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
-    yield f"{looked}{''.join(f', {one}' for one in aside)}."
-    yield ""
+    yield md("{}.", ", ".join([looked, *aside]))
+    yield BLANK
 
 
-def _row(remark: Remark) -> str:
-    hint = f"<br>→ {escaped(one_line(remark.hint, 200))}" if remark.hint else ""
-    said = escaped(one_line(remark.message, 400))
-    return (
-        f"| {_MARKS[remark.severity]} | {_code(remark.place)} | {said}{hint}<br><sub>{remark.check}</sub> |"
-    )
+def _row(remark: Remark) -> Md:
+    hint = md("<br>→ {}", one_line(remark.hint, 200)) if remark.hint else ""
+    said = md("{}{}<br><sub>{}</sub>", one_line(remark.message, 400), hint, remark.check)
+    return row(_MARKS[remark.severity], code(remark.place, 200), said)
 
 
-def _summary(left: list[Remark]) -> Iterator[str]:
+def _summary(left: list[Remark]) -> Iterator[Md]:
     """What has no room is counted, by check."""
-    yield ""
-    yield f"And {len(left):,} more, for which there is no room here:"
-    yield ""
+    yield BLANK
+    yield md("And {} more, for which there is no room here:", f"{len(left):,}")
+    yield BLANK
     counts = Counter((remark.check, remark.severity) for remark in left).most_common(15)
-    yield from (f"- {count:,} × `{check}` ({severity.value})" for (check, severity), count in counts)
+    for (check, severity), count in counts:
+        yield md("- {} × {} ({})", f"{count:,}", code(check), severity.value)
 
 
-def _notes(outcome: Outcome, room: int) -> Iterator[str]:
+def _notes(outcome: Outcome, room: int) -> Iterator[Md]:
     if not outcome.notes or room < 300:
         return
-    yield ""
-    yield f"<details><summary>Not checked ({len(outcome.notes)})</summary>"
-    yield ""
+    yield BLANK
+    yield md("<details><summary>Not checked ({})</summary>", len(outcome.notes))
+    yield BLANK
     used = 200
     for number, note in enumerate(outcome.notes):
-        where = f"{_code(note.path)}: " if note.path else ""
-        line = f"- {where}{escaped(one_line(note.why, 200))}"
+        where = md("{}: ", code(note.path, 200)) if note.path else ""
+        line = md("- {}{}", where, one_line(note.why, 200))
         used += len(line) + 1
         if used > min(room, _ROOM):
-            yield f"- and {len(outcome.notes) - number} more"
+            yield md("- and {} more", len(outcome.notes) - number)
             break
         yield line
-    yield ""
-    yield "</details>"
-
-
-def _code(text: str) -> str:
-    return f"`{one_line(plain(text), 200).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+    yield BLANK
+    yield md("</details>")

@@ -7,18 +7,20 @@ from itertools import groupby
 
 from whysync.diagnosis.finding import Severity
 from whysync.lint.remark import Outcome, Remark
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports import output
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, one_line
 
 _COLORS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 _MOST_NOTES = 10
 
 
-def render(outcome: Outcome, screen: Screen, *, wide: bool = False) -> str:
+def render(outcome: Outcome, screen: Screen, *, wide: bool = False) -> Safe:
     lines = [line for path, group in _by_file(outcome) for line in _file(path, group, screen)]
     lines += _suppressed(outcome) if wide else []
     lines += _notes(outcome, screen, wide=wide)
     lines.append(verdict(outcome, screen))
-    return "\n".join(lines) + "\n"
+    return output.text(lines)
 
 
 def verdict(outcome: Outcome, screen: Screen) -> str:
@@ -52,7 +54,7 @@ def _by_file(outcome: Outcome) -> Iterator[tuple[str, list[Remark]]]:
 
 
 def _file(path: str, remarks: list[Remark], screen: Screen) -> Iterator[str]:
-    yield screen.paint(plain(path) or "(no file)", "bold")
+    yield screen.paint(path or "(no file)", "bold")
     width = max(len(str(remark.line or "-")) for remark in remarks)
     for remark in remarks:
         line = str(remark.line or "-").rjust(width)
@@ -70,7 +72,7 @@ def _file(path: str, remarks: list[Remark], screen: Screen) -> Iterator[str]:
 
 def _suppressed(outcome: Outcome) -> Iterator[str]:
     for one in outcome.suppressed:
-        yield f"ignored  {plain(one.remark.place)}  {one.remark.check}: {one_line(one.reason)}"
+        yield f"ignored  {one.remark.place}  {one.remark.check}: {one_line(one.reason)}"
     if outcome.suppressed:
         yield ""
 
@@ -79,7 +81,7 @@ def _notes(outcome: Outcome, screen: Screen, *, wide: bool) -> Iterator[str]:
     """What was not looked at; all of it where asked, else the first ones."""
     notes = outcome.notes if wide else outcome.notes[:_MOST_NOTES]
     for note in notes:
-        where = f"{plain(note.path)}: " if note.path else ""
+        where = f"{note.path}: " if note.path else ""
         yield screen.paint(f"not checked  {where}{one_line(note.why)}", "dim")
     if len(outcome.notes) > len(notes):
         yield screen.paint(

@@ -14,42 +14,49 @@ from whysync.diagnosis.symptom import Side
 from whysync.fixes.following import following, is_in_git
 from whysync.fixes.text import patch_text
 from whysync.reports.fleet import since
+from whysync.reports.md import BLANK, Md, code, fenced, joined, md, page, row, rule
+from whysync.reports.output import Safe
 from whysync.reports.proof_view import in_a_sentence
-from whysync.reports.screen import ago, one_line, plain
+from whysync.reports.screen import ago, one_line
 from whysync.reports.terminal import answer_of, safety_of, state_of
 from whysync.semantics.writers import phrase
 
 
-def render(report: Report) -> str:
-    pages = [line for app in report.apps for line in _app(app)]
-    return "\n".join([*pages, *_in_common(report)]).rstrip() + "\n"
+def render(report: Report) -> Safe:
+    return page(lines_of(report))
 
 
-def _in_common(report: Report) -> Iterator[str]:
+def lines_of(report: Report) -> Iterator[Md]:
+    for app in report.apps:
+        yield from _app(app)
+    yield from _in_common(report)
+
+
+def _in_common(report: Report) -> Iterator[Md]:
     """Causes that several of the apps share, with the one fix for all of them."""
     shared = [group for group in report.groups if len(group.apps) > 1]
     if shared:
-        yield "# What these apps have in common"
-        yield ""
+        yield md("# What these apps have in common")
+        yield BLANK
     for group in shared:
-        yield f"## {len(group.apps)} apps, one cause: {escaped(group.what)}"
-        yield ""
-        yield f"Cause `{group.cause}`, in {', '.join(f'`{_code(name)}`' for name in group.apps)}."
-        yield ""
+        yield md("## {} apps, one cause: {}", len(group.apps), group.what)
+        yield BLANK
+        yield md("Cause {}, in {}.", code(group.cause), joined(", ", map(code, group.apps)))
+        yield BLANK
         case = next((a.case for a in report.apps if a.case.app.qualified_name in group.apps), None)
         if group.fix is None or case is None:
             continue
         tried = ", tried on each of them" if group.checked else ""
-        yield f"### One fix for all{tried}: {escaped(group.fix.title)}"
-        yield ""
+        yield md("### One fix for all{}: {}", tried, group.fix.title)
+        yield BLANK
         yield from _notes(group.fix)
-        yield from _fenced(patch_text(group.fix, case))
-        yield ""
+        yield from fenced(patch_text(group.fix, case).splitlines())
+        yield BLANK
 
 
-def _app(report: AppReport) -> Iterator[str]:
-    yield f"# {escaped(report.case.app.name)}: {escaped(answer_of(report))}"
-    yield ""
+def _app(report: AppReport) -> Iterator[Md]:
+    yield md("# {}: {}", report.case.app.name, answer_of(report))
+    yield BLANK
     yield from _what(report)
     roots = [finding for finding in report.findings if not _is_news(finding)]
     for number, finding in enumerate(roots):
@@ -59,8 +66,8 @@ def _app(report: AppReport) -> Iterator[str]:
         yield from _dont(report)
     fixed = [finding for finding in roots if finding.fixes]
     if fixed:
-        yield "## Steps"
-        yield ""
+        yield md("## Steps")
+        yield BLANK
         for finding in fixed:
             yield from _steps(finding, report, alone=len(fixed) == 1)
     if report.findings or report.unexplained:
@@ -75,128 +82,133 @@ def _is_news(finding: Finding) -> bool:
     return finding.severity is Severity.INFO and bool(finding.caused_by)
 
 
-def _what(report: AppReport) -> Iterator[str]:
+def _what(report: AppReport) -> Iterator[Md]:
     app, begun = report.case.app, since(report)
-    yield "## What"
-    yield ""
-    yield f"**{escaped(state_of(report))}**"
-    yield ""
-    yield f"- Application `{_code(app.qualified_name)}` in project `{_code(app.project)}`"
+    yield md("## What")
+    yield BLANK
+    yield md("**{}**", state_of(report))
+    yield BLANK
+    yield md("- Application {} in project {}", code(app.qualified_name), code(app.project))
     where = app.spec.destination.name or app.spec.destination.server
-    yield f"- deploys to `{_code(where)}`, namespace `{_code(app.spec.destination.namespace)}`"
+    yield md("- deploys to {}, namespace {}", code(where), code(app.spec.destination.namespace))
     for source in app.sources:
         place, revision = source.chart or source.path, source.target_revision or "HEAD"
-        yield f"- from `{_code(source.repo_url)}` `{_code(place)}` at `{_code(revision)}`"
+        yield md("- from {} {} at {}", code(source.repo_url), code(place), code(revision))
     if begun is not None and (report.findings or report.unexplained):
-        yield f"- began {ago(report.case.now - begun)}, as far as Argo CD tells"
-    yield ""
+        yield md("- began {}, as far as Argo CD tells", ago(report.case.now - begun))
+    yield BLANK
 
 
-def _why(finding: Finding, *, first: bool) -> Iterator[str]:
-    yield "## Why" if first else "## What follows from it" if finding.caused_by else "## And also"
-    yield ""
-    yield f"{escaped(finding.verdict)}."
-    yield ""
+def _why(finding: Finding, *, first: bool) -> Iterator[Md]:
+    yield md("## Why" if first else "## What follows from it" if finding.caused_by else "## And also")
+    yield BLANK
+    yield md("{}.", finding.verdict)
+    yield BLANK
     if finding.root:
-        yield f"The root: **{escaped(finding.root)}**"
-        yield ""
+        yield md("The root: **{}**", finding.root)
+        yield BLANK
 
 
-def _evidence(finding: Finding, report: AppReport) -> Iterator[str]:
-    yield "### Evidence"
-    yield ""
-    yield f"- cause: `{finding.cause}` (rule `{finding.rule}`), confidence {finding.confidence.value}"
-    yield f"- about: {escaped(str(finding.about))}" + (
-        f", field `{_code(finding.field)}`" if finding.field else ""
+def _evidence(finding: Finding, report: AppReport) -> Iterator[Md]:
+    yield md("### Evidence")
+    yield BLANK
+    yield md(
+        "- cause: {} (rule {}), confidence {}",
+        code(finding.cause),
+        code(finding.rule),
+        finding.confidence.value,
     )
+    field = md(", field {}", code(finding.field)) if finding.field else ""
+    yield md("- about: {}{}", finding.about, field)
     if finding.writer is not None:
-        yield f"- written by: {escaped(phrase(finding.writer))} {ago(report.case.age(finding.writer.time))}"
+        yield md("- written by: {} {}", phrase(finding.writer), ago(report.case.age(finding.writer.time)))
     if finding.caused_by:
-        yield f"- follows from: {', '.join(f'`{_code(id)}`' for id in finding.caused_by)}"
-    yield ""
-    yield "| evidence | where | value |"
-    yield "|---|---|---|"
+        yield md("- follows from: {}", joined(", ", map(code, finding.caused_by)))
+    yield BLANK
+    yield row("evidence", "where", "value")
+    yield rule(3)
     for evidence in finding.evidence:
         value = json.dumps(evidence.value, ensure_ascii=False)
-        where = f"{evidence.source} {evidence.ref} `{_code(evidence.pointer)}`"
-        yield f"| {_cell(evidence.says)} | {_cell(where)} | `{_code(one_line(value, 300))}` |"
-    yield ""
+        where = md("{} {} {}", evidence.source, evidence.ref, code(evidence.pointer))
+        yield row(one_line(evidence.says, 500), where, code(value, 300))
+    yield BLANK
 
 
-def _dont(report: AppReport) -> Iterator[str]:
-    yield "## What not to do"
-    yield ""
-    verdict, rest = escaped(safety_of(report)).partition(" ")[::2]
-    yield f"- Sync now? **{verdict}** {rest}".rstrip()
+def _dont(report: AppReport) -> Iterator[Md]:
+    yield md("## What not to do")
+    yield BLANK
+    verdict, space, rest = safety_of(report).partition(" ")
+    yield md("- Sync now? **{}**{}{}", verdict, md(" ") if space else "", rest)
     told: dict[str, None] = {}
     for finding in report.findings:
         advice = advice_for(finding.cause, finding.side)
         if advice.dont and not _is_news(finding):
             told.setdefault(advice.dont)
-    yield from (f"- {line}" for line in told)
+    yield from (Md(f"- {line}") for line in told)  # whysync's own Markdown
     for finding in report.findings:
         for fix in finding.fixes:
             if fix.destroys:
-                lost = escaped(", ".join(fix.destroys))
-                yield f"- Not without thought: “{escaped(fix.title)}”. It destroys {lost}"
+                lost = ", ".join(fix.destroys)
+                yield md("- Not without thought: “{}”. It destroys {}", fix.title, lost)
         for rejected in finding.rejected_fixes:
-            yield f"- Not “{escaped(rejected.title)}”: {escaped(rejected.why)}"
-    yield ""
+            yield md("- Not “{}”: {}", rejected.title, rejected.why)
+    yield BLANK
 
 
-def _steps(finding: Finding, report: AppReport, *, alone: bool) -> Iterator[str]:
+def _steps(finding: Finding, report: AppReport, *, alone: bool) -> Iterator[Md]:
     """The first fix is the one to take; the others are other ways, not further steps."""
     if not alone:
-        lead = "To get by, until that is done" if finding.caused_by else f"For “{escaped(finding.verdict)}”"
-        yield f"{lead}:"
-        yield ""
+        lead = md("To get by, until that is done:") if finding.caused_by else md("For “{}”:", finding.verdict)
+        yield lead
+        yield BLANK
     for number, fix in enumerate(finding.fixes, start=1):
-        lead = "" if len(finding.fixes) == 1 else f"Way {number}: "
-        yield f"### {lead}{escaped(fix.title)}"
-        yield ""
+        lead = "" if len(finding.fixes) == 1 else md("Way {}: ", number)
+        yield md("### {}{}", lead, fix.title)
+        yield BLANK
         if fix.proof.status is not ProofStatus.NOT_RUN:
-            yield f"*{escaped(in_a_sentence(fix))}*"
-            yield ""
+            yield md("*{}*", in_a_sentence(fix))
+            yield BLANK
         yield from _notes(fix)
-        yield from _fenced(patch_text(fix, report.case))
-        yield ""
+        yield from fenced(patch_text(fix, report.case).splitlines())
+        yield BLANK
         yield from _after(fix, report)
 
 
-def _notes(fix: Fix) -> Iterator[str]:
+def _notes(fix: Fix) -> Iterator[Md]:
     if fix.risk:
-        yield f"Risk: {escaped(fix.risk)}"
-        yield ""
+        yield md("Risk: {}", fix.risk)
+        yield BLANK
     if fix.destroys:
-        yield f"Destroys: {escaped(', '.join(fix.destroys))}"
-        yield ""
+        yield md("Destroys: {}", ", ".join(fix.destroys))
+        yield BLANK
 
 
-def _after(fix: Fix, report: AppReport) -> Iterator[str]:
+def _after(fix: Fix, report: AppReport) -> Iterator[Md]:
     """A patch is half of it: it has to come into Git, and Argo CD has to look again."""
     steps = following(fix, report.case)
-    lead = "Commit it and push, then:" if is_in_git(fix) else "Then:"
+    lead = md("Commit it and push, then:") if is_in_git(fix) else md("Then:")
     if steps:
         yield lead
-        yield ""
-        yield from _fenced("\n".join(steps))
-        yield ""
+        yield BLANK
+        yield from fenced(steps)
+        yield BLANK
 
 
-def _verify(report: AppReport) -> Iterator[str]:
-    app = _code(app_argument(report.case))
-    yield "## How to verify"
-    yield ""
-    yield f"1. `{_code(refresh(report.case))}` shows {_wanted(report)}"
+def _verify(report: AppReport) -> Iterator[Md]:
+    app = app_argument(report.case)
+    yield md("## How to verify")
+    yield BLANK
+    yield md("1. {} shows {}", code(refresh(report.case)), _wanted(report))
     first = report.first
     if first is not None and first.side is Side.DRIFT:
-        yield f"2. It still does some minutes later, after the next reconciliation: `argocd app diff {app}`"
+        diff = code(f"argocd app diff {app}")
+        yield md("2. It still does some minutes later, after the next reconciliation: {}", diff)
     elif first is not None and first.side is Side.APPLY:
-        yield f"2. `argocd app wait {app} --operation --health` ends well"
+        yield md("2. {} ends well", code(f"argocd app wait {app} --operation --health"))
     else:
-        yield f"2. `argocd app wait {app} --sync --health --timeout 600` ends well"
-    yield "3. whysync, on fresh facts, says that nothing is wrong"
-    yield ""
+        yield md("2. {} ends well", code(f"argocd app wait {app} --sync --health --timeout 600"))
+    yield md("3. whysync, on fresh facts, says that nothing is wrong")
+    yield BLANK
 
 
 def _wanted(report: AppReport) -> str:
@@ -205,64 +217,38 @@ def _wanted(report: AppReport) -> str:
     return "Synced and Healthy"
 
 
-def _prevent(report: AppReport) -> Iterator[str]:
-    yield "## How to prevent"
-    yield ""
+def _prevent(report: AppReport) -> Iterator[Md]:
+    yield md("## How to prevent")
+    yield BLANK
     told: dict[str, None] = {}
     for finding in report.findings:
         advice = advice_for(finding.cause, finding.side)
         if advice.prevent:
             told.setdefault(advice.prevent)
-    yield from (f"- {line}" for line in told)
-    yield ""
+    yield from (Md(f"- {line}") for line in told)  # whysync's own Markdown
+    yield BLANK
     for finding in report.findings:
         if _is_news(finding):
-            yield f"{escaped(finding.verdict)}:"
-            yield ""
+            yield md("{}:", finding.verdict)
+            yield BLANK
             for fix in finding.fixes[:1]:
-                yield f"### {escaped(fix.title)}"
-                yield ""
+                yield md("### {}", fix.title)
+                yield BLANK
                 yield from _notes(fix)
-                yield from _fenced(patch_text(fix, report.case))
-                yield ""
+                yield from fenced(patch_text(fix, report.case).splitlines())
+                yield BLANK
 
 
-def _remainder(report: AppReport) -> Iterator[str]:
+def _remainder(report: AppReport) -> Iterator[Md]:
     if report.unexplained:
-        yield "## Unexplained"
-        yield ""
-        yield from (f"- {escaped(symptom.text)}" for symptom in report.unexplained)
-        yield ""
+        yield md("## Unexplained")
+        yield BLANK
+        yield from (md("- {}", symptom.text) for symptom in report.unexplained)
+        yield BLANK
     if report.gaps:
-        yield "## What could not be seen"
-        yield ""
+        yield md("## What could not be seen")
+        yield BLANK
         for gap in report.gaps:
-            help = f"; {escaped(gap.how_to_get)}" if gap.how_to_get else ""
-            yield f"- {escaped(gap.what)}: {escaped(gap.why)}{help}"
-        yield ""
-
-
-def _fenced(text: str) -> Iterator[str]:
-    """A fence longer than any that the text holds: what a cluster says cannot break out of it."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    yield fence
-    yield from (plain(line) for line in text.splitlines())
-    yield fence
-
-
-_SPECIAL = str.maketrans({c: f"\\{c}" for c in "\\`*_[]<>|#"})
-
-
-def escaped(text: str) -> str:
-    """Words of a cluster are words, not markup."""
-    return one_line(text, 2_000).translate(_SPECIAL)
-
-
-def _cell(text: str) -> str:
-    return one_line(text, 500).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _code(text: str) -> str:
-    return plain(text).replace("`", "'").replace("|", "\\|")
+            help = md("; {}", gap.how_to_get) if gap.how_to_get else ""
+            yield md("- {}: {}{}", gap.what, gap.why, help)
+        yield BLANK

@@ -1,30 +1,56 @@
-"""HTML and SVG, written so that they are XML too. What came from outside is text in them, never markup."""
+"""HTML, SVG and JUnit as XML: values are text in it, never markup."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
+from typing import Final, LiteralString
 
-from whysync.reports.screen import one_line, plain
-
-
-def words(text: str, longest: int = 400) -> str:
-    """On one line, without control characters (XML has none), without markup, and not endless."""
-    return escape(one_line(text, longest))
+from whysync.reports.output import Safe, one_safe_line
+from whysync.reports.screen import one_line
 
 
-def lines_of(text: str, most: int = 200) -> str:
-    """Text that keeps its lines: a patch, a command."""
-    found = text.splitlines()
-    kept = [escape(plain(line[:2_000])) for line in found[:most]]
-    if len(found) > most:
-        kept.append(f"({len(found) - most} more lines)")
-    return "\n".join(kept)
+class Xml(str):
+    """Markup in which all values are escaped."""
+
+    __slots__ = ()
 
 
-def tag(name: str, /, *inside: str, **attributes: str | int) -> str:
-    """`inside` is markup already; attributes are text. `class_` is class, `aria_label` is aria-label."""
+XML: Final = Xml('<?xml version="1.0" encoding="UTF-8"?>')
+BREAK: Final = Xml("\n")
+
+
+def tag(name: LiteralString, /, *inside: str, **attributes: str | int) -> Xml:
+    """What is inside is text unless it is `Xml`. `class_` is class, `aria_label` is aria-label."""
     told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{words(str(value), 2_000)}"'
+        f' {key.rstrip("_").replace("_", "-")}="{_escaped(one_line(str(value), 2_000))}"'
         for key, value in attributes.items()
     )
-    return f"<{name}{told}>{''.join(inside)}</{name}>" if inside else f"<{name}{told}/>"
+    return Xml(f"<{name}{told}>{joined(inside)}</{name}>" if inside else f"<{name}{told}/>")
+
+
+def joined(parts: Iterable[str], separator: LiteralString = "") -> Xml:
+    return Xml(separator.join(map(_escaped, parts)))
+
+
+def lines_of(text: str, most: int = 200) -> list[Xml]:
+    """Text that keeps its lines: a patch, a command."""
+    found = text.splitlines()
+    kept = [_escaped(line[:2_000]) for line in found[:most]]
+    return kept if len(found) <= most else [*kept, Xml(f"({len(found) - most} more lines)")]
+
+
+def _escaped(text: str) -> Xml:
+    return text if isinstance(text, Xml) else Xml(escape(text.replace("\n", " ")))
+
+
+def document(made: Xml) -> Safe:
+    return Safe("".join(f"{one_safe_line(line)}\n" for line in made.removesuffix("\n").split("\n")))
+
+
+def suites(name: str, cases: Iterable[Xml], **counts: int) -> Safe:
+    """JUnit: one suite with these cases."""
+    inside = [part for case in cases for part in (Xml("\n    "), case)]
+    suite = tag("testsuite", *inside, Xml("\n  "), name=name, **counts)
+    whole = tag("testsuites", Xml("\n  "), suite, BREAK, name=name, **counts)
+    return document(joined((XML, whole), "\n"))

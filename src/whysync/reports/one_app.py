@@ -6,55 +6,56 @@ from collections.abc import Iterator, Sequence
 
 from whysync.contracts.application import ResourceRow
 from whysync.contracts.ref import Key
-from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
-from whysync.reports.json_v1 import indented
-from whysync.reports.markdown import escaped
-from whysync.reports.screen import Screen, ago, one_line, plain, table
+from whysync.reports import output
+from whysync.reports.data import as_json, as_yaml
+from whysync.reports.md import BLANK, Md, md, page, row, rule
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, ago, one_line, table
 from whysync.semantics.policies.windows import can_sync, matching, next_allowed
 
 _LABEL = 20
 
 
-def render(cases: Sequence[Case], screen: Screen, *, form: str, show_operation: bool) -> str:
+def render(cases: Sequence[Case], screen: Screen, *, form: str, show_operation: bool) -> Safe:
     match form:
         case "json":
             bodies = [case.application.body for case in cases]
-            return indented(bodies[0] if len(bodies) == 1 else {"kind": "List", "items": bodies})
+            return as_json(bodies[0] if len(bodies) == 1 else {"kind": "List", "items": bodies})
         case "yaml":
-            return "---\n".join(dump(case.application.body) for case in cases)
+            return as_yaml(*(case.application.body for case in cases))
         case "name":
-            return "".join(f"{plain(case.app.qualified_name)}\n" for case in cases)
+            return output.text(case.app.qualified_name for case in cases)
         case "markdown":
-            return "\n".join(line for case in cases for line in _markdown(case)) + "\n"
+            return page(line for case in cases for line in _markdown(case))
         case _:
             wide = form == "wide" or show_operation
-            return "\n".join(line for case in cases for line in _app(case, screen, operation=wide)) + "\n"
+            return output.text(line for case in cases for line in _app(case, screen, operation=wide))
 
 
-def _markdown(case: Case) -> Iterator[str]:
-    """The same facts; what a cluster says is escaped, so that it stays text."""
-    yield f"# {escaped(case.app.qualified_name)}"
-    yield ""
-    yield from (f"- {label}: {escaped(value)}" for label, value in _head(case))
+def _markdown(case: Case) -> Iterator[Md]:
+    """The same facts."""
+    yield md("# {}", case.app.qualified_name)
+    yield BLANK
+    yield from (md("- {}: {}", label, value) for label, value in _head(case))
     for condition in case.app.status.conditions:
-        yield f"- **{escaped(condition.type)}**: {escaped(condition.message)}"
+        yield md("- **{}**: {}", condition.type, condition.message)
     if case.operation is not None:
-        yield f"- Operation: {escaped(case.operation.phase)} {escaped(case.operation.message)}"
-    yield ""
-    for number, row in enumerate(_rows(case)):
-        yield f"| {' | '.join(escaped(cell) for cell in row)} |"
-        if number == 0:
-            yield "|" + "---|" * len(row)
+        yield md("- Operation: {} {}", case.operation.phase, case.operation.message)
+    yield BLANK
+    head, *rows = _rows(case)
+    yield row(*head)
+    yield rule(len(head))
+    yield from (row(*cells) for cells in rows)
 
 
 def _app(case: Case, screen: Screen, *, operation: bool) -> Iterator[str]:
     for label, value in _head(case):
-        yield f"{label + ':':<{_LABEL}}{plain(value)}".rstrip()
+        yield f"{label + ':':<{_LABEL}}{value}".rstrip()
     for condition in case.app.status.conditions:
         yield ""
         since = ago(case.age(condition.last_transition_time))
-        yield f"{screen.paint(plain(condition.type), 'red')}   {since}".rstrip()
+        yield f"{screen.paint(condition.type, 'red')}   {since}".rstrip()
         yield from screen.wrap(one_line(condition.message, 2_000), indent=2)
     if operation and case.operation is not None:
         yield ""
@@ -116,9 +117,9 @@ def _operation(case: Case) -> Iterator[str]:
     result = state.sync_result
     yield f"{'Operation:':<{_LABEL}}Sync"
     if result is not None:
-        yield f"{'Sync Revision:':<{_LABEL}}{plain(result.revision or ', '.join(result.revisions))}"
-    yield f"{'Phase:':<{_LABEL}}{plain(state.phase)}"
-    who = plain(by.username) or ("automated sync" if by.automated else "unknown")
+        yield f"{'Sync Revision:':<{_LABEL}}{result.revision or ', '.join(result.revisions)}"
+    yield f"{'Phase:':<{_LABEL}}{state.phase}"
+    who = by.username or ("automated sync" if by.automated else "unknown")
     yield f"{'Started by:':<{_LABEL}}{who}"
     yield f"{'Start:':<{_LABEL}}{ago(case.age(state.started_at))}"
     if state.finished_at:
@@ -146,10 +147,11 @@ def _rows(case: Case) -> list[tuple[str, ...]]:
         if row and row.requires_pruning:
             status += " (extra)"
         message = (result.message if result else "") or told
-        cells = (key.group, key.kind, key.namespace, key.name, status, health,
+        rows.append(
+            (key.group, key.kind, key.namespace, key.name, status, health,
                  result.hook_type if result else "", str(row.sync_wave) if row and row.sync_wave else "",
-                 one_line(message, 200))  # fmt: skip
-        rows.append(tuple(plain(cell) for cell in cells))
+                 one_line(message, 200))
+        )  # fmt: skip
     return rows
 
 

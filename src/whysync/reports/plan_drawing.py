@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from whysync.planning.plan import Change, Item, Run, Sort, State, Step
-from whysync.reports.markup import tag, words
+from whysync.reports.markup import Xml, tag
 from whysync.reports.plan_view import MARKS, took
-from whysync.reports.screen import one_line, plain
+from whysync.reports.screen import one_line
 
 WIDTH: Final = 1040
 _LETTER: Final = 7.25
@@ -56,11 +56,11 @@ class Drawing:
     """Markup of a `<g>`, and how high it is."""
 
     height: int = 0
-    parts: list[str] = field(default_factory=list[str])
+    parts: list[Xml] = field(default_factory=list[Xml])
 
     def text(self, x: int, y: int, told: str, look: str = "", **more: str | int) -> None:
         self.parts.append(
-            tag("text", words(told, 2_000), x=x, y=y, **{"class": look} if look else {}, **more)
+            tag("text", one_line(told, 2_000), x=x, y=y, **{"class": look} if look else {}, **more)
         )
 
 
@@ -112,7 +112,7 @@ class _Picture:
         self.marks = marks
         self.places: dict[tuple[str, str], tuple[int, int, int, int]] = {}
         self.above = Drawing()
-        self.lanes: list[str] = []
+        self.lanes: list[Xml] = []
         self.stops: list[tuple[int, State, int]] = []
 
     def drawn(self, top: int) -> Drawing:
@@ -189,7 +189,8 @@ class _Picture:
         kind, _, name = label.partition(" ")
         inside = [
             tag(
-                "title", words(f"{item.ref.kind} {item.ref.name}: {STATE_WORDS[item.state]} {item.note}", 600)
+                "title",
+                one_line(f"{item.ref.kind} {item.ref.name}: {STATE_WORDS[item.state]} {item.note}", 600),
             ),
             tag("rect", x=x, y=y, width=width, height=height, rx=7, class_=f"chip {look}"),
             tag(
@@ -197,8 +198,8 @@ class _Picture:
             ),
             tag(
                 "text",
-                tag("tspan", words(kind), class_="soft"),
-                f" {words(name)}",
+                tag("tspan", one_line(kind), class_="soft"),
+                f" {one_line(name)}",
                 x=x + 28,
                 y=y + 18,
                 **{"class": "soft"} if item.state is State.NOT_REACHED else {},
@@ -214,7 +215,7 @@ class _Picture:
             inside.append(tag("text", MARKS[sort], x=at, y=y + 18, class_=_COLOURS[sort], font_weight=700))
         for number, note in enumerate(notes):
             bad = "bad" if item.state is State.FAILED else "wait" if item.state is State.WAITING else "soft"
-            inside.append(tag("text", words(note), x=x + 28, y=y + 18 + (number + 1) * _LINE, class_=bad))
+            inside.append(tag("text", one_line(note), x=x + 28, y=y + 18 + (number + 1) * _LINE, class_=bad))
         self.above.parts.append(tag("g", *inside))
 
     def _end(self, y: int, *, between: bool) -> int:
@@ -230,7 +231,7 @@ class _Picture:
         self.above.text(WIDTH - 24, y + 14, told, "bad", text_anchor="end")
         return y + 24 if between else y + 28
 
-    def _spine(self) -> Iterator[str]:
+    def _spine(self) -> Iterator[Xml]:
         for (y, _, _), (below, state, _) in zip(self.stops, self.stops[1:], strict=False):
             look = "spine not-reached" if state is State.NOT_REACHED else "spine"
             yield tag("path", d=f"M{_SPINE} {y}V{below}", class_=look)
@@ -239,7 +240,7 @@ class _Picture:
             half = max(14, _size(told) // 2 + 7)
             yield tag(
                 "g",
-                tag("title", words(f"wave {wave}: {STATE_WORDS[state]}")),
+                tag("title", one_line(f"wave {wave}: {STATE_WORDS[state]}")),
                 tag(
                     "rect",
                     x=_SPINE - half,
@@ -249,10 +250,10 @@ class _Picture:
                     rx=13,
                     class_=f"stop {state.value}",
                 ),
-                tag("text", words(told), x=_SPINE, y=y + 4, text_anchor="middle"),
+                tag("text", one_line(told), x=_SPINE, y=y + 4, text_anchor="middle"),
             )
 
-    def _needs(self) -> Iterator[str]:
+    def _needs(self) -> Iterator[Xml]:
         """From what waits to what it waits for, where that comes later."""
         for step in self.run.steps:
             for item in step.items:
@@ -291,7 +292,7 @@ def _worst(step: Step) -> State:
 
 def _short(text: str) -> str:
     """The middle is left out: names begin and end with what tells them apart."""
-    flat = " ".join(plain(text).split())
+    flat = one_line(text, len(text))
     return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 16]}…{flat[-15:]}"
 
 

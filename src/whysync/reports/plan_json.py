@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object
+from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.report import Report, Safety
 from whysync.planning.plan import AppPlan, Change, Plan, Run, Sort, Step
 from whysync.reports import json_v1
+from whysync.reports.data import as_json, tree
+from whysync.reports.output import Safe
 from whysync.reports.plan_view import by_app, verdict_words
 
 
-def render(plan: Plan, report: Report) -> str:
-    return json_v1.indented(as_object(plan, report))
+def render(plan: Plan, report: Report) -> Safe:
+    return as_json(as_object(plan, report))
 
 
 def as_object(plan: Plan, report: Report) -> Object:
-    told: Object = msgspec.json.decode(msgspec.json.encode(json_v1.report_v1(report)))
+    told = fields(tree(json_v1.report_v1(report)))
     reports = by_app(report)
     apps: list[Json] = [_app(app, verdict_words(app, reports.get(app.name))) for app in plan.apps]
     return {

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from whysync.diagnosis.report import AppReport, Report
 from whysync.planning.plan import AppPlan, Plan, Run
-from whysync.reports.markup import lines_of, tag
+from whysync.reports.markup import Xml, joined, lines_of, suites, tag
+from whysync.reports.output import Safe
 from whysync.reports.plan_view import GROUNDS, by_app, verdict_words
 
 
-def render(plan: Plan, report: Report) -> str:
+def render(plan: Plan, report: Report) -> Safe:
     reports = by_app(report)
     cases = [one for app in plan.apps for one in _cases(app, reports.get(app.name))]
     cases = cases or [tag("testcase", classname="whysync", name="nothing changes")]
@@ -20,12 +21,10 @@ def render(plan: Plan, report: Report) -> str:
         "errors": 0,
         "skipped": sum(1 for app in plan.apps if not app.runs),
     }
-    suite = tag("testsuite", *(f"\n    {one}" for one in cases), "\n  ", name="whysync plan", **counts)
-    made = tag("testsuites", f"\n  {suite}\n", name="whysync plan", **counts)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{made}\n'
+    return suites("whysync plan", cases, **counts)
 
 
-def _cases(app: AppPlan, report: AppReport | None) -> Iterator[str]:
+def _cases(app: AppPlan, report: AppReport | None) -> Iterator[Xml]:
     file = {"file": app.file} if app.file else {}
     if not app.runs:
         skipped = tag("skipped", message=verdict_words(app, report))
@@ -42,9 +41,9 @@ def _cases(app: AppPlan, report: AppReport | None) -> Iterator[str]:
         )
 
 
-def _failure(app: AppPlan, run: Run, report: AppReport | None) -> str:
+def _failure(app: AppPlan, run: Run, report: AppReport | None) -> Xml:
     why = verdict_words(app, report) if run is app.decisive else run.message
     told = [why, run.message]
     if report is not None and run is app.decisive:
         told += [f"fix: {fix.title}" for finding in report.findings[:1] for fix in finding.fixes]
-    return tag("failure", lines_of("\n".join(dict.fromkeys(told))), type="plan", message=why)
+    return tag("failure", joined(lines_of("\n".join(dict.fromkeys(told))), "\n"), type="plan", message=why)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.planning.plan import AppPlan, Plan
 from whysync.reports import markdown
+from whysync.reports.md import BLANK, Md, code, fenced, md, page, row, rule
+from whysync.reports.output import Safe
 from whysync.reports.plan_view import (
     GROUNDS,
     MARKS,
@@ -25,7 +27,7 @@ _ROOM = 2_000
 _MOST_CHANGES = 60
 
 
-def render(plan: Plan, report: Report) -> str:
+def render(plan: Plan, report: Report) -> Safe:
     reports = by_app(report)
     lines = list(_verdict(plan, reports))
     used = sum(len(line) + 1 for line in lines)
@@ -34,76 +36,62 @@ def render(plan: Plan, report: Report) -> str:
             size = sum(len(line) + 1 for line in block)
             if used + size > LONGEST - _ROOM:
                 left = len(plan.apps) - number
-                lines += [
-                    "",
-                    f"There is no room here for the rest of {left} apps: see `whysync plan -o text`.",
-                ]
-                return "\n".join(lines)[: LONGEST - 1].rstrip() + "\n"
+                rest = md("There is no room here for the rest of {} apps: see `whysync plan -o text`.", left)
+                return page([*lines, BLANK, rest], longest=LONGEST)
             lines += block
             used += size
     if plan.untouched:
-        lines += ["", markdown.escaped(untouched_words(plan))]
-    lines += [f"- {markdown.escaped(one_line(note))}" for note in plan.notes]
-    return "\n".join(lines)[: LONGEST - 1].rstrip() + "\n"
+        lines += [BLANK, md("{}", untouched_words(plan))]
+    lines += [md("- {}", one_line(note)) for note in plan.notes]
+    return page(lines, longest=LONGEST)
 
 
-def _verdict(plan: Plan, reports: Mapping[str, AppReport]) -> Iterator[str]:
+def _verdict(plan: Plan, reports: Mapping[str, AppReport]) -> Iterator[Md]:
     failed = [app for app in plan.apps if not app.passed]
     unknown = [app for app in plan.apps if not app.runs]
     if failed:
-        yield "## ❌ Would fail"
+        yield md("## ❌ Would fail")
     elif unknown:
-        yield "## ❔ Unknown"
+        yield md("## ❔ Unknown")
     else:
-        yield "## ✅ Would pass" if plan.apps else "## ✅ Nothing changes"
-    yield ""
+        yield md("## ✅ Would pass" if plan.apps else "## ✅ Nothing changes")
+    yield BLANK
     for app in (failed or unknown)[:20]:
-        yield f"- {markdown.escaped(one_line(verdict_words(app, reports.get(app.name)), 500))}"
-    yield ""
-    yield f"<sub>whysync plan, {_code(plan.base)} → {_code(plan.head)}</sub>"
+        yield md("- {}", one_line(verdict_words(app, reports.get(app.name)), 500))
+    yield BLANK
+    yield md("<sub>whysync plan, {} → {}</sub>", code(plan.base, 200), code(plan.head, 200))
 
 
-def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[str]]:
-    head = ["", f"### {markdown.escaped(app.name.partition('/')[2])}", ""]
+def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[Md]]:
+    head = [BLANK, md("### {}", app.name.partition("/")[2]), BLANK]
     for run in app.runs:
         words = "✅ would pass in" if run.passed else "❌ would fail after"
-        why = "" if run.passed else f": {markdown.escaped(one_line(run.message, 300))}"
-        head.append(f"- {GROUNDS[run.ground]}: {words} {took(run.seconds)}{why}")
-    head += [f"- {markdown.escaped(one_line(note))}" for note in app.notes]
+        why = "" if run.passed else md(": {}", one_line(run.message, 300))
+        head.append(md("- {}: {} {}{}", GROUNDS[run.ground], words, took(run.seconds), why))
+    head += [md("- {}", one_line(note)) for note in app.notes]
     yield head
     if app.changes:
-        rows = ["", "| | resource | where |", "|---|---|---|"]
+        rows = [BLANK, row("", "resource", "where"), rule(3)]
         for change in app.changes[:_MOST_CHANGES]:
-            place = _code(change.origin) if change.origin else ""
-            words = markdown.escaped(change_words(change)).replace("|", "\\|")
-            rows.append(f"| {MARKS[change.sort]} | {words} | {place} |")
+            place = code(change.origin, 200) if change.origin else ""
+            rows.append(row(MARKS[change.sort], change_words(change), place))
         if len(app.changes) > _MOST_CHANGES:
-            rows.append(f"| | and {len(app.changes) - _MOST_CHANGES} more | |")
+            rows.append(row("", f"and {len(app.changes) - _MOST_CHANGES} more", ""))
         yield rows
     safety = app.safety
     if safety is not None and safety.reasons:
-        told = [f"- {markdown.escaped(one_line(reason.text))}" for reason in safety.reasons]
+        told = [md("- {}", one_line(reason.text)) for reason in safety.reasons]
         otherwise = (
             "Otherwise the sync is" if safety.sync is SyncSafety.SAFE and not app.passed else "Sync is"
         )
-        yield ["", f"{otherwise} **{safety.sync.value}**:", "", *told]
+        yield [BLANK, md("{} **{}**:", otherwise, safety.sync.value), BLANK, *told]
     run = app.decisive
     if run is not None and run.steps:
-        drawn = [line.replace("```", "'''") for line in waves(run.steps, Screen(width=100))]
-        yield [
-            "",
-            "<details><summary>Phases and waves</summary>",
-            "",
-            "```text",
-            *drawn,
-            "```",
-            "",
-            "</details>",
-        ]
+        drawn = fenced(list(waves(run.steps, Screen(width=100))), "text")
+        yield _folded(md("Phases and waves"), drawn)
     if report is not None and run is not None and not run.passed:
-        page = markdown.render(Report(apps=(report,), groups=()))
-        yield ["", "<details><summary>Diagnosis</summary>", "", page.rstrip(), "", "</details>"]
+        yield _folded(md("Diagnosis"), markdown.lines_of(Report(apps=(report,), groups=())))
 
 
-def _code(text: str) -> str:
-    return f"`{one_line(text, 200).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+def _folded(title: Md, lines: Iterable[Md]) -> list[Md]:
+    return [BLANK, md("<details><summary>{}</summary>", title), BLANK, *lines, BLANK, md("</details>")]

@@ -8,7 +8,8 @@ from typing import Final
 
 from whysync.diagnosis.report import AppReport, Report
 from whysync.planning.plan import AppPlan, Plan
-from whysync.reports.markup import tag, words
+from whysync.reports.markup import XML, Xml, document, joined, tag
+from whysync.reports.output import Safe
 from whysync.reports.plan_drawing import WIDTH, Drawing, colour_of, drawn, in_words, marks_of
 from whysync.reports.plan_style import ALONE
 from whysync.reports.plan_view import (
@@ -31,7 +32,7 @@ _COLUMN: Final = 116
 """Letters in a line."""
 
 
-def render(plan: Plan, report: Report) -> str:
+def render(plan: Plan, report: Report) -> Safe:
     reports = by_app(report)
     made = Drawing(height=20)
     _verdict(made, plan, reports)
@@ -46,25 +47,22 @@ def render(plan: Plan, report: Report) -> str:
         _line(made, untouched_words(plan), "soft")
     made.height += 14
     title, told = headline(plan), description(plan, reports)
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        + tag(
-            "svg",
-            tag("title", words(f"whysync plan: {title}"), id="title"),
-            tag("desc", words(told, 4_000), id="desc"),
-            tag("style", ALONE),
-            tag("rect", width=WIDTH, height=made.height, class_="ground"),
-            *made.parts,
-            xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"0 0 {WIDTH} {made.height}",
-            width=WIDTH,
-            height=made.height,
-            role="img",
-            aria_labelledby="title desc",
-            class_="plan",
-        ).replace("</g><", "</g>\n<")
-        + "\n"
+    drawn_all = tag(
+        "svg",
+        tag("title", one_line(f"whysync plan: {title}"), id="title"),
+        tag("desc", one_line(told, 4_000), id="desc"),
+        tag("style", Xml(ALONE)),
+        tag("rect", width=WIDTH, height=made.height, class_="ground"),
+        *made.parts,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {made.height}",
+        width=WIDTH,
+        height=made.height,
+        role="img",
+        aria_labelledby="title desc",
+        class_="plan",
     )
+    return document(joined((XML, Xml(drawn_all.replace("</g><", "</g>\n<"))), "\n"))
 
 
 def headline(plan: Plan) -> str:

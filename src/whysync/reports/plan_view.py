@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from whysync.contracts.ref import Ref
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.planning.plan import AppPlan, Change, Ground, Plan, Run, Sort, State, Step
-from whysync.reports import terminal
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports import output, terminal
+from whysync.reports.output import Safe
+from whysync.reports.screen import Screen, one_line
 
 GROUNDS: dict[Ground, str] = {
     Ground.LIVE: "on the cluster as it is now",
@@ -49,7 +50,7 @@ _INDENT = 31
 _MOST_CHANGES = 40
 
 
-def render(plan: Plan, report: Report, screen: Screen, *, wide: bool = False) -> str:
+def render(plan: Plan, report: Report, screen: Screen, *, wide: bool = False) -> Safe:
     reports = by_app(report)
     lines = [*_verdict(plan, reports, screen)]
     for app in plan.apps:
@@ -58,7 +59,7 @@ def render(plan: Plan, report: Report, screen: Screen, *, wide: bool = False) ->
         lines += ["", *screen.wrap(untouched_words(plan), indent=2, first="")]
     for note in plan.notes:
         lines += screen.wrap(one_line(note), indent=9, first="  note")
-    return "\n".join(lines) + "\n"
+    return output.text(lines)
 
 
 def by_app(report: Report) -> dict[str, AppReport]:
@@ -82,7 +83,7 @@ def verdict_words(app: AppPlan, report: AppReport | None) -> str:
 
 def untouched_words(plan: Plan) -> str:
     number = len(plan.untouched)
-    names = ", ".join(plain(one.partition("/")[2]) for one in plan.untouched[:10])
+    names = ", ".join(one.partition("/")[2] for one in plan.untouched[:10])
     are = "app is" if number == 1 else "apps are"
     return f"{number} {are} not touched: {names}{' …' if number > 10 else ''}"
 
@@ -108,19 +109,19 @@ def _verdict(plan: Plan, reports: Mapping[str, AppReport], screen: Screen) -> It
         if unknown:
             words = verdict_words(unknown[0], None)
         elif plan.apps:
-            words = ", ".join(plain(app.name.partition("/")[2]) for app in plan.apps)
+            words = ", ".join(app.name.partition("/")[2] for app in plan.apps)
         yield from (
             line.replace(head, screen.paint(head, "bold", "yellow" if unknown else "green"), 1)
             for line in screen.wrap(words, indent=13, first=head)
         )
-    yield screen.paint(f"{'':<13}{plain(plan.base)} {screen.mark('arrow')} {plain(plan.head)}", "dim")
+    yield screen.paint(f"{'':<13}{plan.base} {screen.mark('arrow')} {plan.head}", "dim")
 
 
 def _app(
     app: AppPlan, report: AppReport | None, screen: Screen, *, wide: bool, several: bool
 ) -> Iterator[str]:
     if several:
-        yield screen.paint(plain(app.name), "bold")
+        yield screen.paint(app.name, "bold")
     run = app.decisive
     if run is not None and run.steps:
         yield from waves(run.steps, screen)
@@ -145,7 +146,7 @@ def _app(
     if report is not None and run is not None and not run.passed:
         yield ""
         alone = Report(apps=(report,), groups=())
-        yield terminal.render(alone, screen, wide=wide, place=None).rstrip("\n")
+        yield from terminal.lines_of(alone, screen, wide=wide, place=None)
 
 
 def safety_words(app: AppPlan) -> str:
@@ -168,7 +169,7 @@ def waves(steps: tuple[Step, ...], screen: Screen) -> Iterator[str]:
         line, used = head, len(head)
         for item in step.items:
             note = f" {screen.mark('wait')} {one_line(item.note, 120)}" if item.note else ""
-            words = plain(f"{item.ref.kind} {item.ref.name}{note}")
+            words = f"{item.ref.kind} {item.ref.name}{note}"
             if used > len(head) and used + len(words) + 4 > screen.width:
                 yield line.rstrip()
                 line, used = " " * len(head), len(head)

@@ -8,7 +8,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.words import counted
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports.screen import Screen, one_line
 
 
 def mark_of(fix: Fix, screen: Screen) -> str:
@@ -34,10 +34,6 @@ def notes_of(fix: Fix, *, everything: bool) -> Iterator[str]:
             yield one_line(f"not proven: {proof.why}")
         case ProofStatus.NOT_RUN:
             return
-
-
-def timeline_of(fix: Fix) -> Iterator[str]:
-    yield from (plain(line) for line in fix.proof.trace)
 
 
 def rejected_in(finding: Finding) -> Iterator[str]:

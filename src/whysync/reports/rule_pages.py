@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from whysync.contracts.tree import Object
-from whysync.contracts.yaml import dump
 from whysync.diagnosis.advice import advice_for
 from whysync.diagnosis.rule import Rule
 from whysync.diagnosis.symptom import Side
-from whysync.reports.json_v1 import indented
+from whysync.reports import output
+from whysync.reports.data import as_json, as_yaml
+from whysync.reports.output import Safe
 
 
-def render(rules: Sequence[Rule], *, form: str, pages: bool) -> str:
+def render(rules: Sequence[Rule], *, form: str, pages: bool) -> Safe:
     """`pages` are whole; without them it is one line for each rule."""
     match form:
         case "json":
-            return indented({"version": 1, "rules": [_as_object(rule) for rule in rules]})
+            return as_json({"version": 1, "rules": [_as_object(rule) for rule in rules]})
         case "yaml":
-            return dump({"version": 1, "rules": [_as_object(rule) for rule in rules]})
+            return as_yaml({"version": 1, "rules": [_as_object(rule) for rule in rules]})
         case "name":
-            return "".join(f"{rule.id}\n" for rule in rules)
+            return output.text(rule.id for rule in rules)
         case "markdown":
-            return "\n".join(_markdown(rule) for rule in rules) if pages else _markdown_list(rules)
+            lines = _joined(map(_markdown, rules)) if pages else _markdown_list(rules)
         case _:
-            return "\n".join(_page(rule) for rule in rules) if pages else _list(rules)
+            lines = _joined(map(_page, rules)) if pages else _list(rules)
+    return output.text(lines)
+
+
+def _joined(pages: Iterable[str]) -> list[str]:
+    """The pages are docstrings of whysync itself, in Markdown."""
+    return "\n".join(pages).removesuffix("\n").split("\n")
 
 
 def _runbook(rule: Rule) -> str:
@@ -73,17 +80,17 @@ def _markdown(rule: Rule) -> str:
     return f"# {title}\n\n{about}\n{rest.rstrip()}{_runbook(rule)}\n"
 
 
-def _list(rules: Sequence[Rule]) -> str:
+def _list(rules: Sequence[Rule]) -> list[str]:
     """By side."""
     lines: list[str] = []
     for side in Side:
         found = [rule for rule in rules if rule.side is side]
         lines += [f"{side}:"] if found else []
         lines += [f"  {rule.cause:<26} {rule.id:<44} {rule.title}" for rule in found]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _markdown_list(rules: Sequence[Rule]) -> str:
+def _markdown_list(rules: Sequence[Rule]) -> list[str]:
     lines = ["| side | cause | rule | what is wrong |", "|---|---|---|---|"]
     lines += [f"| {rule.side} | {rule.cause} | {rule.id} | {rule.title} |" for rule in rules]
-    return "\n".join(lines) + "\n"
+    return lines

@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from hashlib import sha256
 from urllib.parse import quote
 
-import msgspec
-
 from whysync import __version__
 from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.finding import Severity
 from whysync.lint.check import Check
 from whysync.lint.remark import Outcome, Remark, Suppressed
+from whysync.reports.data import as_json
+from whysync.reports.output import Safe
 from whysync.reports.screen import one_line
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def render(outcome: Outcome, checks: Iterable[Check]) -> str:
+def render(outcome: Outcome, checks: Iterable[Check]) -> Safe:
     every = sorted(checks, key=lambda check: check.id)
     index = {check.id: number for number, check in enumerate(every)}
     seen: Counter[tuple[str, ...]] = Counter()
@@ -53,7 +53,7 @@ def render(outcome: Outcome, checks: Iterable[Check]) -> str:
         "columnKind": "unicodeCodePoints",
     }
     log: Object = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(log), indent=2).decode() + "\n"
+    return as_json(log)
 
 
 def _rule(check: Check) -> Object:
@@ -101,7 +101,7 @@ def _told(path: str, why: str) -> str:
 
 def as_uri(path: str) -> str:
     """Relative to the root of the repository, with `/`."""
-    return quote(path.removeprefix("./") or ".", safe="/~!$&'()*+,;=@")
+    return quote(path.removeprefix("./") or ".", safe="/~!$&'()*+,;=@", errors="replace")
 
 
 def fingerprint(remark: Remark, nth: int) -> str:

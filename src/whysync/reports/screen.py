@@ -1,11 +1,15 @@
-"""How text gets onto a terminal: width, colour, and nothing that a cluster could smuggle in."""
+"""Text for a terminal: width, colour, marks and tables."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from dataclasses import dataclass
 from datetime import timedelta
 
+from whysync.reports.output import styled
+
+_BLANKS = re.compile(r"[ \t\n\r]+")
 _CODES = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "bold": "1", "dim": "2"}
 
 
@@ -18,7 +22,7 @@ class Screen:
     def paint(self, text: str, *looks: str) -> str:
         if not self.color or not text:
             return text
-        return f"\x1b[{';'.join(_CODES[look] for look in looks)}m{text}\x1b[0m"
+        return styled(text, ";".join(_CODES[look] for look in looks))
 
     def mark(self, name: str) -> str:
         plain, fancy = _MARKS[name]
@@ -45,16 +49,9 @@ _MARKS = {
 }
 
 
-def plain(text: str) -> str:
-    """Names, events and log lines are data: their control characters do not reach the terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else (" " if c in "\n\r\t" else "�") for c in text)
-
-
 def one_line(text: str, longest: int = 400) -> str:
-    """Printable, on one line, and not endless."""
-    flat = " ".join(plain(text).split())
+    """On one line, and not endless. Blanks other than those of ASCII stay: two values may differ in them."""
+    flat = _BLANKS.sub(" ", text).strip(" ")
     return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
 
 

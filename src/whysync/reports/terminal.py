@@ -14,9 +14,11 @@ from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.following import is_in_git, worth_telling
 from whysync.fixes.text import patch_text
+from whysync.reports import output
 from whysync.reports.fleet import common_lines
-from whysync.reports.proof_view import mark_of, notes_of, rejected_in, timeline_of, unproven_note
-from whysync.reports.screen import Screen, ago, one_line, plain
+from whysync.reports.output import Safe
+from whysync.reports.proof_view import mark_of, notes_of, rejected_in, unproven_note
+from whysync.reports.screen import Screen, ago, one_line
 from whysync.semantics.writers import phrase
 
 SIDE_WORDS = {
@@ -43,16 +45,24 @@ _NOT_NOW = ("a sync runs already", "Argo CD would refuse it")
 
 def render(
     report: Report, screen: Screen, *, wide: bool = False, proofs: bool = False, place: str | None = ""
-) -> str:
+) -> Safe:
     """Apps that are fine take one line each when there are several; one alone says so in a sentence.
 
     `proofs`: with what happened on the model, without each fix and with it. `place` are the flags with which
     `whysync fix` finds the same facts; `None` where it cannot, as they were made up for this run.
     """
-    blocks = ["\n".join(_app(app, screen, wide=wide, proofs=proofs, place=place)) for app in report.apps]
-    note = unproven_note(report.apps)
-    common = "\n".join([*common_lines(report, screen), *([note] if note else [])])
-    return "\n\n".join(blocks) + "\n" + (f"{common}\n" if common else "")
+    return output.text(lines_of(report, screen, wide=wide, proofs=proofs, place=place))
+
+
+def lines_of(
+    report: Report, screen: Screen, *, wide: bool = False, proofs: bool = False, place: str | None = ""
+) -> Iterator[str]:
+    for number, app in enumerate(report.apps):
+        yield from ([""] if number else [])
+        yield from _app(app, screen, wide=wide, proofs=proofs, place=place)
+    yield from common_lines(report, screen)
+    if note := unproven_note(report.apps):
+        yield note
 
 
 def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool, place: str | None) -> Iterator[str]:
@@ -85,7 +95,7 @@ def state_of(report: AppReport) -> str:
     if app.metadata.deletion_timestamp is not None:
         since = ago(report.case.age(app.metadata.deletion_timestamp)).removesuffix(" ago")
         parts.append(f"being deleted since {since}")
-    return plain(" · ".join(parts))
+    return " · ".join(parts)
 
 
 def _headline(report: AppReport, screen: Screen) -> Iterator[str]:
@@ -99,7 +109,7 @@ def _headline(report: AppReport, screen: Screen) -> Iterator[str]:
     elif report.is_unsure:
         mark, color = "unsure", "yellow"
     state = state_of(report).replace("·", screen.mark("dot"))
-    head = f"{screen.mark(mark)} {plain(report.case.app.name)}   {state}"
+    head = f"{screen.mark(mark)} {report.case.app.name}   {state}"
     answer = answer_of(report)
     painted = screen.paint(head, "bold", color)
     if not answer:
@@ -141,9 +151,9 @@ def _word(report: AppReport) -> str:
 def _finding(
     finding: Finding, report: AppReport, screen: Screen, *, wide: bool, first: bool
 ) -> Iterator[str]:
-    title = plain(str(finding.about))
+    title = str(finding.about)
     if finding.field:
-        title += f"   {plain(finding.field)}"
+        title += f"   {finding.field}"
     values = _values(finding, screen)
     line = f"  {screen.paint(title, 'cyan')}"
     if values and len(title) + len(values) + 6 <= screen.width:
@@ -226,7 +236,7 @@ def _telling(finding: Finding, screen: Screen) -> list[str]:
             lines.append(_seen(evidence, finding, wide=False))
         elif evidence.source == "desired":
             values = _both_sides(evidence.value, live[field].value, screen)
-            lines.append(f"{plain(evidence.pointer)}: {values}")
+            lines.append(f"{evidence.pointer}: {values}")
     more = len(lines) - _MOST_SEEN
     return lines if more <= 0 else [*lines[:_MOST_SEEN], f"and {more} more (-o wide)"]
 
@@ -254,8 +264,8 @@ def _where(evidence: Evidence) -> str:
     if evidence.source == "log" and container and line.isdigit():
         name, dot, _ = container.partition(".previous")
         run = ", the run before" if dot else ""
-        return plain(f"log of {evidence.ref}, container {name}{run}, line {line}")
-    return f"{plain(f'{evidence.source} {evidence.ref}')} {evidence.pointer}"
+        return f"log of {evidence.ref}, container {name}{run}, line {line}"
+    return f"{evidence.source} {evidence.ref} {evidence.pointer}"
 
 
 def _gist(value: dict[str, Json]) -> str:
@@ -282,9 +292,9 @@ def _fixes(finding: Finding, report: AppReport, screen: Screen, *, wide: bool, p
             yield from _labelled(screen, "", f"destroys: {one_line(', '.join(fix.destroys))}", "red")
         yield from _patch(fix, report, wide=wide)
         for place, step in enumerate(worth_telling(fix, report.case)):
-            yield f"{'' if place else '    then':<{_INDENT}}{plain(step)}"
+            yield f"{'' if place else '    then':<{_INDENT}}{step}"
         if proofs:
-            yield from (f"{'':<{_INDENT}}{line}".rstrip() for line in timeline_of(fix))
+            yield from (f"{'':<{_INDENT}}{line}".rstrip() for line in fix.proof.trace)
     if wide or proofs:
         for words in rejected_in(finding):
             yield from _labelled(screen, "refuted", words, "red")
@@ -302,7 +312,7 @@ def _marked(screen: Screen, label: str, title: str, mark: str) -> Iterator[str]:
 
 def _how_to_take(fix: Fix, report: AppReport, place: str) -> str:
     """Where it goes: into the files of a checkout, or onto the object itself."""
-    command = f"whysync fix {plain(app_argument(report.case) + place)}"
+    command = f"whysync fix {app_argument(report.case) + place}"
     if is_in_git(fix):
         return f"{command} --checkout DIR | git apply"
     return f"{command} -o yaml | kubectl apply -f -" if fix.create is not None else f"{command} -o commands"
@@ -310,7 +320,7 @@ def _how_to_take(fix: Fix, report: AppReport, place: str) -> str:
 
 def _patch(fix: Fix, report: AppReport, *, wide: bool) -> Iterator[str]:
     """Whole where it is short; else the lines that change."""
-    lines = [plain(line) for line in patch_text(fix, report.case).splitlines()]
+    lines = patch_text(fix, report.case).splitlines()
     if len(lines) > _LONGEST_PATCH and not wide:
         changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
         rest = len(lines) - min(len(changed or lines), _LONGEST_PATCH)

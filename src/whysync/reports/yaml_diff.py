@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from whysync.contracts.tree import Json, Object, fields
 from whysync.contracts.yaml import dump
-from whysync.reports.screen import plain
 from whysync.semantics.diff import LAST_APPLIED
 
 _CONTEXT: Final = 3
@@ -102,7 +101,7 @@ def _column(line: str) -> int:
 def _lines(obj: Object | None) -> list[str]:
     if obj is None:
         return []
-    return [plain(line) for line in dump(_shown(obj)).splitlines()]
+    return dump(_shown(obj)).splitlines()
 
 
 def _shown(obj: Object) -> Object:

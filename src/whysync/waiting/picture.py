@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import TextIO
 
 from whysync.contracts.application import ResourceResult
 from whysync.diagnosis.case import Case
 from whysync.engine.argocd.trace import Moment, What
 from whysync.errors import SourceError
 from whysync.reports.lab_picture import Progress, elapsed
-from whysync.reports.screen import Screen, one_line, plain
+from whysync.reports.output import Out
+from whysync.reports.screen import Screen, one_line
 from whysync.waiting.goal import Distance, Goal
 
 
@@ -51,7 +51,7 @@ def _state(result: ResourceResult) -> str:
 class Lines:
     """For logs: what has changed, each once."""
 
-    def __init__(self, out: TextIO, screen: Screen) -> None:
+    def __init__(self, out: Out, screen: Screen) -> None:
         self._out = out
         self._screen = screen
         self._told: dict[str, str] = {}
@@ -63,7 +63,7 @@ class Lines:
             for result in case.results:
                 words = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"
                 said = f" ({one_line(result.message, 200)})" if result.message else ""
-                self._tell(f"{name} {result.sync_phase} {result.key}", f"{plain(words)}{said}", elapsed)
+                self._tell(f"{name} {result.sync_phase} {result.key}", f"{words}{said}", elapsed)
             for missing in one.missing:
                 if missing.startswith("Argo CD has not looked"):
                     self._tell(f"{name} stale", f"  {missing}", elapsed)
@@ -74,14 +74,13 @@ class Lines:
     def _tell(self, key: str, line: str, seconds: float) -> None:
         if self._told.get(key) != line:
             self._told[key] = line
-            self._out.write(f"{clock(seconds):>7}  {line}\n")
-            self._out.flush()
+            self._out.say(f"{clock(seconds):>7}  {line}")
 
 
 class Frames:
     """For a terminal: the same picture, drawn again over itself."""
 
-    def __init__(self, out: TextIO, screen: Screen, goal: Goal, timeout: float, *, height: int = 24) -> None:
+    def __init__(self, out: Out, screen: Screen, goal: Goal, timeout: float, *, height: int = 24) -> None:
         self._out = out
         self._screen = screen
         self._goal = goal
@@ -90,21 +89,19 @@ class Frames:
         self._drawn = 0
 
     def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
-        lines = [f"{clock(elapsed)} of {clock(self._timeout)}   waiting for {plain(str(self._goal))}", ""]
+        lines = [f"{clock(elapsed)} of {clock(self._timeout)}   waiting for {self._goal!s}", ""]
         for case, one in zip(cases, apart, strict=True):
             progress = progress_of(case)
             lines += [f"  {progress.state_line(self._screen)}", *progress.waves(self._screen)]
-            lines += [f"    {self._screen.mark('wait')} {plain(missing)}" for missing in one.missing]
+            lines += [f"    {self._screen.mark('wait')} {missing}" for missing in one.missing]
         self._draw(lines)
 
     def unread(self, problem: SourceError, elapsed: float) -> None:
         self._draw([f"{clock(elapsed)}  not read: {one_line(problem.what)}; asking again"])
 
     def _draw(self, lines: list[str]) -> None:
-        back = f"\x1b[{self._drawn}F\x1b[J" if self._drawn else ""
         shown = [self._cut(line) for line in lines[: self._height]]
-        self._out.write(back + "".join(f"{line}\n" for line in shown))
-        self._out.flush()
+        self._out.redraw(shown, over=self._drawn)
         self._drawn = len(shown)
 
     def _cut(self, line: str) -> str:

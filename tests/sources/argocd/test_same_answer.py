@@ -21,7 +21,7 @@ from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Json, Object, fields, items
 from whysync.diagnosis.world import World
 from whysync.lab.library import names
-from whysync.reports import json_v1
+from whysync.reports import data, json_v1
 from whysync.sources.argocd import read_argocd
 from whysync.sources.bundle import read_bundle
 from whysync.sources.collect import Target
@@ -78,7 +78,7 @@ _MARK = re.compile(r"<masked \d+>|\+{8,}")
 def answer(snapshot: Snapshot) -> list[Object]:
     """What is found, on which evidence, with which fixes."""
     report = json_v1.report_v1(app.diagnose(app.cases(World(snapshot)), prove=False))
-    told = cast("Json", json.loads(_MARK.sub("<masked>", json_v1.as_json(report))))
+    told = cast("Json", json.loads(_MARK.sub("<masked>", data.as_json(report))))
     apps = [fields(one) for one in items(fields(told)["apps"])]
     for one in apps:
         for part in ("gaps", "skipped", "safety"):

@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Final
 
 from whysync.contracts.tree import Json
+from whysync.contracts.unsafe import CI_MARK, escaped, is_obeyed, is_safe
 from whysync.contracts.yaml.scalars import HINTS, plain
 
 # Letters that mean nothing to YAML wherever they stand in a plain scalar.
 _SAFE = re.compile(r"[A-Za-z0-9_/.$(\\+~][A-Za-z0-9_/.$()\\+~@%^*=;<>|!?&'\"{}\[\],:# -]*")
 _RISKY = re.compile(r": |:\Z| #|[ ]\Z")
 _FLOW = re.compile(r"[\[\]{},]")
-# What libyaml does not take raw, and marks that turn text around: a reader of the page must not be fooled.
-_RAW_NEVER = r"\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff"
-# What a literal block can hold; a tab, or a line that starts with blanks, asks for quotes.
-_BLOCK = re.compile(rf"[^\x00-\x09\x0b-\x1f{_RAW_NEVER}]*")
-_ESCAPES: Final = re.compile(rf"[{_RAW_NEVER}]")
 
 
 def dump(value: Json) -> str:
@@ -103,7 +98,8 @@ def _is_plain(value: str) -> bool:
 
 
 def _fits_block(value: str) -> bool:
-    return bool(_BLOCK.fullmatch(value)) and value[0] not in "\n "
+    """A literal block has no escapes; a line that starts with blanks asks for quotes."""
+    return value[0] not in "\n " and all(map(is_safe, value.split("\n"))) and not is_obeyed(value)
 
 
 def _literal(value: str, pad: str) -> str:
@@ -117,13 +113,8 @@ def _literal(value: str, pad: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    simple = value.isprintable() and "'" not in value and not _ESCAPES.search(value)
-    if simple:
+    if is_safe(value) and "'" not in value and not CI_MARK.search(value):
         return f"'{value}'"
-    # JSON's escapes are YAML's too; what libyaml would not take raw is escaped as well.
-    return _ESCAPES.sub(_escape, json.dumps(value, ensure_ascii=False))
-
-
-def _escape(found: re.Match[str]) -> str:
-    """Half a surrogate pair is no character, and no parser takes it."""
-    return "\ufffd" if "\ud800" <= found[0] <= "\udfff" else f"\\u{ord(found[0]):04x}"
+    # JSON's escapes are YAML's too.
+    written = escaped(json.dumps(value, ensure_ascii=False), long=True)
+    return CI_MARK.sub(r"\\u0023", written)

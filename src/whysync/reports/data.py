@@ -1,0 +1,46 @@
+"""Reports as JSON and YAML; unsafe characters are escaped, so that the data stays the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import cast
+
+import msgspec
+
+from whysync.contracts.tree import Json
+from whysync.contracts.unsafe import CI_MARK, escaped
+from whysync.reports.output import Safe
+
+
+def as_json(value: object) -> Safe:
+    """With line ends: made to be read, and to be compared line by line."""
+    try:
+        made = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    except UnicodeEncodeError:  # half a surrogate pair, in the name of a file for example
+        made = json.dumps(tree(value), ensure_ascii=False, indent=2)
+    return Safe(CI_MARK.sub(r"\\u0023", escaped(made)) + "\n")
+
+
+def as_yaml(*documents: object) -> Safe:
+    from whysync.contracts.yaml import dump
+
+    return yaml_text(dump(tree(one)) for one in documents)
+
+
+def yaml_text(dumped: Iterable[str]) -> Safe:
+    """Documents that `dump` wrote: it escapes what is unsafe."""
+    return Safe("---\n".join(dumped))
+
+
+def tree(value: object) -> Json:
+    """A struct as JSON values."""
+    return _listed(cast("object", msgspec.to_builtins(value)))
+
+
+def _listed(value: object) -> Json:
+    if isinstance(value, dict):
+        return {key: _listed(item) for key, item in cast("dict[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_listed(item) for item in cast("Iterable[object]", value)]
+    return cast("Json", value)

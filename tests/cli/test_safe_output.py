@@ -1,0 +1,80 @@
+"""All output leaves through `reports/output.py`, that of errors, notes and logs too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync, process
+from tests.reports.hostile import check, check_text
+from tests.situations import ROOT
+
+SOURCE = ROOT / "src" / "whysync"
+# Text becomes safe in these modules alone.
+EXITS = {"output.py", "md.py", "markup.py", "data.py", "github.py"}
+# Programs of their own, whose output whysync reads or a person asked for.
+CHILDREN = {"sources/render/jsonnet_child.py", "sources/render/__main__.py"}
+NAME = "a\x1b[31m\u202e\n::error::x.yaml"
+BAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  a: 1\n"
+
+
+def _calls(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node.lineno
+
+
+def test_nothing_is_written_past_the_exits() -> None:
+    found: list[str] = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE).as_posix()
+        for name, line in _calls(ast.parse(path.read_text())):
+            writes = name == "print" or name.startswith(("sys.stdout.write", "sys.stderr.write"))
+            if writes and place not in CHILDREN and place != "reports/output.py":
+                found.append(f"{place}:{line}: {name}")
+            allowed = (place.startswith("reports/") and path.name in EXITS) or place == "cli/watching.py"
+            if name in ("Safe", "output.Safe") and not allowed:
+                found.append(f"{place}:{line}: {name}")
+    assert found == []
+
+
+def test_names_of_files_in_notes_on_standard_error(
+    whysync: Whysync, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(NAME).write_text(BAD)
+    ran = whysync("lint", "--fix", ".")
+    assert ran.err.startswith("fixed a\N{REPLACEMENT CHARACTER}[31m")
+    assert ran.err.count("\n") == 1
+    check_text(ran.err)
+    Path(NAME).write_text(BAD)
+    for form in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
+        check(form, whysync("lint", ".", "-o", form).out)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("diagnose", "--bundle", NAME), (NAME,), ("lint", NAME), ("lab", "run", NAME)]
+)
+def test_words_of_the_command_line_in_errors(whysync: Whysync, arguments: tuple[str, ...]) -> None:
+    ran = whysync(*arguments)
+    assert ran.code == 2
+    assert "\n::" not in ran.err
+    check_text(ran.err)
+
+
+def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    """Python keeps such bytes as halves of surrogate pairs, which no encoder takes."""
+    (tmp_path / "a\udcff.yaml").write_text(BAD)
+    for form in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
+        ran = process("lint", str(tmp_path), "-o", form)
+        assert ran.code == 1, ran.err
+        assert "value_of_wrong_type" in ran.out.replace("\\", "")
+
+
+def test_what_is_logged_is_safe_too(whysync: Whysync, tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text("a: [")
+    ran = whysync("diagnose", "-vv", "--bundle", str(tmp_path))
+    check_text(ran.err)

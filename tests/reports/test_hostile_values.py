@@ -1,0 +1,347 @@
+"""Hostile values in every string of every report, in every form: none of them gets through."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from io import StringIO
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.reports.hostile import HALF, HOSTILE, check
+from tests.reports.made_up import NOW, Field, Maker, keys_in, poisoned
+from tests.situations import EXAMPLES, ROOT, application, case_of
+from whysync import app
+from whysync.alerts.catalog import alerts_of
+from whysync.alerts.limits import Limits, Scope
+from whysync.alerts.rendering import groups
+from whysync.alerts.runbook import page
+from whysync.audit.auditing import audit
+from whysync.audit.remark import Audit
+from whysync.audit.view import render as audit_view
+from whysync.cli.collect import summary
+from whysync.cli.lint_parser import FORMS as LINT_FORMS
+from whysync.cli.parser import DIFF_OUTPUTS, FIX_OUTPUTS, OUTPUTS
+from whysync.cli.plan_parser import FORMS as PLAN_FORMS
+from whysync.comparing import Comparer
+from whysync.contracts import yaml
+from whysync.contracts.snapshot import Snapshot
+from whysync.contracts.tree import Json
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.report import Report
+from whysync.diagnosis.rule import Rule
+from whysync.engine.argocd.trace import Moment
+from whysync.engine.judging import judged
+from whysync.errors import Refused, SourceError, WhysyncError
+from whysync.lint.remark import Outcome
+from whysync.planning.plan import Plan
+from whysync.reports import (
+    data,
+    diff_forms,
+    diff_view,
+    fix_view,
+    fleet,
+    github,
+    gitlab,
+    health_view,
+    json_v1,
+    junit,
+    lab_pages,
+    lint_json,
+    lint_markdown,
+    lint_view,
+    markdown,
+    one_app,
+    output,
+    plan_github,
+    plan_html,
+    plan_json,
+    plan_junit,
+    plan_markdown,
+    plan_svg,
+    plan_view,
+    rule_pages,
+    sarif,
+    terminal,
+)
+from whysync.reports.diff_model import AppDiff
+from whysync.reports.fix_view import Chosen
+from whysync.reports.health_view import HealthReport, JudgedObject
+from whysync.reports.lab_picture import Picture
+from whysync.reports.lab_story import lines_of, told
+from whysync.reports.output import Out
+from whysync.reports.screen import Screen
+from whysync.sources.bundle import read_bundle
+from whysync.sources.collect import Taken
+from whysync.waiting.goal import Distance, Goal, distance
+from whysync.waiting.picture import Frames, Lines
+
+Shown = Iterator[tuple[str, str]]
+"""Forms, and the report in each."""
+NARROW = Screen(width=40)
+WIDE = Screen(width=5_000, color=True)
+CASE = case_of(application(sync="OutOfSync"))
+
+
+def _form(form: str, screen: Screen) -> str:
+    return "narrow" if screen is NARROW and form in ("text", "wide") else form
+
+
+def _diagnose(report: Report) -> Shown:
+    for screen in (WIDE, NARROW):
+        yield _form("text", screen), terminal.render(report, screen)
+        yield _form("wide", screen), terminal.render(report, screen, wide=True, proofs=True)
+        yield _form("text", screen), fleet.render(report, screen)
+        yield _form("wide", screen), fleet.render(report, screen, wide=True)
+    yield "json", data.as_json(json_v1.report_v1(report))
+    yield "yaml", data.as_yaml(json_v1.report_v1(report))
+    yield "markdown", markdown.render(report)
+    yield "name", fleet.names(report)
+    yield "json", data.as_json(fleet.as_object(report))
+    yield "yaml", data.as_yaml(fleet.as_object(report))
+    yield "markdown", fleet.as_markdown(report)
+
+
+def _alerts(report: Report) -> Shown:
+    scope = Scope(apps=tuple((one.case.app.namespace, one.case.app.name) for one in report.apps))
+    alerts = alerts_of(scope, Limits())[:1]
+    yield "markdown", page(alerts, scope, report)
+    yield "json", data.as_json(groups(alerts, scope, url="https://x", known=report))
+    yield "yaml", data.as_yaml(groups(alerts, scope, url="https://x", known=report))
+
+
+def _get(cases: Sequence[Case]) -> Shown:
+    for form in OUTPUTS:
+        for screen in (WIDE, NARROW):
+            yield _form(form, screen), one_app.render(cases, screen, form=form, show_operation=True)
+
+
+def _fix(chosen: Chosen) -> Shown:
+    for form in FIX_OUTPUTS:
+        try:
+            yield form, fix_view.render([chosen, chosen], form=form)
+        except Refused as problem:
+            yield "text", _error(problem)
+    if chosen.change is not None:
+        yield "text", fix_view.written_text(chosen, dry_run=True)
+
+
+def _as_object(chosen: Chosen) -> Chosen:
+    """The same fix, with an object in the place of commands."""
+    return replace(chosen, fix=replace(chosen.fix, commands=(), line=""), change=None)
+
+
+def _health(report: HealthReport) -> Shown:
+    for form in ("text", "wide", "json", "yaml", "name"):
+        for screen in (WIDE, NARROW):
+            yield _form(form, screen), health_view.render(report, screen, form=form)
+
+
+def _audit(found: Audit) -> Shown:
+    for form in ("text", "json", "yaml", "markdown"):
+        for screen in (WIDE, NARROW):
+            yield _form(form, screen), audit_view(found, screen, form=form)
+
+
+def _diff(apps: Sequence[AppDiff]) -> Shown:
+    yield "json", data.as_json(diff_forms.as_object(apps))
+    yield "yaml", data.as_yaml(diff_forms.as_object(apps))
+    yield "markdown", diff_forms.as_markdown(apps)
+    for screen in (WIDE, NARROW):
+        for beside in (True, False):
+            shown = diff_view.Shown(ignored=True, managers=True, side_by_side=beside)
+            yield _form("text", screen), diff_view.render(apps, screen, shown)
+
+
+def _lint(outcome: Outcome) -> Shown:
+    for screen in (WIDE, NARROW):
+        yield _form("text", screen), lint_view.render(outcome, screen)
+        yield _form("wide", screen), lint_view.render(outcome, screen, wide=True)
+    yield "json", lint_json.render(outcome)
+    yield "sarif", sarif.render(outcome, [])
+    yield "junit", junit.render(outcome)
+    yield "junit", junit.render(outcome, fail_on=Severity.CRITICAL)
+    yield "github", github.render(outcome)
+    yield "gitlab", gitlab.render(outcome)
+    yield "markdown", lint_markdown.render(outcome)
+
+
+def _plan(plan: Plan, report: Report) -> Shown:
+    for screen in (WIDE, NARROW):
+        yield _form("text", screen), plan_view.render(plan, report, screen)
+        yield _form("wide", screen), plan_view.render(plan, report, screen, wide=True)
+    yield "json", plan_json.render(plan, report)
+    yield "markdown", plan_markdown.render(plan, report)
+    yield "html", plan_html.render(plan, report)
+    yield "svg", plan_svg.render(plan, report)
+    yield "junit", plan_junit.render(plan, report)
+    yield "github", plan_github.render(plan, report)
+
+
+def _explain(rule: Rule) -> Shown:
+    """The page of a rule is Markdown of whysync's own, with links and lines."""
+    for form in ("json", "yaml", "name"):
+        yield form, rule_pages.render([rule], form=form, pages=True)
+    for form in ("text", "markdown"):
+        for pages in (True, False):
+            yield "narrow", rule_pages.render([rule], form=form, pages=pages)
+
+
+def _lab_list(entry: lab_pages.Entry) -> Shown:
+    for form in OUTPUTS:
+        yield form, lab_pages.listing([entry], WIDE, form=form)
+    yield "text", output.text(lab_pages.verdict(entry.name, [entry.title], WIDE))
+
+
+def _lab_run(moment: Moment) -> Shown:
+    for screen in (WIDE, NARROW):
+        yield _form("text", screen), output.text(told(list(lines_of([moment])), NOW, screen))
+        picture = Picture(moment.text, NOW, NOW - NOW, {moment.app: CASE.desired})
+        picture.feed(moment)
+        picture.note(NOW, moment.text)
+        yield _form("text", screen), output.text([*picture.frame(screen), *picture.ending(screen)])
+
+
+def _collect(taken: Taken) -> Shown:
+    for screen in (WIDE, NARROW):
+        yield _form("text", screen), output.text(summary(taken, screen))
+
+
+def _wait(cases: Sequence[Case], apart: Sequence[Distance], goal: Goal, problem: SourceError) -> Shown:
+    for screen in (WIDE, NARROW):
+        stream = StringIO()
+        for watcher in (Lines(Out(stream), screen), Frames(Out(stream), screen, goal, 60.0, height=200)):
+            watcher.seen(cases, apart, 1.0)
+            watcher.unread(problem, 1.0)
+        yield (
+            _form("text", screen),
+            re.sub(r"\x1b\[\d+F\x1b\[J", "", stream.getvalue()),
+        )
+
+
+def _error(problem: WhysyncError) -> str:
+    return output.text([problem.what, problem.why, problem.next])
+
+
+def _made_up(maker: Maker) -> dict[str, Callable[[], Shown]]:
+    def diagnosed() -> Report:
+        return maker.made(Report)
+
+    return {
+        "diagnose, list": lambda: _diagnose(diagnosed()),
+        "alerts": lambda: _alerts(diagnosed()),
+        "fix": lambda: chain(_fix(maker.made(Chosen)), _fix(_as_object(maker.made(Chosen)))),
+        "health": lambda: _health(maker.made(HealthReport)),
+        "audit": lambda: _audit(maker.made(Audit)),
+        "lint": lambda: _lint(maker.made(Outcome)),
+        "plan": lambda: _plan(maker.made(Plan), diagnosed()),
+        "explain": lambda: _explain(maker.made(Rule)),
+        "lab list": lambda: _lab_list(maker.made(lab_pages.Entry)),
+        "lab run": lambda: _lab_run(maker.made(Moment)),
+        "collect": lambda: _collect(maker.made(Taken)),
+        "wait": lambda: _wait([CASE], [maker.made(Distance)], maker.made(Goal), SourceError(what=HOSTILE)),
+    }
+
+
+GIVEN: dict[type, object] = {Case: CASE, Snapshot: None}
+NAMES = tuple(_made_up(Maker("", GIVEN)))
+TURNS = range(4)
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("name", NAMES)
+def test_all_fields_at_once(name: str, turn: int) -> None:
+    _check_all(name, Maker(HOSTILE + HALF, GIVEN, turn=turn))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_field_alone(name: str) -> None:
+    """So that no field hides another, and a failure names its field."""
+    for turn in TURNS[:2]:
+        found = Maker("word", GIVEN, turn=turn)
+        _check_all(name, found)
+        assert found.fields
+        for field in sorted(found.fields, key=str):
+            _check_all(name, Maker(HOSTILE, GIVEN, only=field, turn=turn), field)
+
+
+def _check_all(name: str, maker: Maker, field: Field | None = None) -> None:
+    for form, text in _made_up(maker)[name]():
+        try:
+            check(form, text)
+        except Exception as problem:
+            raise AssertionError(f"{name} -o {form}: {field}: {problem}") from problem
+
+
+def test_every_form_is_tried() -> None:
+    tried = {name: {form for form, _ in _made_up(Maker("word", GIVEN))[name]()} for name in NAMES}
+    tried = {name: forms - {"narrow"} for name, forms in tried.items()}
+    assert tried["diagnose, list"] == set(OUTPUTS)
+    assert tried["fix"] == set(FIX_OUTPUTS)
+    assert tried["lint"] == set(LINT_FORMS)
+    assert tried["plan"] == set(PLAN_FORMS)
+    assert {form for form, _ in _diff([])} - {"narrow"} == set(DIFF_OUTPUTS)
+
+
+BUNDLES = {path.stem: path for path in EXAMPLES}
+
+
+def _trees(bundle: Path) -> dict[str, list[Json]]:
+    files = [bundle] if bundle.is_file() else sorted(bundle.rglob("*.yaml"))
+    return {
+        str(file.relative_to(ROOT / "examples")): [
+            one.body for one in yaml.documents(file.read_text()) if isinstance(one, yaml.Document)
+        ]
+        for file in files
+    }
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_each_field_of_a_bundle(name: str, tmp_path: Path) -> None:
+    """Managers, groups of ignore rules, images, messages: whatever a cluster says, wherever it gets to."""
+    trees = _trees(BUNDLES[name])
+    keys = sorted({key for documents in trees.values() for tree in documents for key in keys_in(tree)})
+    assert len(keys) > 10
+    for number, key in enumerate(keys):
+        folder = tmp_path / str(number)
+        for file, documents in trees.items():
+            path = folder / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n---\n".join(json.dumps(poisoned(one, key, HOSTILE)) for one in documents))
+        try:
+            for form, text in _everything(folder / Path(next(iter(trees))).parts[0]):
+                check(form, text)
+        except Exception as problem:
+            raise AssertionError(f"{key}: {problem}") from problem
+
+
+def _everything(bundle: Path) -> Shown:
+    try:
+        snapshot = read_bundle([str(bundle)])
+        world = app.read(app.Place(bundles=(str(bundle),)))
+        cases = app.cases(world)
+    except WhysyncError as problem:
+        yield "text", _error(problem)
+        return
+    report = app.diagnose(cases, prove=False)
+    yield from _diagnose(report)
+    yield from _alerts(report)
+    yield from _get(cases)
+    comparer = Comparer(world)
+    yield from _diff([AppDiff(comparer.compare(case), wanted=lambda _: True) for case in cases])
+    yield from _audit(audit(cases))
+    objects = tuple(
+        JudgedObject(ref=one.ref, origin=one.origin, judged=judged(one.body, {})) for one in snapshot.live
+    )
+    yield from _health(HealthReport(objects=objects, failing=frozenset(), unread=snapshot.gaps))
+    for one in report.apps:
+        for finding in one.findings:
+            for place, fix in enumerate(finding.fixes, start=1):
+                yield from _fix(Chosen(case=one.case, finding=finding, number=place, fix=fix))
+    goal = Goal()
+    yield from _wait(cases, [distance(case, goal) for case in cases], goal, SourceError(what="x"))
