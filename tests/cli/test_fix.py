@@ -213,6 +213,19 @@ def test_nothing_wrong_is_nothing_to_fix(whysync: Whysync, tmp_path: Path) -> No
 # --- what is refused -----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("health", "code"), [("Healthy", 0), ("Degraded", 1)])
+def test_data_without_a_fix_is_still_a_document(
+    whysync: Whysync, tmp_path: Path, health: str, code: int
+) -> None:
+    """Nothing is wrong, or nothing explains it: whoever reads the output finds no fix in it."""
+    facts = str(bundle(tmp_path, application(health=health)))
+    ran = whysync("fix", "--bundle", facts, "-o", "json")
+    assert (ran.code, json.loads(ran.out)) == (code, {"version": 1, "fixes": []})
+    ran = whysync("fix", "--bundle", facts, "-o", "yaml")
+    assert (ran.code, yaml.load(ran.out)) == (code, {"apiVersion": "v1", "kind": "List", "items": []})
+    assert whysync("fix", "--bundle", facts, "-o", "patch").out == ""
+
+
 def test_a_kustomization_is_not_guessed_at(whysync: Whysync, checkout: Path) -> None:
     (checkout / "apps" / APP / "kustomization.yaml").write_text("resources: [deployment.yaml]\n")
     ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))

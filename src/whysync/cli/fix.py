@@ -15,6 +15,7 @@ from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.report import AppReport, Report
 from whysync.errors import NotFound, Refused, UsageError
 from whysync.fixes.files import file_change
+from whysync.reports.data import as_yaml
 from whysync.reports.fix_view import Chosen, render, written_text
 from whysync.reports.output import err, out
 from whysync.reports.screen import one_line
@@ -29,7 +30,7 @@ def fix(options: argparse.Namespace) -> int:
     checkout = Checkout(options.checkout) if options.checkout else None
     every = [_for_all(report)] if options.for_all else _chosen(report, options)
     if not every:
-        return _nothing(report)
+        return _nothing(report, options.output)
     if options.write or options.dry_run:
         if checkout is None or len(every) > 1:
             raise UsageError(
@@ -115,7 +116,12 @@ def _finding(report: AppReport, wanted: str | None) -> Finding | None:
     return next(iter(exact or [f for f in report.findings if names in (f.rule, f.cause)]), None)
 
 
-def _nothing(report: Report) -> int:
+def _nothing(report: Report, form: str) -> int:
+    """Data is a document in any case: one without fixes, or a List without objects."""
+    if form == "json":
+        out().put(render([], form=form))
+    elif form == "yaml":
+        out().put(as_yaml({"apiVersion": "v1", "kind": "List", "items": []}))
     wrong = [one for one in report.apps if one.findings or one.unexplained]
     if not wrong:
         err().say("nothing to fix: nothing is wrong, as far as the facts reach")
