@@ -36,6 +36,10 @@ def styled(words: str, codes: str) -> str:
     return f"{_STYLE}[{codes}m{words}{_STYLE}[0m"
 
 
+def is_styled(words: str) -> bool:
+    return _STYLE in words
+
+
 def one_safe_line(line: str) -> str:
     """One line: unsafe characters are replaced, and no CI runner takes it for a command."""
     return CI_COMMAND.sub(r"\1: ", CI_MARK.sub("# ", _visible(line)))

@@ -10,7 +10,7 @@ from whysync.diagnosis.case import Case
 from whysync.engine.argocd.trace import Moment, What
 from whysync.errors import SourceError
 from whysync.reports.lab_picture import Progress, elapsed
-from whysync.reports.output import Out
+from whysync.reports.output import Out, is_styled
 from whysync.reports.screen import Screen, one_line
 from whysync.waiting.goal import Distance, Goal
 
@@ -107,7 +107,7 @@ class Frames:
     def _cut(self, line: str) -> str:
         """A painted line is longer than it looks; those of the waves are cut already."""
         width = self._screen.width
-        return line if len(line) <= width or "\x1b" in line else f"{line[: width - 1]}…"
+        return line if len(line) <= width or is_styled(line) else f"{line[: width - 1]}…"
 
 
 def clock(seconds: float) -> str:
