@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+import whysync
 from tests.sources.git.conftest import Made, served
 from whysync.errors import NotFound, Refused, Unreadable
 from whysync.sources.git import (
@@ -408,3 +410,18 @@ def test_a_broken_repository_is_not_taken_for_one_of_somebody_else(made: Made) -
     (made.folder / ".git/HEAD").write_text("junk")
     with pytest.raises(NotFound):
         open_repo(str(made.folder))
+
+
+def test_a_sparse_index(made: Made) -> None:
+    made.commit({"p/a": "1", "q/r/b": "2"})
+    made.git("sparse-checkout", "set", "--cone", "--sparse-index", "p")
+    with tree_of_work_tree(str(made.folder)) as tree:
+        assert files_of(tree.root) == {"p/a": "1"}
+
+
+def test_git_is_started_in_one_place_only() -> None:
+    """No other module looks for the program or starts a command with its name."""
+    source = Path(whysync.__file__).parent
+    started = re.compile(r"""which\("git"\)|(?:run|Popen)\(\s*\[?\(?"git\"""")
+    found = [path for path in source.rglob("*.py") if started.search(path.read_text())]
+    assert [path.relative_to(source).as_posix() for path in found] == ["sources/git/command.py"]
