@@ -40,7 +40,7 @@ def handle(request: bytes) -> bytes:
 def worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
     if request.param == "watched":  # as where pipes cannot be polled
         monkeypatch.delattr(select, "poll")
-    worker = Worker(__name__)
+    worker = Worker(__name__, memory=1 << 30)
     yield worker
     worker.close()
 

@@ -44,7 +44,7 @@ class WorkerDied(Exception):
 class Worker:
     """One child at a time, started when it is first needed; safe to share between threads."""
 
-    def __init__(self, module: str, *, memory: int = 1024 * 1024 * 1024) -> None:
+    def __init__(self, module: str, *, memory: int) -> None:
         self._module = module
         self._memory = memory
         self._child: subprocess.Popen[bytes] | None = None

@@ -81,6 +81,15 @@ def test_a_failure_is_told_in_the_words_of_argo_cd(expression: str, message: str
 
 
 @pytest.mark.parametrize(
+    "expression", ['.a, ("x" * 1000000000 | empty)', '.a, (["x" * 400000000] | add | empty)']
+)
+def test_an_expression_that_needs_too_much_memory_is_stopped(expression: str) -> None:
+    with pytest.raises(DeletionFailed, match="memory limit of 256 MiB"):
+        Deletion(expression, seconds=60).apply(OBJECT)
+    assert Deletion(".spec.text | select(length > 0)").apply(OBJECT) != OBJECT, "the next one gets an answer"
+
+
+@pytest.mark.parametrize(
     "expression",
     [
         ".spec.containers[",
