@@ -12,8 +12,9 @@ from hypothesis import settings
 
 from tests.clock import SteadyLoop, steady_time
 from tests.golden import Golden
+from whysync import deadline
 from whysync.lab.library import names
-from whysync.sources.net import client, pace, patience
+from whysync.sources.net import pace, patience
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -71,7 +72,7 @@ def _no_timeout_because_the_machine_is_busy() -> Generator[None]:
     """Timeouts of the network are measured with the clock of `tests/clock.py`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asyncio.events, "new_event_loop", SteadyLoop)
-        for module in (client, pace, patience):
+        for module in (deadline, pace, patience):
             patch.setattr(module, "time", steady_time)
         yield
 

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from whysync.contracts.snapshot import Gap, Snapshot
+from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, Group, Report
@@ -29,6 +30,8 @@ if TYPE_CHECKING:  # a bundle is read without any of them
 
 MOST_PROVEN = 10
 """Of so many apps at once the fixes are tried; who looks at more wants to know what they share."""
+_NO_DEADLINE = Deadline()
+_OUT_OF_TIME = "not tried: the time given with --timeout is used up"
 Progress = Callable[[str, int], None]
 
 
@@ -202,17 +205,19 @@ def _nearest(name: str, known: list[str]) -> str:
     return f"{len(known)} {'is' if len(known) == 1 else 'are'} there, none with a name like that"
 
 
-def diagnose(chosen: Iterable[Case], *, prove: bool = True) -> Report:
+def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline = _NO_DEADLINE) -> Report:
     """Every rule on every Case, and what many Applications have in common.
 
-    `prove`: also what a sync would do, and whether each fix helps, tried on a model of the cluster.
+    `prove`: also what a sync would do, and whether each fix helps, tried on a model of the cluster. After the
+    deadline nothing more is tried.
     """
     rules = all_rules()
     with _no_collection():
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
         if prove:
-            apps = tuple(_with_safety(report) for report in apps)
-        apps = tuple(_with_proofs(report, prove=prove, alone=len(apps) <= MOST_PROVEN) for report in apps)
+            apps = tuple(_with_safety(report, deadline) for report in apps)
+        alone = len(apps) <= MOST_PROVEN
+        apps = tuple(_with_proofs(report, deadline, prove=prove, alone=alone) for report in apps)
     unread = apps[0].gaps if apps else ()
     return Report(apps=apps, groups=in_common(apps), unread=unread)
 
@@ -232,13 +237,15 @@ def _with_usable_fixes(report: AppReport) -> AppReport:
     return replace(report, findings=findings)
 
 
-def _with_safety(report: AppReport) -> AppReport:
-    from whysync.proofs.safety import safety_of
+def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
+    from whysync.proofs.safety import safety_of, unknown
 
+    if deadline.is_over:
+        return replace(report, safety=unknown(_OUT_OF_TIME))
     return replace(report, safety=safety_of(report.case, report.findings))
 
 
-def _with_proofs(report: AppReport, *, prove: bool, alone: bool) -> AppReport:
+def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, alone: bool) -> AppReport:
     from whysync.proofs.verdicts import not_proven
 
     if not any(finding.fixes for finding in report.findings):
@@ -249,7 +256,7 @@ def _with_proofs(report: AppReport, *, prove: bool, alone: bool) -> AppReport:
         return not_proven(report, f"not tried for more than {MOST_PROVEN} apps at once: name the app")
     from whysync.proofs.prove import prove as proven
 
-    return proven(report)
+    return proven(report, deadline)
 
 
 def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:

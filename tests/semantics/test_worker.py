@@ -66,7 +66,7 @@ def test_a_child_that_hangs_is_killed(worker: Worker) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the processor time of a child is not known here")
 def test_only_processor_time_counts() -> None:
     """A child that does not get a processor is not slow; here it gives its processor away."""
-    worker = Worker(__name__)
+    worker = Worker(__name__, memory=1 << 30)
     try:
         assert worker.ask(b"wait", seconds=0.2) == b"waited"
     finally:

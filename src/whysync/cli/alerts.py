@@ -42,7 +42,8 @@ def _known(options: argparse.Namespace) -> Report | None:
     from whysync import app
     from whysync.cli.choose import facts
 
-    return app.diagnose(app.cases(facts(options), options.apps), prove=not options.no_proof)
+    cases = app.cases(facts(options), options.apps)
+    return app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
 
 
 def _limits(options: argparse.Namespace) -> Limits:

@@ -25,7 +25,7 @@ from whysync.sources.checkout import Checkout
 def fix(options: argparse.Namespace) -> int:
     _check(options)
     cases = chosen_cases(app.cases(facts(options), options.apps), options)
-    report = app.diagnose(cases, prove=not options.no_proof)
+    report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
     report = chosen_by_column(report, options)
     checkout = Checkout(options.checkout) if options.checkout else None
     every = [_for_all(report)] if options.for_all else _chosen(report, options)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from whysync.deadline import Deadline
+
 # They change something in the cluster, if only an annotation: asked for on the line, each time.
 WRITING = ("--refresh", "--hard-refresh")
 # The variable speaks of findings, a form, a check or a filter; the flag of that verb does not.
@@ -91,8 +93,13 @@ def live(verb: argparse.ArgumentParser, *, append: type[argparse.Action], takes_
             "--local", metavar="DIR", default="", help="plain YAML that says what Git wants, of one app"
         )
     both.add_argument(
-        "--timeout", metavar="TIME", type=seconds, default=0.0, help="for all questions together, such as 2m"
+        "--timeout",
+        metavar="TIME",
+        type=seconds,
+        default=0.0,
+        help="limit for login, all requests and proofs together, such as 2m (default: none)",
     )
+    verb.set_defaults(deadline=Deadline())
 
 
 def watching(verb: argparse.ArgumentParser) -> None:

@@ -81,6 +81,13 @@ class _Told:
         return self.value("server", "server") or self.environ.get("ARGOCD_SERVER", "")
 
     @property
+    def server_setting(self) -> str:
+        """Where the address in `server` was given."""
+        if self.options.server:
+            return "--server"
+        return "ARGOCD_OPTS" if self.opts.get("server") else "ARGOCD_SERVER"
+
+    @property
     def token(self) -> str:
         found = self.value("auth_token", "auth-token") or self.environ.get("ARGOCD_AUTH_TOKEN", "")
         return found.strip()
@@ -155,8 +162,9 @@ def _server(told: _Told) -> ArgoServer:
         plaintext=known.plaintext or told.flag("plaintext"),
         root_path=told.value("root_path", "grpc-web-root-path") or known.root_path,
         headers=tuple(_header(one) for one in _headers(told)),
-        limits=replace(known.limits, total_seconds=told.options.timeout or 0.0),
+        limits=replace(known.limits, deadline=told.options.deadline),
         forward=forward,
+        setting=told.server_setting if told.server else f"context {known.context} of argocd's config file",
     )
 
 
@@ -186,7 +194,7 @@ def _access(told: _Told) -> KubeAccess:
         namespace=options.argocd_namespace,
         insecure=options.insecure,
         use_cluster_secrets=options.use_cluster_secrets,
-        limits=Limits(total_seconds=options.timeout or 0.0),
+        limits=Limits(deadline=options.deadline),
         environment=told.environ,
     )
 

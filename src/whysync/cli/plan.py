@@ -16,6 +16,7 @@ from whysync.cli.places import is_told
 from whysync.cli.plan_parser import FORMS
 from whysync.cli.targets import show, targets
 from whysync.contracts.snapshot import Snapshot
+from whysync.deadline import Deadline
 from whysync.diagnosis.report import Report
 from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.planning.checkout import Checkout, open_checkout
@@ -48,7 +49,7 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
         ) from problem
     finally:
         gc.enable()
-    report = _diagnosed(made, trials, prove=not options.no_proof)
+    report = _diagnosed(made, trials, prove=not options.no_proof, deadline=options.deadline)
     made = replace(made, apps=tuple(_every_cause(one) for one in made.apps))
     show(wanted, lambda form, to: _shown(made, report, form, to), screen)
     return Exit.OK if options.exit_zero else _exit(made)
@@ -133,14 +134,14 @@ def _relative(place: str, checkout: Checkout) -> str:
     return "" if told == "." else told
 
 
-def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool) -> Report:
+def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool, deadline: Deadline) -> Report:
     """What failed on a cluster is a case like any other."""
     cases = [
         case_in(run.snapshot, one.name)
         for one in made.apps
         if (run := one.decisive) is not None and not run.passed and run.snapshot is not None
     ]
-    report = app.diagnose(cases, prove=prove)
+    report = app.diagnose(cases, prove=prove, deadline=deadline)
     if not prove or len(report.apps) > app.MOST_PROVEN:
         return report
     apps = tuple(with_trials(one, trials.get(one.case.app.qualified_name)) for one in report.apps)

@@ -14,6 +14,7 @@ from typing import Any, cast
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.parser import Unfit, parser
 from whysync.cli.terminated import taken_like_ctrl_c
+from whysync.deadline import Deadline
 from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.output import err, one_safe_line, out
 from whysync.reports.screen import Screen
@@ -110,7 +111,12 @@ def _run(arguments: Sequence[str]) -> int:
     if getattr(options, "watch", 0):
         from whysync.cli.watching import watch
 
-        return watch(lambda: _VERBS[options.verb](options, screen), every=options.watch)
+        return watch(lambda: _once(options, screen), every=options.watch)
+    return _once(options, screen)
+
+
+def _once(options: argparse.Namespace, screen: Screen) -> int:
+    options.deadline = Deadline.after(getattr(options, "timeout", 0.0))
     return _VERBS[options.verb](options, screen)
 
 
@@ -145,7 +151,7 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
     from whysync.reports.data import as_json, as_yaml
 
     cases = chosen(app.cases(facts(options), options.apps), options)
-    report = app.diagnose(cases, prove=not options.no_proof)
+    report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
     report = chosen_by_column(report, options)
     match options.output:
         case "json":

@@ -13,6 +13,7 @@ from whysync import app
 from whysync.cli.choose import place_of
 from whysync.cli.exits import Exit
 from whysync.cli.same_place import same_place
+from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Report
 from whysync.errors import SourceError, UsageError
@@ -95,11 +96,11 @@ class _Looks:
 
 def _within(place: app.Place, seconds: float) -> app.Place:
     """A server that hangs must not make the waiting longer than was asked for."""
-    server, kube = place.server, place.kube
+    server, kube, deadline = place.server, place.kube, Deadline.after(seconds)
     if server is not None:
-        server = replace(server, limits=replace(server.limits, total_seconds=seconds))
+        server = replace(server, limits=replace(server.limits, deadline=deadline))
     if kube is not None:
-        kube = replace(kube, limits=replace(kube.limits, total_seconds=seconds))
+        kube = replace(kube, limits=replace(kube.limits, deadline=deadline))
     return replace(place, server=server, kube=kube)
 
 

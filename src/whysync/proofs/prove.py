@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from whysync.cluster.life.life import Restless as NoRest
 from whysync.cluster.timeline import Restless
+from whysync.deadline import Deadline
 from whysync.diagnosis.finding import Finding, RejectedFix
 from whysync.diagnosis.fix import Fix, Proof
 from whysync.diagnosis.report import AppReport
@@ -19,20 +20,25 @@ from whysync.proofs.judge import Judge
 from whysync.proofs.verdicts import Rejected, not_run
 
 log = logging.getLogger(__name__)
+_NO_DEADLINE: Final = Deadline()
 _MOST_WORK: Final = 400
 """For one app, in runs times resources: the same facts give the same answer on every machine."""
 _LONGEST: Final = 20.0
 """Seconds of real time for one app; only a world that is far larger than usual comes near it."""
 
 
-def prove(report: AppReport) -> AppReport:
-    """The report with the proof of each fix; what is refuted is among the rejected ones. Never raises."""
-    prover = _Prover(report)
+def prove(report: AppReport, deadline: Deadline = _NO_DEADLINE) -> AppReport:
+    """The report with the proof of each fix; what is refuted is among the rejected ones. Never raises.
+
+    Nothing new is tried after the deadline.
+    """
+    prover = _Prover(report, deadline)
     return replace(report, findings=tuple(prover.proven(finding) for finding in report.findings))
 
 
 class _Prover:
-    def __init__(self, report: AppReport) -> None:
+    def __init__(self, report: AppReport, deadline: Deadline) -> None:
+        self._deadline = deadline
         self._judge = Judge(report.case)
         self._name = report.case.app.name
         self._ends = time.monotonic() + _LONGEST
@@ -56,6 +62,8 @@ class _Prover:
     def _tried(self, finding: Finding, fix: Fix) -> Proof | Rejected:
         if self._hopeless:
             return not_run(self._hopeless)
+        if self._deadline.is_over:
+            return not_run("not tried: the time given with --timeout is used up")
         if self._judge.work >= _MOST_WORK or time.monotonic() > self._ends:
             return not_run("others before it took the time there is")
         try:

@@ -14,12 +14,14 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
-from typing import IO, Final
+from typing import IO, Final, TypeVar
+
+T = TypeVar("T")
 
 _PIECE: Final = 1 << 16
 _LONGEST_COMPLAINT: Final = 256 * 1024
@@ -70,6 +72,32 @@ class NotStarted(Exception):
     """The program is not there, or may not be run."""
 
 
+class Ended(Exception):
+    """The program ended before it was ready; what it complained about."""
+
+
+class Leash:
+    """Ends a child from another thread, as when the user presses Ctrl-C while a task waits for the child."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._pulled = False
+
+    def pull(self) -> None:
+        with self._lock:
+            self._pulled = True
+            if self._child is not None:
+                _kill(self._child)
+
+    def hold(self, child: subprocess.Popen[bytes] | None) -> None:
+        """From its start until just before it is waited for: a process id may belong to another one after."""
+        with self._lock:
+            self._child = child
+            if child is not None and self._pulled:
+                _kill(child)
+
+
 def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """What a child knows: a path to programs, a home of its own, nothing of the user's.
 
@@ -105,9 +133,12 @@ def run(
     bounds: Bounds,
     given: bytes = b"",
     apart: bool = False,
+    terminal: bool = False,
+    leash: Leash | None = None,
 ) -> Finished:
     """Runs a program to its end; `apart` from all networks, where the system lets a user do that.
 
+    With `terminal` it may ask the user: it gets our standard input and standard error.
     Raises `TooSlow`, `TooMuchSaid`, `NotStarted`.
     """
     command = [*_namespace(), *arguments] if apart else list(arguments)
@@ -118,32 +149,20 @@ def run(
     child: subprocess.Popen[bytes] | None = None
     try:
         with _signals_delayed():
-            child = _started(command, folder, env, given=given)
-        out, complaint = _read(child, given, bounds)
-        code = child.wait(timeout=5)
+            child = _started(command, folder, env, given=given, terminal=terminal)
+        if leash is not None:
+            leash.hold(child)
+        with _foreground(child) if terminal else nullcontext():
+            out, complaint = _read(child, given, bounds)
+            code = child.wait(timeout=5)
     except subprocess.TimeoutExpired:
         raise TooSlow from None
     finally:
+        if leash is not None:
+            leash.hold(None)
         if child is not None:
             _end(child)
     return Finished(code=code, out=out, complaint=complaint.decode("utf-8", "replace").strip())
-
-
-def _started(
-    command: Sequence[str], folder: Path, env: Mapping[str, str], *, given: bytes
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            cwd=folder,
-            env=dict(env),
-            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as problem:
-        raise NotStarted(problem.strerror or str(problem)) from problem
 
 
 @contextmanager
@@ -176,6 +195,119 @@ def _signals_delayed() -> Generator[None]:
         yield
 
 
+@contextmanager
+def running(
+    arguments: Sequence[str],
+    *,
+    folder: Path,
+    env: Mapping[str, str],
+    bounds: Bounds,
+    ready: Callable[[bytes], T | None],
+) -> Generator[T]:
+    """Keeps a program running; `ready` finds in its output what it says when it has started.
+
+    `bounds` are for the start. Raises `TooSlow`, `TooMuchSaid`, `NotStarted`, `Ended`.
+    """
+    child: subprocess.Popen[bytes] | None = None
+    draining: threading.Thread | None = None
+    try:
+        with _signals_delayed():
+            child = _started(arguments, folder, env)
+        found = _until_ready(child, bounds, ready)
+        draining = threading.Thread(target=_drain, args=(child,), daemon=True)
+        draining.start()  # a program that nobody listens to would block at its next line
+        yield found
+    finally:
+        if child is not None:
+            _kill(child)
+            if draining is not None:
+                draining.join(5)
+            _end(child)
+
+
+def _until_ready(child: subprocess.Popen[bytes], bounds: Bounds, ready: Callable[[bytes], T | None]) -> T:
+    end = time.monotonic() + bounds.seconds
+    said, complaint = bytearray(), bytearray()
+    assert child.stdout is not None
+    assert child.stderr is not None
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(child.stdout, selectors.EVENT_READ, said)
+        waiting.register(child.stderr, selectors.EVENT_READ, complaint)
+        while waiting.get_map():
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TooSlow
+            for key, _ in waiting.select(left):
+                piece = os.read(key.fd, _PIECE)
+                key.data.extend(piece)
+                if not piece:
+                    waiting.unregister(key.fileobj)
+                if len(said) + len(complaint) > bounds.output:
+                    raise TooMuchSaid
+            found = ready(bytes(said))
+            if found is not None:
+                return found
+    raise Ended(complaint.decode("utf-8", "replace").strip())
+
+
+def _drain(child: subprocess.Popen[bytes]) -> None:
+    with selectors.DefaultSelector() as waiting:
+        for stream in (child.stdout, child.stderr):
+            if stream is not None:
+                waiting.register(stream, selectors.EVENT_READ)
+        while waiting.get_map():
+            for key, _ in waiting.select():
+                if not os.read(key.fd, _PIECE):
+                    waiting.unregister(key.fileobj)
+
+
+def _started(
+    command: Sequence[str],
+    folder: Path,
+    env: Mapping[str, str],
+    *,
+    given: bytes = b"",
+    terminal: bool = False,
+) -> subprocess.Popen[bytes]:
+    """The leader of a process group of its own, so that all that it starts can be killed with it."""
+    stdin = subprocess.PIPE if given else subprocess.DEVNULL
+    try:
+        return subprocess.Popen(
+            list(command),
+            cwd=folder,
+            env=dict(env),
+            stdin=None if terminal else stdin,
+            stdout=subprocess.PIPE,
+            stderr=None if terminal else subprocess.PIPE,
+            # A new session has no terminal; a new group keeps it.
+            start_new_session=not terminal,
+            process_group=0 if terminal else None,
+        )
+    except (OSError, ValueError) as problem:  # ValueError: a NUL character in the environment
+        why = problem.strerror if isinstance(problem, OSError) else None
+        raise NotStarted(why or str(problem)) from problem
+
+
+@contextmanager
+def _foreground(child: subprocess.Popen[bytes]) -> Generator[None]:
+    """Hands the terminal to the child's group, as a shell does, and takes it back."""
+    try:
+        _give_terminal(child.pid)
+        os.killpg(child.pid, signal.SIGCONT)  # it is stopped if it asked for input before this
+        yield
+    finally:
+        _give_terminal(os.getpgrp())
+
+
+def _give_terminal(group: int) -> None:
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
+    try:
+        with suppress(OSError, ValueError):
+            os.tcsetpgrp(0, group)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
 def _limits(bounds: Bounds) -> str:
     """The shell sets them and becomes the program; a hook in the forked interpreter could deadlock.
 
@@ -199,10 +331,14 @@ def _namespace() -> tuple[str, ...]:
     return command if tried.returncode == 0 else ()
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Nothing of the child's group is left behind, whatever happened."""
+def _kill(child: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Nothing of the child's group is left behind, whatever happened."""
+    _kill(child)
     child.wait()
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream is not None:
@@ -212,9 +348,11 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _read(child: subprocess.Popen[bytes], given: bytes, bounds: Bounds) -> tuple[bytes, bytes]:
     assert child.stdout is not None
-    assert child.stderr is not None
     end = time.monotonic() + bounds.seconds
-    said: dict[IO[bytes], bytearray] = {child.stdout: bytearray(), child.stderr: bytearray()}
+    out, complaint, complained = bytearray(), bytearray(), 0
+    said: dict[IO[bytes], bytearray] = {child.stdout: out}
+    if child.stderr is not None:
+        said[child.stderr] = complaint
     rest = memoryview(given)
     with selectors.DefaultSelector() as waiting:
         for stream in said:
@@ -236,16 +374,18 @@ def _read(child: subprocess.Popen[bytes], given: bytes, bounds: Bounds) -> tuple
                             child.stdin.close()
                     continue
                 piece = os.read(key.fd, _PIECE)
-                kept = said[child.stdout if key.fd == child.stdout.fileno() else child.stderr]
                 if not piece:
                     waiting.unregister(stream)
-                elif kept is said[child.stdout]:
-                    kept += piece
-                    if len(kept) > bounds.output:
+                elif key.fd == child.stdout.fileno():
+                    out += piece
+                    if len(out) > bounds.output:
                         raise TooMuchSaid
-                elif len(kept) < _LONGEST_COMPLAINT:
-                    kept += piece
-    return bytes(said[child.stdout]), bytes(said[child.stderr])
+                else:
+                    complained += len(piece)
+                    complaint += piece[: _LONGEST_COMPLAINT - len(complaint)]
+                    if complained > bounds.output:
+                        raise TooMuchSaid
+    return bytes(out), bytes(complaint)
 
 
 def _write(stream: IO[bytes], rest: memoryview) -> memoryview:

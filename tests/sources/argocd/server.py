@@ -76,6 +76,7 @@ class ArgoCD:
         self._news = threading.Condition()
         self.refreshed: list[str] = []
         self.secret = ""
+        self.cookie = ""
         self.sent: list[bytes] = []
         self.when_refused: Callable[[], object] = lambda: None
         self._faults: list[tuple[str, Fault, int]] = []
@@ -307,6 +308,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         if retry_after:
             self.send_header("Retry-After", retry_after)
+        if self.argocd.cookie:
+            self.send_header("Set-Cookie", f"argocd.token={self.argocd.cookie}")
         self.end_headers()
         self.argocd.sent.append(body)
         self.wfile.write(body)

@@ -9,6 +9,7 @@ from tests.clock import steady_time
 from tests.sources.argocd.scenes import application, of, shop
 from tests.sources.argocd.server import QUICK, ArgoCD, Fault
 from whysync.contracts.snapshot import Snapshot
+from whysync.deadline import Deadline
 from whysync.errors import SourceError
 from whysync.sources.argocd import read_argocd
 from whysync.sources.selection import Selection
@@ -120,7 +121,9 @@ def test_the_time_that_is_given_is_all_there_is() -> None:
     with ArgoCD(shop()) as argocd:
         argocd.fault("/resource-tree", Fault.SILENT)
         server = argocd.server(limits=QUICK)
-        limits = replace(server.limits, idle_seconds=30, try_seconds=30, call_seconds=30, total_seconds=0.5)
+        limits = replace(
+            server.limits, idle_seconds=30, try_seconds=30, call_seconds=30, deadline=Deadline.after(0.5)
+        )
         begun = steady_time.monotonic()
         found = read_argocd(replace(server, limits=limits), Selection(), everything=True)
         assert steady_time.monotonic() - begun < 5

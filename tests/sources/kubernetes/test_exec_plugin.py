@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pty
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from tests.sources.net.certificates import Certificates
 from tests.sources.net.faulty import Asked, Says, faulty, says
 from whysync.contracts.tree import Json, Object
+from whysync.deadline import Deadline
 from whysync.errors import SourceError, UsageError
 from whysync.sources.kubernetes.exec_plugin import ExecPlugin
 from whysync.sources.kubernetes.kubeconfig import Entry
@@ -136,6 +139,118 @@ def test_programs_that_give_nothing(tmp_path: Path, script: str, words: str) -> 
         asyncio.run(_credential(plugin(tmp_path, script)))
     assert words in caught.value.why
     assert "abcdefgh12345678" not in caught.value.why
+
+
+FORK = "import subprocess; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
+HOSTILE = {
+    "it sleeps": ("import time; time.sleep(60)", "the time given with --timeout"),
+    "it ignores SIGTERM": (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)",
+        "the time given with --timeout",
+    ),
+    "it writes to stdout without end": ("while True: sys.stdout.write('x' * 65536)", "more than 1 MiB"),
+    "it writes to stderr without end": ("while True: sys.stderr.write('x' * 65536)", "more than 1 MiB"),
+    "its child keeps the pipes open": (
+        f"{FORK}\n{giving({'token': 't'})}\nsys.stdout.flush()",
+        "the time given with --timeout",
+    ),
+}
+
+
+@pytest.mark.parametrize(("script", "words"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_programs_are_killed_with_all_that_they_started(
+    tmp_path: Path, script: str, words: str
+) -> None:
+    group = tmp_path / "group"
+    login = plugin(tmp_path, f"open({str(group)!r}, 'w').write(str(os.getpgrp()))\n{script}")
+    for seconds in (1, 4, 20):  # a busy machine may need longer than the first to start the program
+        # Those that write without end are killed for that, however much time they have.
+        login.deadline = Deadline.after(60 if "MiB" in words else seconds)
+        with pytest.raises(SourceError) as caught:
+            asyncio.run(_credential(login))
+        assert "it was killed" in caught.value.why
+        assert words in caught.value.why
+        if group.exists():
+            break
+    while _is_alive(int(group.read_text())):
+        os.sched_yield()  # the signal was sent; the test has a time limit of its own
+
+
+def _is_alive(group: int) -> bool:
+    """Zombies that nobody has waited for yet do not count."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, pgrp, *_ = stat.read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue
+        if int(pgrp) == group and state != "Z":
+            return True
+    return False
+
+
+def test_ctrl_c_does_not_wait_for_the_program(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    login = plugin(tmp_path, f"open({str(started)!r}, 'w').close()\nimport time; time.sleep(600)")
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(login.credential())
+        while not started.exists():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())  # it waits for the thread that waits for the program
+
+
+def test_nothing_that_the_kubeconfig_says_is_in_a_complaint(tmp_path: Path) -> None:
+    """Not by its shape: these are values that look like words."""
+    canaries = {
+        "user": "plain-user-token",
+        "env": "correct horse battery",
+        "arg": "letmein",
+        "late": "x" * 500,
+    }
+    script = f"sys.stderr.write('cannot use ' + {' '.join(canaries.values())!r}); sys.exit(1)"
+    login = plugin(
+        tmp_path,
+        script,
+        env=[{"name": "PASSPHRASE", "value": canaries["env"]}, {"name": "LATE", "value": canaries["late"]}],
+        extra={"token": canaries["user"], "args": [canaries["arg"]]},
+    )
+    with pytest.raises(SourceError) as caught:
+        asyncio.run(_credential(login))
+    assert "cannot use <masked>" in caught.value.why
+    assert [value for value in canaries.values() if value[-40:] in caught.value.why] == []
+
+
+def test_a_program_may_ask_on_the_terminal(tmp_path: Path) -> None:
+    """It reads what is typed, its children are killed with it, and the terminal is ours again."""
+    script = "sys.stderr.write('code: '); sys.stderr.flush(); code = input()\n" + giving(
+        {"token": "T"}
+    ).replace(")", ".replace('T', code))", 1)
+    login = plugin(tmp_path, f"{script}\nsys.stdout.flush()")
+    file = tmp_path / "ask.py"
+    file.write_text(
+        "import os, sys\nfrom pathlib import Path\nfrom whysync.sources.children import Bounds, run\n"
+        f"done = run([sys.executable, {str(tmp_path / 'login.py')!r}], folder=Path(), env=os.environ,"
+        " bounds=Bounds(seconds=30), terminal=True)\n"
+        "print('GOT', done.out.decode().strip(), os.tcgetpgrp(0) == os.getpgrp(), input())\n"
+    )
+    assert login.command
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [sys.executable, str(file)])
+    said = b""
+    try:
+        os.write(terminal, b"4711\nafter\n")
+        while b"GOT" not in said or b"after\r\n" not in said.partition(b"GOT")[2]:
+            said += os.read(terminal, 1024)
+    finally:
+        os.close(terminal)
+        os.waitpid(pid, 0)
+    assert b'"token": "4711"' in said
+    assert b" True after" in said
 
 
 def test_programs_that_cannot_be_run(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tests.sources.kubernetes.world import LOGS, thing, world
 from tests.sources.net.faulty import Answering, Asked, Says, says
 from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Json
+from whysync.deadline import Deadline
 from whysync.errors import SourceError
 from whysync.sources.selection import Selection
 
@@ -160,7 +161,7 @@ def test_a_page_that_never_comes_is_a_gap_and_the_first_ones_stay() -> None:
 
 def test_the_time_limit_holds_and_what_was_read_is_kept() -> None:
     api = FakeApi(world(), logs=LOGS)
-    limits = replace(QUICK, total_seconds=0.6, idle_seconds=5, try_seconds=5)
+    limits = replace(QUICK, deadline=Deadline.after(0.6), idle_seconds=5, try_seconds=5)
     began = steady_time.monotonic()
 
     def answering(asked: Asked) -> Says:

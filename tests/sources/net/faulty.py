@@ -32,7 +32,7 @@ class Says:
     status: int = 200
     body: bytes = b"{}"
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    # whole, hang, reset, cut, drip, drip-head, silent-body, noise, late
+    # whole, hang, reset, cut, drip, drip-head, silent-body, noise, late, endless, informational
     how: str = "whole"
 
 
@@ -103,6 +103,12 @@ class Faulty:
             writer.write(b"\x00\x01 this is no HTTP \r\n\r\n")
             await writer.drain()
             return False
+        if answer.how == "informational":
+            await self._flood(b"HTTP/1.1 103 X\r\n\r\n", writer)
+        if answer.how == "endless":
+            encoding = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
+            writer.write(f"HTTP/1.1 200 X\r\n{encoding}Transfer-Encoding: chunked\r\n\r\n".encode())
+            await self._flood(b"%x\r\n%s\r\n" % (len(answer.body), answer.body), writer)
         lines = [f"HTTP/1.1 {answer.status} X", f"Content-Length: {len(answer.body)}"]
         lines += [f"{name}: {value}" for name, value in answer.headers.items()]
         head = ("\r\n".join(lines) + "\r\n\r\n").encode()
@@ -131,6 +137,13 @@ class Faulty:
             await writer.drain()
             await asyncio.sleep(0.02)
         await asyncio.Event().wait()
+
+    async def _flood(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        """Until the client hangs up."""
+        while True:
+            writer.write(data)
+            await writer.drain()
+            await asyncio.sleep(0)
 
     async def stop(self) -> None:
         for task in list(self._tasks):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import socket
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +16,11 @@ from msgspec.structs import replace
 from tests.sources.net.certificates import Certificates
 from tests.sources.net.faulty import Answering, Asked, Faulty, Says, faulty, packed, says
 from whysync.contracts.tree import Json
+from whysync.deadline import Deadline
 from whysync.sources.net import problems
+from whysync.sources.net.address import without_password
 from whysync.sources.net.auth import As, Fixed, TokenFile, basic, bearer
-from whysync.sources.net.client import Client, without_password
+from whysync.sources.net.client import Client
 from whysync.sources.net.limits import Limits
 from whysync.sources.net.tls import Tls
 
@@ -122,6 +126,25 @@ STAYING: dict[str, tuple[Says, type[problems.NetProblem], str]] = {
     ),
     "huge": (Says(body=b'"' + b"x" * 60_000 + b'"'), problems.TooLarge, "too large"),
     "a bomb": (packed(Says(body=b'"' + b"x" * 5_000_000 + b'"')), problems.TooLarge, "too large"),
+    "a bomb in a bomb": (
+        Says(
+            body=gzip.compress(gzip.compress(bytes(50_000_000))), headers={"Content-Encoding": "gzip, gzip"}
+        ),
+        problems.Garbled,
+        "cannot be unpacked",
+    ),
+    "another encoding": (
+        Says(body=b"x", headers={"Content-Encoding": "br"}),
+        problems.Garbled,
+        "'br' was not asked for",
+    ),
+    "half of a gzip": (
+        Says(body=gzip.compress(b'{"items": []}' * 99)[:-20], headers={"Content-Encoding": "gzip"}),
+        problems.Garbled,
+        "ends in the middle",
+    ),
+    "an endless body": (Says(body=b"x" * 999, how="endless"), problems.TooLarge, "too large"),
+    "endless heads": (Says(how="informational"), problems.TimedOut, "does not answer in time"),
     "a circle": (Says(302, b"", {"Location": "/again"}), problems.LedElsewhere, "round in circles"),
     "nowhere": (Says(302, b"", {"Location": "https://[::1"}), problems.Unreachable, "location header"),
     "elsewhere": (
@@ -155,7 +178,7 @@ def test_an_internal_error_is_not_asked_twice_where_it_is_the_answer() -> None:
 
 
 def test_nothing_waits_longer_than_all_of_it_may_take() -> None:
-    limits = replace(QUICK, total_seconds=0.3, idle_seconds=10, try_seconds=10)
+    limits = replace(QUICK, deadline=Deadline.after(0.3), idle_seconds=10, try_seconds=10)
 
     async def many(client: Client) -> list[object]:
         asked = (client.json(f"/{n}") for n in range(30))
@@ -251,21 +274,6 @@ def test_requests_are_counted_and_never_too_many_at_once() -> None:
     assert found == (10, 0)
 
 
-def test_a_stream_gives_its_lines_as_they_come() -> None:
-    body = b'{"a":1}\n{"a":2}\nrest'
-
-    async def ask(client: Client) -> list[bytes]:
-        return [line async for line in client.lines("/watch")]
-
-    assert conversation(always(Says(body=body)), ask)[0] == [b'{"a":1}', b'{"a":2}', b"rest"]
-    with pytest.raises(problems.Forbidden):
-        conversation(always(says({"message": "no"}, 403)), ask)
-    with pytest.raises(problems.Unreachable):
-        conversation(always(Says(body=body, how="cut")), ask)
-    with pytest.raises(problems.TimedOut):
-        conversation(always(Says(body=body, how="silent-body")), ask)
-
-
 def test_it_can_be_interrupted_at_any_time() -> None:
     async def talk() -> None:
         async with faulty(always(Says(how="hang"))) as server:
@@ -288,18 +296,63 @@ def test_nobody_listens() -> None:
         async with Client(f"http://127.0.0.1:{port}", limits=QUICK) as client:
             await client.json("/")
 
-    with pytest.raises(problems.Unreachable, match="cannot be reached"):
+    with pytest.raises(problems.Unreachable, match="cannot be reached") as caught:
         asyncio.run(talk())
+    assert "127.0.0.1 port " in caught.value.why
+    assert caught.value.why.endswith(": connection refused")
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://", "https://[::1", "http://a b/"])
-def test_an_address_that_is_none(url: str) -> None:
+def test_each_address_of_a_host_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def both(*_: object, **__: object) -> list[tuple[object, ...]]:
+        return [
+            (family, socket.SOCK_STREAM, 6, "", (host, 9))
+            for family, host in ((socket.AF_INET6, "::1"), (socket.AF_INET, "127.0.0.1"))
+        ]
+
+    monkeypatch.setattr("anyio._core._sockets.getaddrinfo", both)
+
     async def talk() -> None:
-        async with Client(url, limits=QUICK) as client:
+        async with Client("http://api.inside.example:9", limits=replace(QUICK, tries=1)) as client:
             await client.json("/")
 
-    with pytest.raises(problems.Unreachable):
+    with pytest.raises(problems.Unreachable) as caught:
         asyncio.run(talk())
+    reasons = caught.value.why.split("; ")
+    assert {one.partition(" port ")[0] for one in reasons} == {"::1", "127.0.0.1"}
+    assert any("connection refused" in one for one in reasons)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x", "nonsense", "http://", "https://[::1", "http://a b/", "http://127.0.0.1:99999", "http://x:0",
+        "http://x:port", "http://[zz]:1", f"http://{'x' * 70}.example.com", "http://me:hunter2@x:99999",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_none(url: str) -> None:
+    async def talk() -> None:
+        async with Client(url, limits=QUICK, setting="--server") as client:
+            await client.json("/")
+
+    with pytest.raises(problems.BadAddress) as caught:
+        asyncio.run(talk())
+    assert "--server" in caught.value.what
+    assert "hunter2" not in f"{caught.value.what} {caught.value.why}"
+
+
+def test_a_server_that_repeats_our_token() -> None:
+    def echo(asked: Asked) -> Says:
+        return says({"message": f"no such user: {asked.headers['authorization']}"}, 400)
+
+    for auth in (
+        bearer("plain-words"),
+        basic("me", "plain-words"),
+        Fixed({"Authorization": "x"}, secrets=("x",)),
+    ):
+        with pytest.raises(problems.Rejected) as caught:
+            conversation(echo, list_pods, auth=auth)
+        assert "plain-words" not in f"{caught.value.why} {caught.value.said} {caught.value}"
+        assert "cGxhaW4" not in caught.value.why
 
 
 def test_secrets_in_a_server_s_words_are_masked() -> None:
@@ -403,5 +456,5 @@ def test_a_proxy_of_an_unknown_kind() -> None:
         async with Client("https://127.0.0.1:1", proxy="gopher://x", limits=QUICK) as client:
             await client.json("/")
 
-    with pytest.raises(problems.Unreachable, match="through the proxy"):
+    with pytest.raises(problems.BadAddress, match=r"gopher://x.*proxy-url"):
         asyncio.run(talk())

@@ -171,7 +171,12 @@ class Api:
 def client_for(server: ArgoServer) -> Client:
     server = server.checked()
     return Client(
-        server.base_url, name=_name(server), auth=_auth(server), tls=server.tls, limits=server.limits
+        server.base_url,
+        name=_name(server),
+        auth=_auth(server),
+        tls=server.tls,
+        limits=server.limits,
+        setting=server.setting,
     )
 
 
@@ -184,7 +189,9 @@ def _auth(server: ArgoServer) -> Auth:
     elif server.token:
         _check_token(server.token)
         auth = bearer(server.token)
-    return As(auth, dict(server.headers)) if server.headers else auth
+    if not server.headers:
+        return auth
+    return As(auth, dict(server.headers), secrets=[value for _, value in server.headers])
 
 
 def _check_token(token: str) -> None:

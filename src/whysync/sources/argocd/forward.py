@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-import subprocess
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import IO, Final
+from pathlib import Path
+from typing import Final
 
 import msgspec
 
+from whysync.deadline import Deadline
 from whysync.errors import NoSource, SourceError
+from whysync.sources.children import Bounds, Ended, NotStarted, TooMuchSaid, TooSlow, run, running
+from whysync.sources.masking import Masker
+from whysync.sources.net.limits import MIB, PORT_FORWARD_SECONDS, PROGRAM_OUTPUT
 
 _SELECTOR: Final = "app.kubernetes.io/name=argocd-server"
 _PORT: Final = 8080
-_SECONDS: Final = 30
-_FORWARDING = re.compile(r"Forwarding from 127\.0\.0\.1:(\d+)")
+_FORWARDING = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+)")
 
 
 class PortForward(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +32,7 @@ class PortForward(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def forwarded(wish: PortForward) -> Generator[str]:
+def forwarded(wish: PortForward, deadline: Deadline) -> Generator[str]:
     """The address on this machine that leads to Argo CD's API server."""
     kubectl = shutil.which("kubectl")
     if kubectl is None:
@@ -38,26 +42,56 @@ def forwarded(wish: PortForward) -> Generator[str]:
             next="install it, or give Argo CD's address with --server, or ask the cluster with --core",
         )
     command = [kubectl, *_where(wish)]
-    pod = _server_pod(command)
-    child = subprocess.Popen(
+    bounds = _bounds(deadline)
+    with _explained(bounds):
+        pod = _server_pod(command, bounds)
+    bounds = _bounds(deadline)
+    # What is raised while the tunnel is in use is not kubectl's fault.
+    tunnel = running(
         [*command, "port-forward", "--address", "127.0.0.1", pod, f":{_PORT}"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        folder=Path(),
+        env=os.environ,
+        bounds=bounds,
+        ready=_port,
     )
+    with _explained(bounds):
+        port = tunnel.__enter__()
     try:
-        yield f"127.0.0.1:{_port(child)}"
+        yield f"127.0.0.1:{port}"
     finally:
-        child.terminate()
-        try:
-            child.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-        for pipe in (child.stdout, child.stderr):
-            if pipe is not None:
-                pipe.close()
+        tunnel.__exit__(None, None, None)
+
+
+@contextmanager
+def _explained(bounds: Bounds) -> Generator[None]:
+    try:
+        yield
+    except TooSlow as problem:
+        own = bounds.seconds >= PORT_FORWARD_SECONDS
+        limit = f"{PORT_FORWARD_SECONDS:.0f} s" if own else "the time given with --timeout"
+        raise SourceError(
+            what="kubectl does not answer",
+            why=f"it was killed: nothing from the cluster within {limit}",
+            next="check the kubeconfig and the cluster, or give it more time with --timeout",
+        ) from problem
+    except TooMuchSaid as problem:
+        raise SourceError(
+            what="kubectl does not end",
+            why=f"it was killed: it wrote more than {PROGRAM_OUTPUT / MIB:.0f} MiB",
+            next="run kubectl get pods by hand to see",
+        ) from problem
+    except Ended as problem:
+        raise SourceError(
+            what="kubectl port-forward ended",
+            why=_last(str(problem)),
+            next="it needs `pods/portforward, create` in Argo CD's namespace",
+        ) from problem
+    except NotStarted as problem:
+        raise SourceError(what="kubectl cannot be run", why=str(problem)) from problem
+
+
+def _bounds(deadline: Deadline) -> Bounds:
+    return Bounds(seconds=min(PORT_FORWARD_SECONDS, deadline.left()), output=PROGRAM_OUTPUT)
 
 
 def _where(wish: PortForward) -> list[str]:
@@ -66,47 +100,30 @@ def _where(wish: PortForward) -> list[str]:
     return flags + (["--context", wish.context] if wish.context else [])
 
 
-def _server_pod(command: Sequence[str]) -> str:
-    """As argocd finds it: a running Pod that bears the API server's name."""
-    try:
-        asked = subprocess.run(
-            [*command, "get", "pods", "-l", _SELECTOR, "--field-selector=status.phase=Running", "-o", "name"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as problem:
-        raise SourceError(
-            what="kubectl does not answer", why=f"no word from the cluster in {_SECONDS} s"
-        ) from problem
-    pods = asked.stdout.split()
+def _server_pod(command: Sequence[str], bounds: Bounds) -> str:
+    """As argocd finds it: a running Pod with the API server's label."""
+    asked = run(
+        [*command, "get", "pods", "-l", _SELECTOR, "--field-selector=status.phase=Running", "-o", "name"],
+        folder=Path(),
+        env=os.environ,
+        bounds=bounds,
+    )
+    pods = asked.out.decode("utf-8", "replace").split()
     if not pods:
         raise SourceError(
             what="no Pod of Argo CD's API server was found",
-            why=_last(asked.stderr) or f"none with the label {_SELECTOR}",
+            why=_last(asked.complaint) or f"none with the label {_SELECTOR}",
             next="name its namespace with --port-forward-namespace; a core install has none: --core",
         )
     return pods[0]
 
 
-def _port(child: subprocess.Popen[str]) -> int:
-    """kubectl says which port it took, or why it could not; either ends the wait."""
-    lines: IO[str] | None = child.stdout
-    assert lines is not None
-    assert child.stderr is not None
-    for line in lines:
-        found = _FORWARDING.search(line)
-        if found:
-            return int(found[1])
-    raise SourceError(
-        what="kubectl port-forward ended",
-        why=_last(child.stderr.read()),
-        next="it needs `pods/portforward, create` in Argo CD's namespace",
-    )
+def _port(said: bytes) -> int | None:
+    """The port that kubectl chose, once it says so."""
+    found = _FORWARDING.search(said)
+    return int(found[1]) if found else None
 
 
 def _last(said: str) -> str:
     lines = said.strip().splitlines()
-    return lines[-1][:300] if lines else ""
+    return Masker().masked_text(lines[-1])[:300] if lines else ""

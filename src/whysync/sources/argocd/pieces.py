@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
@@ -32,18 +31,15 @@ def read_argocd_in_pieces(
     at_once: int = AT_ONCE,
 ) -> Iterator[Snapshot]:
     """All that is wanted but for what is `done`, everything of each; a gap for what there was no time for."""
-    ends = time.monotonic() + server.limits.total_seconds if server.limits.total_seconds else None
     with reached(server) as there:
         names = sorted(set(_names(there, replace(wanted, refresh=""))) - set(done))
         for at in range(0, len(names), at_once):
             piece = names[at : at + at_once]
-            left = ends - time.monotonic() if ends is not None else 0.0
-            if ends is not None and left <= 0:
+            if there.limits.deadline.is_over:
                 yield Snapshot(gaps=(_no_time(names[at:]),))
                 return
-            limits = replace(there.limits, total_seconds=left)
             yield read_argocd(
-                replace(there, limits=limits),
+                there,
                 replace(wanted, names=tuple(piece), app_namespaces=(), projects=(), selector=""),
                 progress,
                 everything=True,

@@ -22,6 +22,7 @@ from whysync.sources.argocd.settings import cluster_secrets, config_map
 from whysync.sources.argocd.shapes import AppId, id_of, listed, typed
 from whysync.sources.masking import Masker, mask_snapshot
 from whysync.sources.net.problems import Forbidden, Missing
+from whysync.sources.net.ticking import ticking
 from whysync.sources.selection import Selection
 
 Progress = Callable[[str, int], None]
@@ -54,7 +55,7 @@ def reached(server: ArgoServer) -> Generator[ArgoServer]:
     if server.forward is None:
         yield server
         return
-    with forwarded(server.forward) as address:
+    with forwarded(server.forward, server.limits.deadline) as address:
         yield replace(server, address=address, tls=replace(server.tls, insecure=True), forward=None)
 
 
@@ -64,7 +65,8 @@ async def _read(
     gaps = Gaps()
     async with client_for(server) as client:
         api = Api(client)
-        apps = await applications(api, wanted)
+        async with ticking(progress, client.name):
+            apps = await applications(api, wanted)
         around = await _around(api, apps, gaps)
         reader = Reader(
             api,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 import msgspec
 
 from whysync.errors import UsageError
 from whysync.sources.argocd.forward import PortForward
+from whysync.sources.net.address import parsed
 from whysync.sources.net.limits import Limits
 from whysync.sources.net.tls import Tls
 
@@ -31,6 +30,8 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
     forward: PortForward | None = None
     # the name of the context in argocd's config file that it came from
     context: str = ""
+    # where the address was given
+    setting: str = "--server"
 
     def __repr__(self) -> str:
         """Without the token: this may end up in a log."""
@@ -47,17 +48,13 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
         return "/".join(part for part in (f"{scheme}://{rest.strip('/')}", self.root_path.strip("/")) if part)
 
     def checked(self) -> ArgoServer:
-        """The same, or a clear word on what is wrong with it."""
-        parts = urlsplit(self.base_url)
-        try:
-            good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-        except ValueError:
-            good = False
-        if not good or parts.username or parts.query:
+        """The same, or an error that says what is wrong with it."""
+        parts = parsed(self.base_url, setting=self.setting)
+        if parts.username or parts.query:
             raise UsageError(
-                what=f"{parts.hostname or self.address!r} is no address of an Argo CD server",
+                what=f"{parts.hostname!r} is not a valid address of an Argo CD server (from {self.setting})",
                 why="it is written as host, host:port or https://host:port, without a user and a password",
-                next="give --server argocd.example.com",
+                next=f"correct {self.setting}, such as --server argocd.example.com",
             )
         if parts.scheme == "http" and not self.plaintext:
             raise UsageError(

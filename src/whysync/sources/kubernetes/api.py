@@ -15,8 +15,6 @@ from whysync.sources.net.problems import LOST, Garbled, Missing, NetProblem, Too
 Keep = Callable[[Object], bool]
 Progress = Callable[[str, int], None]
 
-MOST_OF_A_KIND = 100_000
-
 
 class Api:
     """`cluster` is the name that live objects bear; empty where there is one cluster only."""
@@ -53,14 +51,14 @@ class Api:
         """As `read`, but problems are the caller's."""
         if self._lost is not None:  # asking on would be as patient with each of a hundred lists
             raise self._lost
-        origin = query.path
+        origin, most = query.path, self.client.limits.list_objects
         try:
             async for page in pages(self.client, query):
                 for body in page:
                     if keep is None or keep(body):
                         found.append(Manifest(body, role=role, origin=origin, cluster=self.cluster))
-                if len(found) > MOST_OF_A_KIND:
-                    raise TooLarge(what=f"there are more than {MOST_OF_A_KIND:,} {query.kind.title}")
+                if len(found) > most:
+                    raise TooLarge(what=f"there are more than {most:,} {query.kind.title}")
                 if self._progress is not None:
                     self._progress(query.path, self.client.count.bytes)
         except LOST as problem:

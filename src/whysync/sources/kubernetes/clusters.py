@@ -128,6 +128,7 @@ def connection_from(known: Known) -> Connection:
             insecure=tls.get("insecure") is True,
         ),
         proxy=text(config.get("proxyUrl")),
+        setting=f"server of the cluster secret {known.name or known.server!r}",
     )
 
 

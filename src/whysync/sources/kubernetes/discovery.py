@@ -133,6 +133,13 @@ async def _one_by_one(client: Client, wanted: list[tuple[str, str]], lost: list[
             return []
         return list(_plain(answer, group, version))
 
+    most = client.limits.discovery_requests
+    if len(wanted) > most:
+        raise Garbled(
+            what=f"{client.name} lists {len(wanted):,} API versions",
+            why=f"the limit is {most:,}",
+            next="check the server's address in the kubeconfig",
+        )
     found = await asyncio.gather(*(ask(group, version) for group, version in wanted))
     return [kind for kinds in found for kind in kinds]
 

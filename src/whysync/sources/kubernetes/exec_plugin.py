@@ -10,23 +10,25 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import msgspec
 
 from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.deadline import Deadline
 from whysync.errors import SourceError, UsageError
+from whysync.sources.children import Bounds, Finished, Leash, NotStarted, TooMuchSaid, TooSlow, run
 from whysync.sources.kubernetes.kubeconfig import Entry
 from whysync.sources.masking import Masker
+from whysync.sources.net.hiding import hidden
+from whysync.sources.net.limits import INTERACTIVE_LOGIN_SECONDS, LOGIN_SECONDS, MIB, PROGRAM_OUTPUT
 
 GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
-_SECONDS = 120
-# A person may have to find a browser and a second factor first.
-_INTERACTIVE_SECONDS = 600
 _EARLY = timedelta(seconds=10)
 
 
@@ -45,6 +47,9 @@ class ExecPlugin:
 
     def __init__(self, user: Entry, cluster: Entry, environment: Mapping[str, str] | None = None) -> None:
         self._spec = fields(user.body.get("exec"))
+        self._known = tuple(_texts(user.body))
+        # set by the connection that it logs in to
+        self.deadline = Deadline()
         self._folder = user.folder
         self._cluster = cluster
         self._environment = dict(os.environ if environment is None else environment)
@@ -66,10 +71,21 @@ class ExecPlugin:
             return False  # a certificate is shown when a connection begins; these have begun
         return before is None or after.token != before.token
 
+    def secrets(self) -> Iterable[str]:
+        """All that the kubeconfig says about this user except the program's own name, and what it gave."""
+        yield from (value for value in self._known if value not in (self.command, self.version, self._mode))
+        if self._held is not None:
+            yield from (self._held.token, self._held.key_pem)
+
     async def credential(self) -> Credential:
         async with self._lock:
             if self._held is None or not self._held.is_fresh(datetime.now(UTC)):
-                self._held = await asyncio.to_thread(self._run)
+                leash = Leash()
+                try:
+                    self._held = await asyncio.to_thread(self._run, leash)
+                except asyncio.CancelledError:  # Ctrl-C: the thread ends when its child does
+                    leash.pull()
+                    raise
             return self._held
 
     def _check(self) -> None:
@@ -84,29 +100,38 @@ class ExecPlugin:
         if self._mode not in ("", "Never", "IfAvailable", "Always"):
             raise UsageError(what=f"the kubeconfig has an unknown interactiveMode {self._mode!r}")
 
-    def _run(self) -> Credential:
+    def _run(self, leash: Leash) -> Credential:
         interactive = self._is_interactive()
         arguments = [one for one in items(self._spec.get("args")) if isinstance(one, str)]
+        own = INTERACTIVE_LOGIN_SECONDS if interactive else LOGIN_SECONDS
+        seconds = min(own, self.deadline.left())
         try:
-            done = subprocess.run(
+            done = run(
                 [self._program(), *arguments],
-                stdin=None if interactive else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                # What it asks of a person must reach that person.
-                stderr=None if interactive else subprocess.PIPE,
+                folder=Path(),
                 env=self._variables(interactive=interactive),
-                timeout=_INTERACTIVE_SECONDS if interactive else _SECONDS,
-                check=False,
+                bounds=Bounds(seconds=seconds, output=PROGRAM_OUTPUT),
+                terminal=interactive,
+                leash=leash,
             )
-        except subprocess.TimeoutExpired as problem:
-            raise self._failed(f"it did not end within {problem.timeout:.0f} s") from None
-        except OSError as problem:
-            raise self._failed(problem.strerror or str(problem)) from problem
-        if done.returncode != 0:
-            told = (done.stderr or b"").decode("utf-8", "replace").strip()
-            last = Masker().masked_text(" ".join(told.split())[-400:])
-            raise self._failed(f"it ended with {done.returncode}{f': {last}' if last else ''}")
-        return self._read(done.stdout)
+        except TooSlow:
+            limit = f"its limit of {own:.0f} s" if seconds == own else "the time given with --timeout"
+            raise self._failed(f"it was killed: it did not end within {limit}") from None
+        except TooMuchSaid:
+            raise self._failed(f"it was killed: it wrote more than {PROGRAM_OUTPUT / MIB:.0f} MiB") from None
+        except NotStarted as problem:
+            raise self._failed(str(problem)) from problem
+        if interactive and done.code == -signal.SIGINT:
+            os.kill(os.getpid(), signal.SIGINT)  # Ctrl-C was meant for us too
+        if done.code != 0:
+            raise self._failed(f"it ended with {done.code}{self._complaint(done)}")
+        return self._read(done.out)
+
+    def _complaint(self, done: Finished) -> str:
+        """The end of what it wrote to standard error. Values are hidden first: a cut would split them."""
+        told = hidden(" ".join(done.complaint.split()), self.secrets())
+        last = Masker().masked_text(told)[-400:]
+        return f": {last}" if last else ""
 
     def _is_interactive(self) -> bool:
         """Standard input is the person's, unless something else comes through it."""
@@ -182,6 +207,19 @@ class ExecPlugin:
             why=why,
             next=f"run it by hand to see: {self.command}",
         )
+
+
+def _texts(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        # `name` of an `env` entry is no secret, and neither is a hint for installing the program.
+        for key, one in value.items():
+            if key not in ("name", "installHint"):
+                yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
 
 
 def _time(written: str) -> datetime | None:

@@ -43,7 +43,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def server(self) -> str:
-        return self.cluster.text("server").rstrip("/")
+        written = self.cluster.text("server")
+        return written if written.endswith("://") else written.rstrip("/")
 
 
 class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ from whysync.sources.net.client import Client
 from whysync.sources.net.problems import Expired, Garbled
 
 PAGE = 500
-_MOST_STARTS = 3
+# The last start, after a page expired without an offer to go on, asks for everything at once.
+_LAST_START = 3
 _SPECIAL = re.compile(r"[,=!\\]")
 
 
@@ -51,20 +52,26 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
     """The objects of a list, page by page, with kind and version on each, none of them twice.
 
     The server keeps what a page goes on from for minutes only. When that is gone it says 410 and offers to go
-    on with the present state; without such an offer we begin again, at last without pages at all.
+    on with the present state; without such an offer we begin again, at last without pages at all. A list that
+    does not end raises `Garbled` or `TooLarge` at the limits of the client.
     """
+    limits = client.limits
     seen: set[tuple[str, str]] = set()
-    token, starts = "", 1
-    while True:
+    token, offered, starts, expired = "", {""}, 1, 0
+    for _ in range(limits.list_pages):
         try:
             answer = await client.object(query.path, query.params(token, page))
         except Expired as problem:
+            expired += 1
+            if expired > limits.list_restarts:
+                raise
             token = problem.token
             if not token:
                 starts += 1
-                if starts > _MOST_STARTS:
+                if starts > _LAST_START:
                     raise
-                page = 0 if starts == _MOST_STARTS else page
+                page = 0 if starts == _LAST_START else page
+                offered = {""}
             continue
         if "items" not in answer:
             raise Garbled(what=f"the answer to {query.path} is not a list", next="ask again", path=query.path)
@@ -80,6 +87,19 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
         token = text(fields(answer.get("metadata")).get("continue"))
         if not token:
             return
+        if token in offered:
+            raise _endless(query, "the server offered the same continue token twice")
+        offered.add(token)
+    raise _endless(query, f"more than {limits.list_pages:,} pages")
+
+
+def _endless(query: Query, why: str) -> Garbled:
+    return Garbled(
+        what=f"the list {query.path} does not end",
+        why=why,
+        next="check the API server and any proxy in front of it; name the app or its namespace to read less",
+        path=query.path,
+    )
 
 
 def _new(found: list[Object], seen: set[tuple[str, str]]) -> list[Object]:

@@ -14,6 +14,7 @@ from whysync.contracts.tree import fields, items, text
 from whysync.errors import Unreadable, UsageError
 from whysync.sources.kubernetes.exec_plugin import ExecPlugin
 from whysync.sources.kubernetes.kubeconfig import Context, Entry
+from whysync.sources.net.address import parsed
 from whysync.sources.net.auth import As, Auth, Fixed, TokenFile, basic, bearer
 from whysync.sources.net.client import Client
 from whysync.sources.net.limits import Limits
@@ -37,6 +38,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     proxy: str = ""
     # of the context, where it has one
     namespace: str = ""
+    # where the address was given
+    setting: str = "the server's address"
 
     async def client(self, limits: Limits) -> Client:
         """Not yet open: `async with`. A login program is run first, for it may give a certificate."""
@@ -44,11 +47,21 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
         plugin = self.auth
         while isinstance(plugin, As):
             plugin = plugin.inner
+        parsed(self.url, setting=self.setting)  # before a login that may ask a person
         if isinstance(plugin, ExecPlugin):
+            plugin.deadline = limits.deadline
             held = await plugin.credential()
             if held.certificate_pem:
                 tls = msgspec.structs.replace(tls, certificate_pem=held.certificate_pem, key_pem=held.key_pem)
-        return Client(self.url, name=self.name, auth=self.auth, tls=tls, limits=limits, proxy=self.proxy)
+        return Client(
+            self.url,
+            name=self.name,
+            auth=self.auth,
+            tls=tls,
+            limits=limits,
+            proxy=self.proxy,
+            setting=self.setting,
+        )
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +96,7 @@ def connection_of(
         ),
         proxy=cluster.text("proxy-url"),
         namespace=context.namespace,
+        setting=f"server of cluster {context.cluster_name} in the kubeconfig",
     )
 
 
@@ -102,6 +116,7 @@ def in_cluster(
         auth=TokenFile(token),
         tls=Tls(ca_file=str(ca) if ca.exists() else ""),
         namespace=namespace.read_text(encoding="utf-8").strip() if namespace.exists() else "",
+        setting="KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT",
     )
 
 

@@ -30,6 +30,7 @@ from whysync.sources.kubernetes.logs import read_logs
 from whysync.sources.kubernetes.scope import is_troubled, scope_of
 from whysync.sources.masking import Masker, mask_snapshot
 from whysync.sources.net.limits import Limits
+from whysync.sources.net.ticking import ticking
 from whysync.sources.selection import Selection
 
 Progress = Callable[[str, int], None]
@@ -120,9 +121,12 @@ async def _read(
 async def _open(
     connection: Connection, limits: Limits, progress: Progress | None, *, cluster: str = ""
 ) -> AsyncGenerator[Api]:
-    client = await connection.client(limits)
+    async with ticking(progress, connection.name):
+        client = await connection.client(limits)
     async with client:
-        yield Api(client, await discover(client), cluster=cluster, progress=progress)
+        async with ticking(progress, connection.name):
+            kinds = await discover(client)
+        yield Api(client, kinds, cluster=cluster, progress=progress)
 
 
 def _decoded(applications: Iterable[Manifest]) -> Iterable[tuple[Manifest, Application]]:

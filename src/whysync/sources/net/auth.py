@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -20,12 +20,17 @@ class Auth(Protocol):
         """After a 401: get other credentials. False when there are no others to be had."""
         ...
 
+    def secrets(self) -> Iterable[str]:
+        """Every value that no output may show."""
+        ...
+
 
 class Fixed:
-    """The same headers for ever, such as none at all."""
+    """The same headers each time, such as none at all."""
 
-    def __init__(self, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, headers: Mapping[str, str] | None = None, *, secrets: Iterable[str] = ()) -> None:
         self._headers = dict(headers or {})
+        self._secrets = tuple(secrets)
 
     async def headers(self) -> Mapping[str, str]:
         return self._headers
@@ -33,14 +38,17 @@ class Fixed:
     async def renew(self) -> bool:
         return False
 
+    def secrets(self) -> Iterable[str]:
+        return self._secrets
+
 
 def bearer(token: str) -> Fixed:
-    return Fixed({"Authorization": f"Bearer {token}"})
+    return Fixed({"Authorization": f"Bearer {token}"}, secrets=(token,))
 
 
 def basic(name: str, password: str) -> Fixed:
     pair = base64.b64encode(f"{name}:{password}".encode()).decode()
-    return Fixed({"Authorization": f"Basic {pair}"})
+    return Fixed({"Authorization": f"Basic {pair}"}, secrets=(pair, password))
 
 
 class TokenFile:
@@ -59,6 +67,9 @@ class TokenFile:
         before = self._token
         self._read()
         return self._token != before
+
+    def secrets(self) -> Iterable[str]:
+        return (self._token,)
 
     def _read(self) -> None:
         try:
@@ -79,10 +90,11 @@ class TokenFile:
 
 
 class As:
-    """Another identity on top, as `kubectl --as` asks for."""
+    """Further headers on top: another identity as `kubectl --as` asks for, or those of `-H`."""
 
-    def __init__(self, inner: Auth, headers: Headers) -> None:
+    def __init__(self, inner: Auth, headers: Headers, *, secrets: Iterable[str] = ()) -> None:
         self.inner = inner
+        self._secrets = tuple(secrets)
         self._headers = dict(headers)
 
     async def headers(self) -> Headers:
@@ -90,3 +102,6 @@ class As:
 
     async def renew(self) -> bool:
         return await self.inner.renew()
+
+    def secrets(self) -> Iterable[str]:
+        return (*self.inner.secrets(), *self._secrets)

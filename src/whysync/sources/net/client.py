@@ -9,23 +9,28 @@ Everything but an answer is a `NetProblem`. Cancelling the task (Ctrl-C) closes 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
 from whysync.contracts.tree import Json, Object
+from whysync.sources.net.address import parsed, without_password
 from whysync.sources.net.answer import Answer
 from whysync.sources.net.auth import Auth, Fixed, Headers
+from whysync.sources.net.decoding import Body
+from whysync.sources.net.hiding import hidden
 from whysync.sources.net.limits import Limits
 from whysync.sources.net.on_the_way import OnTheWay
 from whysync.sources.net.pace import Pace, http_date
-from whysync.sources.net.patience import Patience
-from whysync.sources.net.problems import LedElsewhere, NetProblem, TimedOut, TooLarge, Unreachable
+from whysync.sources.net.patience import Patience, out_of_time
+from whysync.sources.net.problems import LedElsewhere, NetProblem, TimedOut, Unreachable
+from whysync.sources.net.proxies import Proxy, proxy_for
 from whysync.sources.net.statuses import problem_of
 from whysync.sources.net.tls import Tls, context_of
 
@@ -38,7 +43,9 @@ Params = Mapping[str, Value]
 JSON = "application/json"
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
-_LONGEST_LINE = 64 << 20
+log = logging.getLogger(__name__)
+# Their debug logs print headers, cookies and whole URLs; the line of each request below replaces them.
+_TALKATIVE = ("httpx2", "httpcore2")
 
 
 class Count(msgspec.Struct):
@@ -50,7 +57,7 @@ class Count(msgspec.Struct):
 
 
 class Client:
-    """`name` is what messages call the server."""
+    """`name` is what messages call the server, `setting` where its address was given."""
 
     def __init__(
         self,
@@ -61,47 +68,55 @@ class Client:
         tls: Tls | None = None,
         limits: Limits | None = None,
         proxy: str = "",
+        setting: str = "the server's address",
     ) -> None:
         self.url = without_password(url).rstrip("/")
+        self._setting = setting
         self.name = name or self.url
         self.limits = limits or Limits()
         self.count = Count()
         self._auth: Auth = auth or Fixed()
         self._tls = tls or Tls()
-        self._proxy = proxy
+        self._proxy_url = proxy
+        self._proxy: Proxy | None = None
+        self._where = self.name
         self._http: httpx2.AsyncClient | None = None
         self._on_the_way = OnTheWay()
         self._slots = asyncio.Semaphore(self.limits.connections)
         self._pace = Pace(self.limits)
         self._renewing = asyncio.Lock()
         self._renewals = 0
-        self._ends: float | None = None
         self._server_date: datetime | None = None
 
     async def __aenter__(self) -> Self:
         import httpx2
 
+        for name in _TALKATIVE:
+            logging.getLogger(name).setLevel(logging.WARNING)
         limits = self.limits
+        host = parsed(self.url, setting=self._setting).hostname or ""
+        self._where = self.name if host in self.name.lower() else f"{self.name} at {self.url}"
+        self._proxy = proxy_for(self.url, self._proxy_url)
         try:
             self._http = httpx2.AsyncClient(
                 verify=context_of(self._tls),
-                proxy=self._proxy or None,
+                proxy=self._proxy.url if self._proxy else None,
+                trust_env=False,
                 timeout=httpx2.Timeout(limits.idle_seconds, connect=limits.connect_seconds, pool=None),
                 limits=httpx2.Limits(
                     max_connections=limits.connections,
                     max_keepalive_connections=limits.connections,
                     keepalive_expiry=30,
                 ),
-                headers={"User-Agent": "whysync"},
+                headers={"User-Agent": "whysync", "Accept-Encoding": "gzip"},
             )
         except (ValueError, ImportError, httpx2.InvalidURL) as problem:
+            shown = f"{self._proxy.shown} (from {self._proxy.setting})" if self._proxy else self.url
             raise Unreachable(
-                what=f"{self.name} cannot be asked through the proxy that is configured",
+                what=f"{self.name} cannot be asked through {shown}",
                 why=without_password(str(problem)),
-                next="check proxy-url in the kubeconfig, HTTPS_PROXY and ALL_PROXY",
+                next="use an http:// or https:// proxy, or exclude the server with NO_PROXY",
             ) from problem
-        if limits.total_seconds:
-            self._ends = time.monotonic() + limits.total_seconds
         return self
 
     async def __aexit__(
@@ -127,35 +142,6 @@ class Client:
         """For questions that have the form of a write (a review, a login): nothing is stored by them."""
         return await self._asked(_Question(path, None, JSON, msgspec.json.encode(body)), Answer.object)
 
-    async def lines(
-        self, path: str, params: Params | None = None, *, accept: str = JSON
-    ) -> AsyncGenerator[bytes]:
-        """An answer without an end (a watch, a log that is followed), line by line. It is asked for once."""
-        from whysync.sources.net.translating import translated
-
-        question = _Question(path, params, accept)
-        async with self._slots:
-            await self._pace.turn()
-            headers = await self._auth.headers()
-            with translated(self.name, path):
-                response = await self._sent(self._address(path), question, headers)
-                try:
-                    if response.status_code >= 300:
-                        answer = await self._read(response, path)
-                        raise problem_of(answer, self.name)
-                    held = b""
-                    async for piece in response.aiter_bytes():
-                        self.count.bytes += len(piece)
-                        *whole, held = (held + piece).split(b"\n")
-                        for line in whole:
-                            yield line
-                        if len(held) > _LONGEST_LINE:
-                            raise self._too_large(path, _LONGEST_LINE)
-                    if held:
-                        yield held
-                finally:
-                    await response.aclose()
-
     # The server's clock
 
     def now(self) -> datetime | None:
@@ -168,7 +154,20 @@ class Client:
     # One question, as often as it takes
 
     async def _asked(self, question: _Question, read: Callable[[Answer], T]) -> T:
-        patience = Patience(self.limits, self._ends, self.name, question.path)
+        """Everything counts for the deadline: the queue, the login, each try and the pauses between them."""
+        left = self.limits.deadline.left()
+        try:
+            async with asyncio.timeout(left if math.isfinite(left) else None):
+                return await self._tried(question, read)
+        except TimeoutError:
+            problem = out_of_time(self.limits.deadline, self.name, question.path)
+        except NetProblem as found:
+            problem = found
+        # A server may repeat what we sent to it.
+        raise problem.rewritten(lambda words: hidden(words, self._auth.secrets())) from problem.__cause__
+
+    async def _tried(self, question: _Question, read: Callable[[Answer], T]) -> T:
+        patience = Patience(self.limits, self.name, question.path)
         renewed = False
         while True:
             renewals = self._renewals
@@ -206,7 +205,7 @@ class Client:
             headers = await self._auth.headers()
             try:
                 async with asyncio.timeout(seconds):
-                    with translated(self.name, question.path), self._on_the_way.one():
+                    with translated(self._where, question.path, self._proxy), self._on_the_way.one():
                         return await self._followed(question, headers)
             except TimeoutError as problem:
                 raise TimedOut(
@@ -269,30 +268,19 @@ class Client:
             extensions={**extensions, "timeout": self._http.timeout.as_dict()},
         )
         self.count.requests += 1
-        return await self._http.send(request, stream=True)
+        response = await self._http.send(request, stream=True)
+        log.debug("%s %s: HTTP %d", request.method, question.path, response.status_code)
+        return response
 
     async def _read(self, response: httpx2.Response, path: str) -> Answer:
         told = http_date(response.headers.get("date", ""))
         if told is not None:
             self._server_date = max(told, self._server_date or told)
-        pieces: list[bytes] = []
-        size, most = 0, self.limits.answer_bytes
-        async for piece in response.aiter_bytes():
-            size += len(piece)
-            self.count.bytes += len(piece)
-            if size > most:
-                raise self._too_large(path, most)
-            pieces.append(piece)
+        body = Body(response.headers.get("content-encoding", ""), path, most=self.limits.answer_bytes)
+        async for piece in response.aiter_raw():
+            self.count.bytes += body.add(piece)
         headers = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(path=path, status=response.status_code, headers=headers, body=b"".join(pieces))
-
-    def _too_large(self, path: str, most: int) -> TooLarge:
-        return TooLarge(
-            what=f"the answer of {self.name} to {path} is too large",
-            why=f"more than {most / (1 << 20):.3g} MiB",
-            next="ask for fewer Applications",
-            path=path,
-        )
+        return Answer(path=path, status=response.status_code, headers=headers, body=body.whole())
 
     def _address(self, path: str) -> str:
         return self.url + path
@@ -320,12 +308,3 @@ def _flat(headers: Headers) -> list[tuple[str, str]]:
         for name, value in headers.items()
         for one in ((value,) if isinstance(value, str) else value)
     ]
-
-
-def without_password(url: str) -> str:
-    """Credentials do not belong into an address: they would be in every message."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

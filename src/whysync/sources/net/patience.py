@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from whysync.deadline import Deadline
 from whysync.sources.net.answer import Answer
 from whysync.sources.net.limits import Limits
 from whysync.sources.net.pace import pause_before, retry_after
@@ -13,12 +14,11 @@ _WAIT = frozenset((429, 502, 503, 504))
 
 
 class Patience:
-    """What is left of it for one question. `ends` is the instant at which all work has to be done."""
+    """What is left of it for one question."""
 
-    def __init__(self, limits: Limits, ends: float | None, name: str, path: str) -> None:
+    def __init__(self, limits: Limits, name: str, path: str) -> None:
         self._limits = limits
         self._name, self._path = name, path
-        self._ends = ends
         self._until: float | None = None
         self._tried = 0
         self._silences = 0
@@ -26,18 +26,12 @@ class Patience:
 
     def left(self) -> float:
         """Seconds for the next try. The time spent in the queue before the first does not count."""
+        deadline = self._limits.deadline
+        if deadline.is_over:
+            raise out_of_time(deadline, self._name, self._path)
         now = time.monotonic()
-        if self._ends is not None and now >= self._ends:
-            raise _Over(
-                what=f"the time for asking {self._name} is used up",
-                why=f"{self._path}: the limit of {self._limits.total_seconds:.3g} s was reached",
-                next="give it more time with --timeout, or ask for fewer Applications",
-                path=self._path,
-            )
         if self._until is None:
-            self._until = now + self._limits.call_seconds
-            if self._ends is not None:
-                self._until = min(self._until, self._ends)
+            self._until = min(now + self._limits.call_seconds, deadline.ends)
         return max(0.01, min(self._limits.try_seconds, self._until - now))
 
     def pause(self, problem: NetProblem, answer: Answer | None) -> float:
@@ -67,3 +61,12 @@ class Patience:
 
 class _Over(TimedOut):
     """No time is left, for this question or any other."""
+
+
+def out_of_time(deadline: Deadline, name: str, path: str) -> TimedOut:
+    return _Over(
+        what=f"the time for asking {name} is used up",
+        why=f"{path}: the limit of {deadline.seconds:.3g} s was reached",
+        next="give it more time with --timeout, or ask for fewer Applications",
+        path=path,
+    )

@@ -1,6 +1,7 @@
 """What can go wrong between us and a server, each with its own words and its own type.
 
     SourceError
+    ├── BadAddress           the address of the server or of its proxy cannot be used (a UsageError too)
     ├── Unreachable          no connection: refused, no such host, reset again and again
     │   └── TimedOut         connected, but no (whole) answer in the time that was given
     ├── NotTrusted           the server's certificate, or ours, is not accepted
@@ -20,6 +21,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Self
+
 from whysync import errors
 
 
@@ -33,6 +37,17 @@ class NetProblem(errors.SourceError):
         self.status = status
         self.said = said
         self.path = path
+
+    def rewritten(self, change: Callable[[str], str]) -> Self:
+        """The same problem with every text changed, such as without the values of secrets."""
+        self.what, self.why, self.next = change(self.what), change(self.why), change(self.next)
+        self.said = change(self.said)
+        self.args = (self.what,)
+        return self
+
+
+class BadAddress(NetProblem, errors.UsageError):
+    pass
 
 
 class Unreachable(NetProblem):

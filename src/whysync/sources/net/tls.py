@@ -83,8 +83,9 @@ def _show(context: ssl.SSLContext, tls: Tls) -> None:
             # The password is asked for on a terminal unless one is given.
             context.load_cert_chain(certificate, key or None, password=lambda: "")
         except (OSError, ValueError) as problem:
+            named = " and ".join(one for one in (tls.certificate_file, tls.key_file) if one)
             raise Unreadable(
-                what="the client certificate cannot be used",
+                what=f"the client certificate {named or 'in the configuration'} cannot be used",
                 why=_why(problem),
                 next="check certificate and key: PEM, a pair, and not behind a password",
             ) from problem

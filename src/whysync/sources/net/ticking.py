@@ -1,0 +1,31 @@
+"""Progress while a server has not answered yet: the user sees what is being waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+Progress = Callable[[str, int], None]
+_EVERY: Final = 0.5
+
+
+@asynccontextmanager
+async def ticking(progress: Progress | None, name: str, *, every: float = _EVERY) -> AsyncGenerator[None]:
+    """Calls `progress` again and again until the block ends."""
+    if progress is None:
+        yield
+        return
+    told = progress
+
+    async def tick() -> None:
+        while True:
+            await asyncio.sleep(every)
+            told(f"{name} (no answer yet)", 0)
+
+    task = asyncio.create_task(tick())
+    try:
+        yield
+    finally:
+        task.cancel()
