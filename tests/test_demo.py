@@ -16,7 +16,7 @@ def test_the_demo_is_a_tour_of_the_lab() -> None:
         cwd=ROOT,
         env=small_environment({"COLUMNS": "80"}),
         check=False,
-        timeout=120,
+        timeout=300,
         text=True,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -65,6 +65,6 @@ class Machine:
             },
             capture_output=True,
             check=False,
-            timeout=120,
+            timeout=300,
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

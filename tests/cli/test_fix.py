@@ -65,7 +65,7 @@ def git(folder: Path, *words: str, stdin: str | None = None) -> str:
         input=stdin.encode() if stdin is not None else None,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=300,
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"},
     )
     assert done.returncode == 0, done.stderr.decode()
@@ -384,7 +384,7 @@ def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, fo
     assert sorted({c for c in ran.out + ran.err if not c.isprintable() and c != "\n"}) == []
     if form == "commands":
         shell = "set -f; argocd() { :; }; kubectl() { :; }; git() { :; }\n"
-        done = subprocess.run(["bash", "-c", shell + ran.out], cwd=tmp_path, check=False, timeout=60)
+        done = subprocess.run(["bash", "-c", shell + ran.out], cwd=tmp_path, check=False, timeout=300)
         assert done.returncode == 0
         assert not (tmp_path / "pwned").exists()
 

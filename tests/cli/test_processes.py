@@ -35,7 +35,7 @@ def test_it_is_installed_under_both_names(name: str) -> None:
         capture_output=True,
         env=small_environment(),
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert (done.returncode, done.stdout) == (1, b"argocd/docs\n")
 
@@ -49,7 +49,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
             cwd=ROOT,
             env=small_environment(),
             check=False,
-            timeout=60,
+            timeout=300,
         )
         assert done.returncode == 0
         assert done.stderr == b""
@@ -104,7 +104,7 @@ def test_completion_is_a_script_that_bash_reads(whysync: Whysync, tmp_path: Path
     script = tmp_path / "completion"
     script.write_text(whysync("completion", shell).out)
     assert "--fail-on" in script.read_text()
-    done = subprocess.run(["bash", "-n", script], capture_output=True, check=False, timeout=60)
+    done = subprocess.run(["bash", "-n", script], capture_output=True, check=False, timeout=300)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -129,7 +129,7 @@ def test_completion_completes(whysync: Whysync, typed: list[str], wanted: set[st
     script = whysync("completion", "bash").out + (
         f'COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _whysync; printf "%s\\n" "${{COMPREPLY[@]}}"\n'
     )
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, timeout=60, text=True)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, timeout=300, text=True)
     assert set(done.stdout.split()) == wanted
 
 

@@ -15,7 +15,7 @@ def git_apply(folder: Path, patch: str) -> None:
         cwd=folder,
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=300,
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CEILING_DIRECTORIES": str(folder.parent)},
     )
     assert done.returncode == 0, f"{done.stderr.decode()}\n{patch}"

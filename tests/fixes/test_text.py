@@ -108,7 +108,7 @@ def test_the_diff_applies_with_patch(tmp_path: Path, edit: Set | Remove) -> None
         input=unified_diff(before, after).encode(),
         cwd=tmp_path,
         check=True,
-        timeout=60,
+        timeout=300,
     )
     assert load(file.read_text()) == after
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,14 @@ from msgspec.structs import replace
 
 from tests.cli.running import Whysync
 from tests.golden import Golden
-from tests.played import diagnosed
+from tests.played import diagnosed, played
+from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import all_rules
 from whysync.lab.checking import differences
 from whysync.lab.library import built_in, names
+from whysync.lab.playing import Play
 from whysync.lab.reading import scenario_from
+from whysync.lab.scenario import Scenario
 
 GOLDENS = Path(__file__).parent / "goldens"
 # What issue and articles tell of; more may be added, none may go.
@@ -42,6 +46,23 @@ def test_it_comes_out_as_expected(name: str) -> None:
     assert differences(built_in(name), diagnosed(name)) == []
 
 
+@pytest.fixture
+def lab_run_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`whysync lab run` shows the run that all tests of the scenario share, instead of one more."""
+
+    def shared(scenario: Scenario, *, until: timedelta | None) -> Play:
+        assert (scenario, until) == (built_in(name), None)
+        return played(name)
+
+    def diagnosing(*_: object, prove: bool, **__: object) -> Report:
+        assert prove
+        return diagnosed(name)
+
+    monkeypatch.setattr("whysync.cli.lab.play", shared)
+    monkeypatch.setattr("whysync.cli.lab._diagnosed", diagnosing)
+
+
+@pytest.mark.usefixtures("lab_run_once")
 @pytest.mark.parametrize("name", names())
 def test_what_a_pipe_sees(name: str, whysync: Whysync, golden: Golden) -> None:
     ran = whysync("lab", "run", name)
@@ -79,6 +100,7 @@ def _is_quiet(name: str) -> bool:
     )
 
 
+@pytest.mark.usefixtures("lab_run_once")
 @pytest.mark.parametrize("name", names())
 def test_the_end_as_a_bundle_gives_the_same_answer(name: str, whysync: Whysync, tmp_path: Path) -> None:
     folder = tmp_path / "end"
