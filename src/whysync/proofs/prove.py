@@ -24,7 +24,7 @@ _NO_DEADLINE: Final = Deadline()
 _MOST_WORK: Final = 400
 """For one app, in runs times resources: the same facts give the same answer on every machine."""
 _LONGEST: Final = 20.0
-"""Seconds of real time for one app; only a world that is far larger than usual comes near it."""
+"""Seconds of processor time for one app; only a world that is far larger than usual comes near it."""
 
 
 def prove(report: AppReport, deadline: Deadline = _NO_DEADLINE) -> AppReport:
@@ -41,7 +41,7 @@ class _Prover:
         self._deadline = deadline
         self._judge = Judge(report.case)
         self._name = report.case.app.name
-        self._ends = time.monotonic() + _LONGEST
+        self._busy_until = time.process_time() + _LONGEST
         self._hopeless = ""
 
     def proven(self, finding: Finding) -> Finding:
@@ -64,7 +64,7 @@ class _Prover:
             return not_run(self._hopeless)
         if self._deadline.is_over:
             return not_run("not tried: the time given with --timeout is used up")
-        if self._judge.work >= _MOST_WORK or time.monotonic() > self._ends:
+        if self._judge.work >= _MOST_WORK or time.process_time() > self._busy_until:
             return not_run("others before it took the time there is")
         try:
             return self._judge.judged(finding, fix)
