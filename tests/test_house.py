@@ -66,6 +66,57 @@ def test_no_rule_keeps_the_words_of_its_template(rule: Rule) -> None:
     assert "say here what makes it this cause" not in source.read_text()
 
 
+# They write into a temporary folder of their own, or a file that holds nothing (a lock, a descriptor).
+_PRIVATE_WRITERS = {
+    "sources/files.py",
+    "sources/git/command.py",
+    "sources/git/repo.py",
+    "sources/git/tree.py",
+    "sources/git/view.py",
+    "sources/net/tls.py",
+    "sources/render/helm.py",
+    "sources/render/helm_pull.py",
+    "sources/render/kustomize.py",
+}
+_WRITING = {
+    "write_text",
+    "write_bytes",
+    "mkstemp",
+    "NamedTemporaryFile",
+    "unlink",
+    "rmtree",
+    "replace",
+    "rename",
+}
+
+
+def test_only_one_module_writes_and_deletes_files_of_the_user() -> None:
+    """All others call `whysync.sources.files`, which is atomic."""
+    found: set[str] = set()
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and _writes(node):
+                found.add(path.relative_to(SOURCE).as_posix())
+    assert found <= _PRIVATE_WRITERS
+
+
+def _writes(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name in ("replace", "rename"):
+        return isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) in (
+            "os",
+            "Path",
+            "shutil",
+        )
+    if name in ("open", "fdopen"):
+        flags = [ast.unparse(one) for one in (*call.args, *(key.value for key in call.keywords))]
+        return any("O_WRONLY" in one and "devnull" not in flags[0] for one in flags) or any(
+            one.strip("\"'")[:1] in ("w", "a", "x") and one.strip("\"'")[1:] in ("", "b", "t", "+", "b+")
+            for one in flags
+        )
+    return name in _WRITING
+
+
 def test_public_names() -> None:
     assert whysync.__all__ == ["__version__"]
 

@@ -101,7 +101,7 @@ def _both(place: Place, progress: Progress | None, *, everything: bool = False) 
 
 
 def collect(place: Place, target: Target, *, progress: Progress | None = None) -> Taken:
-    """Everything that a live source knows, as a bundle; one that was begun before is gone on with."""
+    """Write everything that a source knows as a bundle; an interrupted collection is resumed."""
     from whysync.sources.collect import Collection
 
     bundle = Collection(target, _question(place))
@@ -121,7 +121,7 @@ def collect(place: Place, target: Target, *, progress: Progress | None = None) -
 def _pieces(place: Place, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
     """Argo CD is asked for a few Applications at a time; a cluster gives its lists at once or not at all."""
     if place.server is not None and place.kube is not None and not place.bundles:
-        if not bundle.done:
+        if not bundle.has_pieces:
             yield _both(place, progress, everything=True)
     elif place.server is not None and not place.bundles:
         from whysync.sources.argocd.pieces import read_argocd_in_pieces
@@ -132,11 +132,11 @@ def _pieces(place: Place, bundle: Collection, progress: Progress | None) -> Iter
     elif place.kube is not None and not place.bundles:
         from whysync.sources.kubernetes import read_kubernetes
 
-        if not bundle.done:
+        if not bundle.has_pieces:
             yield read_kubernetes(
                 place.kube, _wanted(place), progress, everything=True, masker=bundle.masker()
             )
-    elif not bundle.done:
+    elif not bundle.has_pieces:
         yield snapshot(place, progress=progress)
 
 

@@ -171,7 +171,7 @@ def test_a_new_object_in_a_kustomization_must_be_listed(tmp_path: Path) -> None:
         == "deploy/x/r.yaml"
     )
     outside = file_change(Fix.new(LIMITS, title="t"), the_case(), files, only="../r.yaml")
-    with pytest.raises(Refused, match="no plain file inside the checkout"):
+    with pytest.raises(Refused, match="not a regular file of the checkout"):
         files.write(outside.path, outside.before, outside.after)
     assert not (tmp_path.parent / "r.yaml").exists()
 

@@ -10,8 +10,8 @@ import pytest
 from tests.golden import Golden
 from whysync.lint.check import Check, Layer, all_checks
 from whysync.lint.configuration import Configuration, read_configuration
+from whysync.lint.fixing import fixed
 from whysync.lint.linting import lint
-from whysync.lint.mending import mended
 from whysync.lint.remark import Outcome, Remark
 
 CASES = Path(__file__).with_name("cases")
@@ -60,7 +60,7 @@ def test_what_a_check_offers_silences_it(
     offered = [one for one in before.remarks if one.mend is not None]
     for file in tree.files:
         own = [one for one in offered if one.path == file.path and one.mend and one.mend.safe]
-        text, done = mended(file, own)
+        text, done = fixed(file, own)
         Path(file.path).write_text(text)
         assert text.count("#") == file.text.count("#"), "comments stay"
         after = {one.key for one in lint([file.path], checks=(check,))[0].remarks}

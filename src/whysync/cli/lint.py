@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -11,17 +12,21 @@ import msgspec
 from whysync.cli.exits import Exit
 from whysync.cli.lint_parser import FORMS
 from whysync.cli.targets import show, targets, write
+from whysync.contracts.yaml import Invalid
+from whysync.contracts.yaml.reading import decoded, encoded_like
 from whysync.diagnosis.finding import Severity
-from whysync.errors import NotFound, Unreadable, UsageError
+from whysync.errors import NotFound, Refused, Unreadable, UsageError
 from whysync.lint import baseline
 from whysync.lint.check import Check, all_checks
 from whysync.lint.configuration import NAME, Configuration, Outside, check_version, read_configuration
+from whysync.lint.fixing import fixed
+from whysync.lint.item import File
 from whysync.lint.linting import lint as linted
-from whysync.lint.mending import mended
-from whysync.lint.remark import Outcome
+from whysync.lint.remark import Outcome, Remark
 from whysync.lint.tree import Tree
 from whysync.reports.output import Safe, err, out
 from whysync.reports.screen import Screen
+from whysync.sources.files import check_editable, read_file, write_file
 
 
 def lint(options: argparse.Namespace, screen: Screen) -> int:
@@ -34,7 +39,7 @@ def lint(options: argparse.Namespace, screen: Screen) -> int:
     paths: list[str] = options.paths or ["."]
     configuration = _configuration(options, paths, known)
     outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
-    if options.fix and _mend(outcome, tree):
+    if options.fix and _fix(outcome, tree):
         outcome, tree = linted(paths, configuration, checks=checks, render=not options.no_render)
     if options.write_baseline:
         write(options.write_baseline, baseline.written(outcome.remarks))
@@ -127,25 +132,54 @@ def _explained(name: str, known: dict[str, Check]) -> list[str]:
     return [f"# {name} ({check.severity.value}, {check.layer.value})", "", *check.docs.split("\n")]
 
 
-def _mend(outcome: Outcome, tree: Tree) -> bool:
-    """Writes the files that changed, and says which."""
+def _fix(outcome: Outcome, tree: Tree) -> bool:
+    """Write the files that `--fix` changes, and report each change; is there any?"""
+    by_file: defaultdict[str, list[Remark]] = defaultdict(list)
+    for remark in outcome.remarks:
+        if remark.mend is not None:
+            by_file[remark.path].append(remark)
     changed = False
     for file in tree.files:
-        own = [remark for remark in outcome.remarks if remark.path == file.path and remark.mend]
-        after, done = mended(file, own) if own else (file.text, [])
-        if after != file.text:
-            write(file.path, after)
-            changed = True
-            for remark in done:
-                title = remark.mend.title if remark.mend else ""
-                err().say(f"fixed {remark.place} {remark.check}: {title}")
+        after, done = fixed(file, by_file[file.path]) if file.path in by_file else (file.text, [])
+        if after == file.text:
+            continue
+        try:
+            _edit(file, after)
+        except Refused as problem:
+            why = f" ({problem.why})" if problem.why else ""
+            err().say(f"not fixed {file.path}: {problem.what}{why}")
+            continue
+        changed = True
+        for remark in done:
+            title = remark.mend.title if remark.mend else ""
+            err().say(f"fixed {remark.place} {remark.check}: {title}")
     return changed
+
+
+def _edit(file: File, after: str) -> None:
+    """Replace a file that was linted; refused for links, hard links and files that changed meanwhile."""
+    path = Path(file.path)
+    try:
+        check_editable(path)
+        written = read_file(path, follow=False)
+        if decoded(written) != file.text:
+            raise Refused(what=f"{path} has changed in the meantime", next="run it again")
+        write_file(path, encoded_like(written, after))
+    except (OSError, Invalid) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else problem.problem
+        raise UsageError(
+            what=f"{path} cannot be written",
+            why=why or str(problem),
+            next="the file is as it was; files that were reported as fixed before it are written",
+        ) from problem
 
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return read_file(path).decode("utf-8")
     except FileNotFoundError as problem:
         raise NotFound(what=f"there is no file {path!r}", next="look at the path") from problem
-    except (OSError, UnicodeDecodeError) as problem:
+    except OSError as problem:
+        raise Unreadable(what=f"{path} cannot be read", why=problem.strerror or str(problem)) from problem
+    except UnicodeDecodeError as problem:
         raise Unreadable(what=f"{path} cannot be read", why=str(problem)) from problem

@@ -51,9 +51,7 @@ def lint(verb: argparse.ArgumentParser, *, append: type[argparse.Action]) -> Non
     verb.add_argument(
         "--write-baseline", metavar="FILE", default="", help="write what is found now, and exit 0"
     )
-    verb.add_argument(
-        "--fix", action="store_true", help="mend what can be mended without changing its meaning"
-    )
+    verb.add_argument("--fix", action="store_true", help="fix what can be fixed without changing its meaning")
     verb.add_argument("--no-render", action="store_true", help="leave charts and kustomizations unrendered")
     verb.add_argument(
         "--explain", metavar="CHECK", nargs="?", const="", help="the page of a check; none: a list"

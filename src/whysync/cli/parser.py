@@ -288,7 +288,7 @@ def _collect(verb: argparse.ArgumentParser) -> None:
         "--output",
         metavar="DIR|FILE.tar.gz",
         default="whysync-bundle.tar.gz",
-        help="where to (whysync-bundle.tar.gz); one that was begun is gone on with",
+        help="output path (default whysync-bundle.tar.gz); an interrupted collection is resumed",
     )
     verb.add_argument("--project", metavar="VALUE", action=_Append, help="only apps with this project")
     verb.add_argument(

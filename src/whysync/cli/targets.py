@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 from whysync.errors import UsageError
 from whysync.reports.output import Safe, out
 from whysync.reports.screen import Screen
+from whysync.sources.files import write_output
 
 _FOR_PEOPLE = ("text", "wide")
 
@@ -48,12 +49,15 @@ def show(wanted: Sequence[Target], shown: Callable[[str, Screen], Safe], screen:
 
 
 def write(path: str, text: str) -> None:
+    """Write a report or a baseline to a file that the user named."""
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(text, encoding="utf-8", errors="replace", newline="")
-    except OSError as problem:
+        write_output(Path(path), text.encode("utf-8", "replace"))
+    except (OSError, ValueError) as problem:  # ValueError: a NUL in the path
+        why = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise UsageError(
-            what=f"{path} cannot be written", why=str(problem), next="choose another place"
+            what=f"{path} cannot be written",
+            why=why or str(problem),
+            next="name another file; a link is not written through, so name the file itself",
         ) from problem
 
 

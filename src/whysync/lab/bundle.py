@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from whysync.contracts import yaml
@@ -11,30 +13,41 @@ from whysync.contracts.manifest import Manifest
 from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Json
 from whysync.errors import UsageError
+from whysync.sources.files import remove_empty_folders, remove_file, write_file
 
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def write_bundle(snapshot: Snapshot, folder: Path) -> int:
-    """Into a folder that is new or empty; gives back how many files were written."""
+    """Write into a new or empty folder; returns the number of files. A failure leaves no half bundle."""
+    existed = os.path.lexists(folder)
+    written: list[Path] = []
     try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if existed and (not folder.is_dir() or any(folder.iterdir())):
             raise UsageError(
                 what=f"{folder} is there already",
                 why="a bundle is written into a folder of its own, and nothing is overwritten",
                 next="name a new folder, or delete that one",
             )
-        count = 0
         for name, text in _files(snapshot):
             path = folder / name
+            written.append(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            count += 1
-    except OSError as problem:
+            write_file(path, text.encode())
+    except BaseException as problem:
+        if written:
+            with suppress(OSError):
+                for path in written:
+                    remove_file(path)
+                remove_empty_folders(folder, keep_root=existed)
+        if not isinstance(problem, OSError):
+            raise
         raise UsageError(
-            what=f"the bundle cannot be written to {folder}", why=problem.strerror or str(problem)
+            what=f"the bundle cannot be written to {folder}",
+            why=problem.strerror or str(problem),
+            next="free some space, or name another folder",
         ) from problem
-    return count
+    return len(written)
 
 
 def _files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import Final
 from whysync.errors import NotFound, TooLarge, Unreadable
 from whysync.lab.reading import LARGEST, scenario_from
 from whysync.lab.scenario import Scenario
+from whysync.sources.files import open_regular
 
 _MOST: Final = 1_000
 
@@ -40,7 +41,7 @@ def find(given: str) -> tuple[Scenario, ...]:
     try:
         if path.is_dir():
             return _folder(path)
-        if path.is_file():
+        if path.exists():
             return (_file(path),)
     except (OSError, ValueError) as problem:
         raise Unreadable(what=f"{given!r} cannot be read", why=str(problem)) from problem
@@ -66,7 +67,7 @@ def _folder(path: Path) -> tuple[Scenario, ...]:
 
 
 def _file(path: Path) -> Scenario:
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         data = stream.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise TooLarge(

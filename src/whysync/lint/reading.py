@@ -19,6 +19,7 @@ from whysync.lint.kustomizations import NAMES, Kustomization
 from whysync.lint.remark import Note
 from whysync.lint.schemas.custom import Definitions
 from whysync.lint.tree import Tree
+from whysync.sources.files import read_file
 
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _LEFT_ALONE: Final = frozenset({"node_modules", "testdata", "__pycache__"})
@@ -48,10 +49,10 @@ class Reader:
         found: list[File] = []
         for given in paths:
             start = Path(given)
-            if start.is_file():
-                found.append(self._file(start, _shown(given), asked=True))
-            elif start.is_dir():
+            if start.is_dir():
                 found += (self._file(full, shown, asked=False) for full, shown in self._walk(given))
+            elif start.exists():
+                found.append(self._file(start, _shown(given), asked=True))
             else:
                 raise NotFound(
                     what=f"there is no file or folder {given!r}",
@@ -77,9 +78,10 @@ class Reader:
                 if not name.endswith(_ENDINGS) and name not in NAMES:
                     continue
                 full, shown = Path(folder, name), _joined(here, name)
-                if full.is_symlink() or not full.is_file() or name.startswith("."):
-                    continue  # links lead elsewhere, and reading a pipe never ends
-                if self.configuration.excludes(shown):
+                if full.is_symlink() or name.startswith(".") or self.configuration.excludes(shown):
+                    continue  # links lead elsewhere
+                if not full.is_file():
+                    self.notes.append(Note(path=shown, why="not a regular file: not read"))
                     continue
                 if len(self._seen) >= MOST_FILES:
                     raise TooLarge(
@@ -101,7 +103,7 @@ class Reader:
                 why = f"larger than {LARGEST >> 20} MiB"
                 self.notes.append(Note(path=shown, why=why, matters=True))
                 return File(shown, "", [], [])
-            data = full.read_bytes()
+            data = read_file(full, most=LARGEST)
         except OSError as problem:
             self.notes.append(Note(path=shown, why=f"cannot be read: {problem.strerror}", matters=True))
             return File(shown, "", [], [])

@@ -1,10 +1,8 @@
-"""A checkout of a Git repository: where objects stand in its files, and writing into it without harm."""
+"""A checkout of a Git repository: which file defines an object, and atomic edits of these files."""
 
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -16,6 +14,7 @@ from whysync.contracts.ref import Ref, ref_of
 from whysync.contracts.tree import Json, Object, fields, items, text
 from whysync.contracts.yaml import Broken
 from whysync.errors import NotFound, Refused
+from whysync.sources.files import check_editable, is_git_name, is_in_git_folder, read_file, write_file
 
 _ENDINGS = (".yaml", ".yml", ".json")
 _MOST_FILES = 200_000
@@ -41,7 +40,7 @@ class Place(NamedTuple):
 
 
 class Checkout:
-    """All paths are relative to `root`, with `/`. Links are never followed: they may lead out of it."""
+    """All paths are relative to `root`, with `/`. Links are never followed, and `.git` is out of bounds."""
 
     def __init__(self, root: str) -> None:
         self.root = Path(root).resolve()
@@ -66,23 +65,23 @@ class Checkout:
         if full is None or full.is_symlink() or not full.is_file():
             raise self._outside(path)
         try:
-            return full.read_bytes().decode("utf-8")
+            return read_file(full, follow=False).decode("utf-8")
         except (OSError, UnicodeDecodeError) as problem:
             raise Refused(
-                what=f"{path} cannot be read", why=str(problem), next="mend the file, or edit it by hand"
+                what=f"{path} cannot be read", why=str(problem), next="fix the file, or edit it by hand"
             ) from problem
 
     def files(self, under: str = "") -> Iterator[str]:
-        """The manifests below a folder, in the order of their names; `.git` and links are left out."""
+        """The manifests below a folder, sorted by name: regular files only, without `.git` and links."""
         start = self._folder(under)
         if start is None:
             return
         seen = 0
         for folder, folders, names in os.walk(start, followlinks=False):
-            folders[:] = sorted(name for name in folders if name != ".git")
+            folders[:] = sorted(name for name in folders if not is_git_name(name))
             for name in sorted(names):
                 full = Path(folder, name)
-                if not name.endswith(_ENDINGS) or full.is_symlink():
+                if not name.endswith(_ENDINGS) or full.is_symlink() or not full.is_file():
                     continue
                 seen += 1
                 if seen > _MOST_FILES:
@@ -99,9 +98,7 @@ class Checkout:
         for path in self.files(under):
             full = self.root / path
             with suppress(OSError):
-                if full.stat().st_size > _LARGEST_FILE:
-                    continue
-                data = full.read_bytes()
+                data = read_file(full, follow=False, most=_LARGEST_FILE)
                 if all(word in data for word in words):
                     found += [_with_line(p, data) for p in places_in(path, data) if _is(p.ref, wanted)]
         return found
@@ -113,17 +110,18 @@ class Checkout:
         full = self._inside(path)
         if full is None or full.is_symlink():
             raise self._outside(path)
-        if before is None:
-            if full.exists():
-                raise Refused(what=f"{path} is there already", next="look at it, and move it or edit it")
-            full.parent.mkdir(parents=True, exist_ok=True)
-            mode = 0o644
-        else:
-            if self.read(path) != before:
-                raise Refused(what=f"{path} has changed meanwhile", next="run it again")
-            mode = stat.S_IMODE(full.stat().st_mode)
         try:
-            _put(full, after, mode)
+            if before is None:
+                full.parent.mkdir(parents=True, exist_ok=True)
+            else:
+                check_editable(full)
+                if self.read(path) != before:
+                    raise Refused(what=f"{path} has changed meanwhile", next="run it again")
+            write_file(full, after.encode(), must_be_new=before is None)
+        except FileExistsError as problem:
+            raise Refused(
+                what=f"{path} is there already", next="look at it, and move it or edit it"
+            ) from problem
         except OSError as problem:
             raise Refused(
                 what=f"{path} cannot be written",
@@ -140,34 +138,19 @@ class Checkout:
         return real == self.root or self.root in real.parents
 
     def _inside(self, path: str) -> Path | None:
-        """The full path, if it and all that it leads through lie inside the checkout."""
+        """The full path, if it and all folders on the way are inside the checkout and outside of `.git`."""
         if "\x00" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             return None
         full = self.root / path
         above = full.parent if path not in ("", ".") else full
-        return full if self._holds(above) else None
+        return full if self._holds(above) and not is_in_git_folder(full) else None
 
     def _outside(self, path: str) -> Refused:
         return Refused(
-            what=f"{path!r} is no plain file inside the checkout",
-            why="whysync writes nothing outside of it, and follows no links",
+            what=f"{path!r} is not a regular file of the checkout",
+            why="whysync follows no links, and writes neither outside of the checkout nor below .git",
             next="edit that file by hand, or give the folder that really holds it",
         )
-
-
-def _put(full: Path, after: str, mode: int) -> None:
-    handle, made = tempfile.mkstemp(dir=full.parent, prefix=".whysync-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(after.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(made, mode)
-        os.replace(made, full)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(made)
-        raise
 
 
 def places_in(path: str, data: bytes | str) -> Iterator[Place]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import tarfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests import faults
 from tests.sources.argocd.scenes import application, desired, live, log, obj, of, project, shop
 from tests.sources.argocd.server import ArgoCD, Fault
 from whysync import app
@@ -22,6 +24,8 @@ from whysync.sources.collect.files import LARGEST
 from whysync.sources.collect.journal import JOURNAL
 from whysync.sources.masking import mask_snapshot
 from whysync.sources.selection import Selection
+
+HEADER = b'{"line":"header","format":"whysync.dev/collect/v1","question":"test"}\n'
 
 
 def piece(name: str, **more: object) -> Snapshot:
@@ -127,13 +131,87 @@ class TestGoingOn:
     def test_the_half_of_a_piece_is_thrown_away(self, tmp_path: Path) -> None:
         first = Collection(Target.of(str(tmp_path / "out")), "test")
         first.add(piece("one"))
-        loose = tmp_path / "out/live/two.0001.yaml"
-        loose.write_text("kind: Half")
-        (tmp_path / "out/live/three.yaml.part").write_text("kind: Quarter")
-        Collection(Target.of(str(tmp_path / "out")), "test").finish()
-        assert not loose.exists()
-        assert [one for one in files(tmp_path / "out") if "part" in one] == []
-        assert read_bundle([tmp_path / "out"]).unknown == ()
+        whole = files(tmp_path / "out")
+        # killed in the middle of the second piece
+        with faults.injected(faults.Calls(14, faults.Fault.KILLED)), pytest.raises(faults.Killed):
+            first.add(piece("two"))
+        assert len(files(tmp_path / "out")) > len(whole)
+        Collection(Target.of(str(tmp_path / "out")), "test")
+        assert files(tmp_path / "out") == whole
+
+    @pytest.mark.parametrize(
+        "name", ["notes.txt", "live/mine.yaml", "sub/deep/notes.txt", "bundle.yaml", "live/link.yaml"]
+    )
+    def test_a_file_that_it_did_not_write_is_never_deleted(self, tmp_path: Path, name: str) -> None:
+        first = Collection(Target.of(str(tmp_path / "out")), "test")
+        first.add(piece("one"))
+        foreign = tmp_path / "out" / name
+        foreign.parent.mkdir(parents=True, exist_ok=True)
+        if "link" in name:
+            foreign.symlink_to(tmp_path / "elsewhere")
+        else:
+            foreign.write_text("important")
+        before = sorted((tmp_path / "out").rglob("*"))
+        with pytest.raises(UsageError, match="not a folder that whysync collect can use") as refused:
+            Collection(Target.of(str(tmp_path / "out")), "test")
+        assert name in refused.value.why
+        assert sorted((tmp_path / "out").rglob("*")) == before
+
+    @pytest.mark.parametrize(
+        "journal",
+        [
+            b"junk\n",
+            b"",
+            b"{}\n",
+            b'{"question":"test"}\n',
+            b'{"line":"header","format":"other","question":"test"}\n',
+            HEADER + b"junk\n{}\n",
+            HEADER + b'{"line":"begun","files":["../notes.txt"]}\n',
+            HEADER + b'{"line":"begun","files":["notes.txt"]}\n',
+            HEADER + b'{"line":"begun","files":["live/../../notes.txt"]}\n',
+            HEADER + b'{"line":"begun","files":["/etc/passwd"]}\n',
+        ],
+    )
+    def test_a_journal_that_it_did_not_write_is_a_refusal(self, tmp_path: Path, journal: bytes) -> None:
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out/notes.txt").write_text("important")
+        (tmp_path / "out" / JOURNAL).write_bytes(journal)
+        with pytest.raises(UsageError, match="not a folder that whysync collect can use"):
+            Collection(Target.of(str(tmp_path / "out")), "test")
+        assert files(tmp_path / "out") == [JOURNAL, "notes.txt"]
+
+    def test_a_journal_that_is_no_regular_file(self, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        os.mkfifo(tmp_path / "out" / JOURNAL)
+        with pytest.raises(UsageError, match="not a folder that whysync collect can use"):
+            Collection(Target.of(str(tmp_path / "out")), "test")
+
+    def test_it_begins_again_where_a_part_was_deleted(self, tmp_path: Path) -> None:
+        first = Collection(Target.of(str(tmp_path / "out")), "test")
+        first.add(piece("one"))
+        (tmp_path / "out/live/one.0000.yaml").unlink()
+        second = Collection(Target.of(str(tmp_path / "out")), "test")
+        assert second.done == frozenset()
+        second.add(piece("one"))
+        second.finish()
+        assert len(read_bundle([tmp_path / "out"]).live) == 2
+
+    def test_the_journal_of_a_resumed_run_can_be_read_again(self, tmp_path: Path) -> None:
+        first = Collection(Target.of(str(tmp_path / "out")), "test")
+        first.add(piece("one"))
+        first.add(piece("two"))
+        journal = tmp_path / "out" / JOURNAL
+        journal.write_bytes(journal.read_bytes()[:-30])
+        second = Collection(Target.of(str(tmp_path / "out")), "test")
+        second.add(piece("three"))
+        third = Collection(Target.of(str(tmp_path / "out")), "test")
+        assert third.done == {"argocd/one", "argocd/three"}
+
+    def test_a_folder_that_was_empty_before_stays(self, tmp_path: Path) -> None:
+        (tmp_path / "out").mkdir()
+        Collection(Target.of(str(tmp_path / "out")), "test").leave()
+        Collection(Target.of(str(tmp_path / "new")), "test").leave()
+        assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
     def test_the_last_line_of_the_journal_may_be_cut(self, tmp_path: Path) -> None:
         first = Collection(Target.of(str(tmp_path / "out")), "test")

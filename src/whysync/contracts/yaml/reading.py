@@ -88,6 +88,15 @@ def decoded(text: str | bytes) -> str:
         raise Invalid("this is not UTF-8 text", line=line) from None
 
 
+def encoded_like(before: bytes, after: str) -> bytes:
+    """A text as bytes, with the encoding and the byte order mark that the file had."""
+    if before.startswith(codecs.BOM_UTF16_LE):
+        return codecs.BOM_UTF16_LE + after.encode("utf-16-le")
+    if before.startswith(codecs.BOM_UTF16_BE):
+        return codecs.BOM_UTF16_BE + after.encode("utf-16-be")
+    return (codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b"") + after.encode()
+
+
 _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
 

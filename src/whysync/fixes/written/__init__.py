@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.fixes.written.editing import Uneditable, rewritten
+from whysync.fixes.written.editing import Rewriting, Uneditable, rewritten
 from whysync.fixes.written.nodes import Node, unreadable_nodes, written_documents
 
-__all__ = ["Node", "Uneditable", "rewritten", "unreadable_nodes", "written_documents"]
+__all__ = ["Node", "Rewriting", "Uneditable", "rewritten", "unreadable_nodes", "written_documents"]

@@ -6,9 +6,12 @@ written is read back and compared: a text that is too clever (anchors, merge key
 
 from __future__ import annotations
 
+from collections import deque
+from functools import cached_property
 from typing import NamedTuple
 
-from whysync.contracts.tree import Json, Missing, same
+from whysync.contracts import pointer
+from whysync.contracts.tree import Json, Missing, copy, same
 from whysync.contracts.yaml import Broken, documents
 from whysync.contracts.yaml.problems import Invalid
 from whysync.fixes.written.alignment import aligned
@@ -18,32 +21,117 @@ from whysync.fixes.written.rendering import block_lines, entry_lines, flow_words
 from whysync.fixes.written.rendering import scalar_words as words_of
 from whysync.fixes.written.script import Script, Uneditable
 
-__all__ = ["Uneditable", "rewritten"]
+__all__ = ["Rewriting", "Uneditable", "rewritten"]
 
 
 def rewritten(text: str, document: int, after: Json) -> str:
     """The text in which the n-th document that is not empty is `after`; `Uneditable` where that is unsafe."""
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    text = text.removeprefix("\ufeff")
-    before = _values(text)
-    if document >= len(before):
-        raise Uneditable("the document is not there any more")
-    if same(before[document], after):
-        return mark + text
-    try:
-        nodes = written_documents(text)
-    except (unreadable_nodes(), Invalid) as problem:
-        raise Uneditable("its YAML cannot be taken apart") from problem
-    if len(nodes) != len(before):
-        raise Uneditable("its documents cannot be told apart")
-    editor = _Editor(text, hang=_hangs(nodes[document]))
-    editor.change(nodes[document], before[document], after, _Spot())
-    made = editor.script.carried_out()
-    wanted = [*before[:document], after, *before[document + 1 :]]
-    read_back = _values(made)
-    if len(read_back) != len(wanted) or not all(map(same, read_back, wanted)):
-        raise Uneditable("it is written in a way that cannot be changed without rewriting it")
-    return mark + made
+    rewriting = Rewriting(text)
+    rewriting.change(document, (), after)
+    return rewriting.text()
+
+
+class Rewriting:
+    """Several changes of one text: it is parsed once, and the result is checked once."""
+
+    def __init__(self, text: str) -> None:
+        self._mark = "\ufeff" if text.startswith("\ufeff") else ""
+        self._text = text.removeprefix("\ufeff")
+        self._before = _values(self._text)
+        self._empty = Script(self._text)
+        self._changes: dict[tuple[int, tuple[str, ...]], tuple[Script, Json]] = {}
+        self._dashes: dict[int, list[int]] = {}
+
+    def change(self, document: int, inside: tuple[str, ...], after: Json) -> None:
+        """Set the value at `inside` of a document, instead of any earlier change of that place.
+
+        Places must not contain each other. `Uneditable` leaves the earlier change in force.
+        """
+        if document >= len(self._before):
+            raise Uneditable("the document is not there any more")
+        before = self._value(document, inside)
+        script = self._empty.another()
+        if not same(before, after):
+            node, spot, in_flow = self._node(document, inside)
+            editor = _Editor(script, hang=self._hangs[document])
+            if in_flow:
+                editor.change_in_flow(node, before, after)
+            else:
+                editor.change(node, before, after, spot)
+        self._changes[document, inside] = script, after
+
+    def reset(self) -> None:
+        """Forget all changes."""
+        self._changes.clear()
+
+    def text(self) -> str:
+        """The text with all changes; `Uneditable` if it would not be read back as that."""
+        scripts = [script for script, _ in self._changes.values() if not script.is_empty]
+        if not scripts:
+            return self._mark + self._text
+        made = self._empty.another(*scripts).carried_out()
+        wanted, read_back = self._wanted(), _values(made)
+        if len(read_back) != len(wanted) or not all(map(same, read_back, wanted)):
+            raise Uneditable("it is written in a way that cannot be changed without rewriting it")
+        return self._mark + made
+
+    def _wanted(self) -> list[Json]:
+        wanted = list(self._before)
+        copied: set[int] = set()
+        for (document, inside), (_, after) in self._changes.items():
+            if not inside:
+                wanted[document] = after
+                continue
+            if document not in copied:
+                copied.add(document)
+                wanted[document] = copy(wanted[document])
+            above = pointer.resolve(wanted[document], pointer.join(inside[:-1]))
+            if isinstance(above, list):
+                above[int(inside[-1])] = after
+            elif isinstance(above, dict):
+                above[inside[-1]] = after
+        return wanted
+
+    def _value(self, document: int, inside: tuple[str, ...]) -> Json:
+        found = pointer.resolve(self._before[document], pointer.join(inside))
+        if isinstance(found, Missing):
+            raise Uneditable("the object is not there any more")
+        return found
+
+    def _node(self, document: int, inside: tuple[str, ...]) -> tuple[Node, _Spot, bool]:
+        """The node at a place, where it is written, and whether braces or brackets surround it."""
+        node, spot, in_flow = self._nodes[document], _Spot(), False
+        for part in inside:
+            in_flow = in_flow or node.flow
+            found = node.entry(part)
+            if found is not None:
+                spot = _Spot(key=found[0], column=node.column)
+                node = found[1]
+            elif part.isdecimal() and int(part) < len(node.items):
+                spot = _Spot() if in_flow else _Spot(dash=self._dashes_of(node)[int(part)])
+                node = node.items[int(part)]
+            else:
+                raise Uneditable("an alias (*name) or a merge key (<<) brings the object in")
+        return node, spot, in_flow
+
+    def _dashes_of(self, node: Node) -> list[int]:
+        if id(node) not in self._dashes:
+            self._dashes[id(node)] = _Editor(self._empty, hang=False).dashes(node)
+        return self._dashes[id(node)]
+
+    @cached_property
+    def _hangs(self) -> list[bool]:
+        return [_hangs(node) for node in self._nodes]
+
+    @cached_property
+    def _nodes(self) -> list[Node]:
+        try:
+            nodes = written_documents(self._text)
+        except (unreadable_nodes(), Invalid) as problem:
+            raise Uneditable("its YAML cannot be taken apart") from problem
+        if len(nodes) != len(self._before):
+            raise Uneditable("its documents cannot be told apart")
+        return nodes
 
 
 def _values(text: str) -> list[Json]:
@@ -58,9 +146,9 @@ def _values(text: str) -> list[Json]:
 
 def _hangs(node: Node) -> bool:
     """Do the lists of this document stand indented below their keys?"""
-    waiting = [node]
+    waiting = deque([node])
     while waiting:
-        one = waiting.pop(0)
+        one = waiting.popleft()
         for _, value in one.entries:
             if value.shape is Shape.LIST and not value.flow and not one.flow and value.items:
                 return value.column > one.column
@@ -77,10 +165,10 @@ class _Spot(NamedTuple):
 
 
 class _Editor:
-    def __init__(self, text: str, *, hang: bool) -> None:
-        self.text = text
+    def __init__(self, script: Script, *, hang: bool) -> None:
+        self.text = script.text
         self.hang = hang
-        self.script = Script(text)
+        self.script = script
         self.flow = FlowEditing(self.script)
 
     def change(self, node: Node, before: Json, after: Json, spot: _Spot) -> None:
@@ -112,11 +200,11 @@ class _Editor:
         if node.flow:
             self.flow.map(node, before, after, self.change_in_flow)
             return
-        for name in sorted(touched, key=list(before).index):
-            found = node.entry(name)
-            assert found is not None
-            key, value = found
-            self.change(value, before[name], after[name], _Spot(key=key, column=node.column))
+        written = {key.value: (key, value) for key, value in node.entries}  # the last of equal keys counts
+        for name in before:
+            if name in touched:
+                key, value = written[name]
+                self.change(value, before[name], after[name], _Spot(key=key, column=node.column))
         spans = [(key.start, max(key.end, value.end)) for key, value in node.entries]
         self._remove(spans, [number for number, (key, _) in enumerate(node.entries) if key.value in gone])
         lines = [line for key, value in added.items() for line in entry_lines(key, value, hang=self.hang)]
@@ -159,7 +247,7 @@ class _Editor:
         if node.flow:
             self.flow.list(node, before, after, self.change_in_flow)
             return
-        dashes = self._dashes(node)
+        dashes = self.dashes(node)
         spans = [(dash, max(item.end, dash + 1)) for dash, item in zip(dashes, node.items, strict=True)]
         gone: list[int] = []
         for number, old, new in aligned(before, after):
@@ -180,7 +268,7 @@ class _Editor:
             text = self.script.newline.join(lines)[column:] + self.script.newline + " " * column
             self.script.replace(first, first, text)
 
-    def _dashes(self, node: Node) -> list[int]:
+    def dashes(self, node: Node) -> list[int]:
         """The first dash may stand beside another; each of the others begins a line."""
         found: list[int] = []
         for number, item in enumerate(node.items):

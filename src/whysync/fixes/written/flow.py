@@ -20,10 +20,11 @@ class FlowEditing:
 
     def map(self, node: Node, before: dict[str, Json], after: dict[str, Json], change: Change) -> None:
         gone: list[int] = []
+        counts = {key.value: number for number, (key, _) in enumerate(node.entries)}  # the last of equal keys
         for number, (key, value) in enumerate(node.entries):
             if key.value in before and key.value not in after:
                 gone.append(number)
-            elif node.entry(key.value) == (key, value) and not same(before[key.value], after[key.value]):
+            elif counts[key.value] == number and not same(before[key.value], after[key.value]):
                 change(value, before[key.value], after[key.value])
         spans = [(key.start, max(key.end, value.end)) for key, value in node.entries]
         lead = self._lead(node, spans)
@@ -73,7 +74,7 @@ class FlowEditing:
         self, spans: list[tuple[int, int]], gone: list[int], new: list[str], lead: str | None
     ) -> None:
         """The element with the comma behind it; those at the end with the comma before them."""
-        kept = [number for number in range(len(spans)) if number not in gone]
+        kept = sorted(set(range(len(spans))).difference(gone))
         if not kept:
             start, end = spans[0][0], spans[-1][1]
             self.script.replace(start, end, self._comma(lead).join(new))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 
 class Uneditable(Exception):
     """This text cannot be changed without harm; the reason completes "the file cannot be edited: …"."""
@@ -16,6 +18,16 @@ class Script:
         self.text = text
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._changes: list[tuple[int, int, str]] = []
+
+    def another(self, *parts: Script) -> Script:
+        """A script for the same text, with the changes of some others."""
+        made = copy(self)
+        made._changes = [change for part in parts for change in part._changes]
+        return made
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._changes
 
     def replace(self, start: int, end: int, new: str) -> None:
         if start != end or new:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from whysync.errors import NotFound, TooLarge, Unreadable
 from whysync.sources.bundle.entries import CHUNK, Found, Skipped, is_readable, is_tar, read_entry
 from whysync.sources.bundle.limits import Budget, size
+from whysync.sources.files import NotRegular, open_regular
 
 _GZIP = b"\x1f\x8b"
 _OTHERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z"}
@@ -30,14 +31,18 @@ def files_of(given: str, budget: Budget, stdin: BinaryIO | None) -> Iterator[Fou
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             yield from _folder(path, budget)
-        elif stat.S_ISREG(mode):
-            with path.open("rb") as stream:
-                yield from _stream(stream, path.name, budget)
-        elif stat.S_ISFIFO(mode):  # such as a shell's <(…)
-            with path.open("rb") as stream:
-                yield from _stream(BytesIO(_all(stream, budget)), path.name, budget)
         else:
-            raise Unreadable(what=f"{given} is neither a file nor a folder", next=f"give {EXPECTED}")
+            with open_regular(path) as stream:
+                if stat.S_ISREG(mode):
+                    yield from _stream(stream, path.name, budget)
+                else:  # such as a shell's <(…)
+                    yield from _stream(BytesIO(_all(stream, budget)), path.name, budget)
+    except NotRegular as problem:
+        raise Unreadable(
+            what=f"{given} cannot be read",
+            why=problem.strerror or str(problem),
+            next=f"give {EXPECTED}; for a pipe, use - and standard input",
+        ) from problem
     except FileNotFoundError as problem:
         raise NotFound(
             what=f"there is no {given}", why="the path does not exist", next="check the path of --bundle"
@@ -120,7 +125,7 @@ def _file(child: os.DirEntry[str], name: str, budget: Budget) -> Found:
     if not is_readable(name):
         return Skipped(name=name)
     try:
-        with open(child.path, "rb") as stream:
+        with open_regular(child.path, follow=False) as stream:
             return read_entry(name, stream.read, budget)
     except OSError as problem:
         return Skipped(name=name, why=problem.strerror or "it cannot be read", is_gap=True)

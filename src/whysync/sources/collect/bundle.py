@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,8 @@ from whysync.contracts.snapshot import Gap, Head, Snapshot
 from whysync.errors import UsageError
 from whysync.sources.collect import files
 from whysync.sources.collect.journal import Journal, Piece
-from whysync.sources.collect.target import Target
+from whysync.sources.collect.target import Target, pack
+from whysync.sources.files import write_file
 from whysync.sources.masking import Masker
 
 # As much as a reader takes.
@@ -44,6 +45,7 @@ class Collection:
         self.target = target
         self._most = most_bytes
         try:
+            self._existed = target.folder.exists()
             target.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._journal = Journal(target.folder, question)
         except OSError as problem:
@@ -55,6 +57,10 @@ class Collection:
     def done(self) -> frozenset[str]:
         """Applications that are in it already, from this run or one before."""
         return frozenset(app for piece in self._journal.pieces for app in piece.apps)
+
+    @property
+    def has_pieces(self) -> bool:
+        return bool(self._journal.pieces)
 
     @property
     def is_full(self) -> bool:
@@ -90,14 +96,12 @@ class Collection:
 
         number = len(self._journal.pieces)
         try:
-            for name, text in files.files_of(snapshot, number, is_new):
-                marks.update(int(found[1]) for found in _MARK.finditer(text))
-                size += self._write(name, text)
-                written.append(name)
-        except OSError as problem:
-            raise _unwritable(self.target.folder, problem) from problem
-        self._journal.add(
-            Piece(
+            for batch in _batches(files.files_of(snapshot, number, is_new)):
+                for _, text in batch:
+                    marks.update(int(found[1]) for found in _MARK.finditer(text))
+                size += self._write(batch)
+                written += (name for name, _ in batch)
+            piece = Piece(
                 apps=tuple(one.ref.place for one in snapshot.applications),
                 files=tuple(dict.fromkeys(written)),
                 shared=tuple(shared),
@@ -110,18 +114,21 @@ class Collection:
                 version=snapshot.argocd_version,
                 at=snapshot.collected_at,
             )
-        )
+            self._journal.add(piece)
+        except OSError as problem:
+            raise _unwritable(self.target.folder, problem) from problem
 
     def leave(self) -> None:
-        """Broken off: what is there stays, to be gone on with; where nothing is there, nothing is left."""
-        if self._journal.pieces:
-            return
-        self._journal.remove()
-        with contextlib.suppress(OSError):
-            self.target.folder.rmdir()
+        """After an interruption: complete pieces stay for the next run; without any, nothing is left."""
+        if not self.has_pieces:
+            with contextlib.suppress(OSError):
+                self._journal.discard(keep_folder=self._existed)
 
     def finish(self, more: tuple[Gap, ...] = ()) -> Taken:
-        """Write what is said of the whole, pack it if it is to be packed, and forget how it came about."""
+        """Write the facts about the whole bundle, pack it for an archive, and delete the journal.
+
+        The journal is deleted last, so that the next run can resume after a failure in here.
+        """
         pieces = self._journal.pieces
         gaps = [Gap(what=w, why=y, how_to_get=h) for piece in pieces for w, y, h in piece.gaps]
         heads = [Head(repo=r, revision=v, commit=c) for piece in pieces for r, v, c in piece.heads]
@@ -134,11 +141,15 @@ class Collection:
         )
         clusters = {folder: name for one in pieces for folder, name in one.clusters.items()}
         try:
-            self._write("bundle.yaml", files.header(whole, clusters))
+            about = [("bundle.yaml", files.header(whole, clusters))]
             if whole.heads:
-                self._write("git/heads.yaml", files.heads(whole))
-            self._journal.remove()
-            self.target.pack()
+                about.append(("git/heads.yaml", files.heads(whole)))
+            self._write(about)
+            if self.target.archive is None:
+                self._journal.remove()
+            else:
+                pack(self.target.archive, self.target.folder, self._journal.files)
+                self._journal.discard(keep_folder=False)
         except OSError as problem:
             raise _unwritable(self.target.path, problem) from problem
         counts: Counter[str] = Counter()
@@ -154,17 +165,31 @@ class Collection:
             resumed=self._resumed,
         )
 
-    def _write(self, name: str, text: str) -> int:
-        """Whole or not at all, and for nobody else's eyes."""
-        path = self.target.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        data = text.encode("utf-8", "surrogatepass")
-        beside = path.with_name(f"{path.name}.part")
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-        beside.replace(path)
-        return len(data)
+    def _write(self, batch: list[files.Text]) -> int:
+        """Each file completely or not at all, readable by the user only; returns the number of bytes."""
+        self._journal.begin(name for name, _ in batch)
+        size = 0
+        for name, text in batch:
+            path = self.target.folder / name
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            data = text.encode("utf-8", "surrogatepass")
+            write_file(path, data, mode=0o600)
+            size += len(data)
+        return size
+
+
+def _batches(texts: Iterable[files.Text]) -> Iterator[list[files.Text]]:
+    """Files that are recorded in the journal together, so that not each one waits for the disk twice."""
+    batch: list[files.Text] = []
+    size = 0
+    for name, text in texts:
+        batch.append((name, text))
+        size += len(text)
+        if size >= files.LARGEST:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _counts(snapshot: Snapshot, shared: list[str]) -> dict[str, int]:
@@ -185,5 +210,5 @@ def _unwritable(path: Path, problem: OSError) -> UsageError:
     return UsageError(
         what=f"the bundle cannot be written to {path}",
         why=problem.strerror or str(problem),
-        next="make room or name another place with -o; what is there already is used when you run it again",
+        next="free some space and run it again to resume, or name another place with -o",
     )

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import tarfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from whysync.errors import UsageError
-from whysync.sources.collect.journal import JOURNAL
+from whysync.sources.collect.journal import JOURNAL, is_unused
+from whysync.sources.files import replacing
 
 _ARCHIVES = (".tar.gz", ".tgz")
 
@@ -29,9 +30,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
         if not path.name.endswith(_ARCHIVES):
             _check_folder(path)
             return cls(folder=path)
-        if path.exists():
-            raise _there(path)
         folder = path.with_name(f"{path.name}.partial")
+        if os.path.lexists(path):
+            raise _there(path)
+        if folder.is_symlink():  # nobody named it, so nobody wants to write where it leads
+            raise _there(folder)
         _check_folder(folder)
         return cls(folder=folder, archive=path)
 
@@ -39,22 +42,17 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     def path(self) -> Path:
         return self.archive or self.folder
 
-    def pack(self) -> None:
-        """The archive appears all at once, and only when it is whole."""
-        if self.archive is None:
-            return
-        beside = self.archive.with_name(f"{self.archive.name}.tmp")
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with (
-            os.fdopen(handle, "wb") as raw,
-            # without the time of packing: the same facts give the same bytes
-            gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
-            tarfile.open(fileobj=packed, mode="w|") as archive,
-        ):
-            for file in sorted(one for one in self.folder.rglob("*") if one.is_file()):
-                archive.add(file, arcname=file.relative_to(self.folder).as_posix(), filter=_plain)
-        beside.replace(self.archive)
-        shutil.rmtree(self.folder)
+
+def pack(archive: Path, folder: Path, names: Iterable[str]) -> None:
+    """Pack these files of a folder. The archive appears when it is complete."""
+    with (
+        replacing(archive, mode=0o600, must_be_new=True) as raw,
+        # without the time of packing: the same facts give the same bytes
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as tar,
+    ):
+        for name in names:
+            tar.add(folder / name, arcname=name, filter=_plain)
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -67,14 +65,14 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _check_folder(path: Path) -> None:
+    """Before anything is asked of a server; what is in the folder is checked when the collection begins."""
     try:
-        taken = path.exists() and (
-            not path.is_dir() or (any(path.iterdir()) and not (path / JOURNAL).exists())
-        )
+        if not os.path.lexists(path):
+            return
+        if not path.is_dir() or not (os.path.lexists(path / JOURNAL) or is_unused(path)):
+            raise _there(path)
     except OSError as problem:
         raise UsageError(what=f"{path} cannot be used", why=problem.strerror or str(problem)) from problem
-    if taken:
-        raise _there(path)
 
 
 def _there(path: Path) -> UsageError:

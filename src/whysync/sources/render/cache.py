@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 
 from whysync import __version__
 from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.sources.files import read_file, remove_file, write_file
 from whysync.sources.git.tree import Tree, walk
 from whysync.sources.render.options import RenderOptions
 from whysync.sources.render.origin import Origin, RenderedObject
@@ -43,7 +43,7 @@ class Cache:
         try:
             if path.stat().st_size > _LARGEST_ENTRY:
                 return None
-            stored = msgspec.json.decode(path.read_bytes(), type=list[_Stored])
+            stored = msgspec.json.decode(read_file(path), type=list[_Stored])
         except (OSError, msgspec.DecodeError):
             return None
         with suppress(OSError):
@@ -73,10 +73,7 @@ class Cache:
             return
         with suppress(OSError):  # a cache that cannot be written is none
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, fresh = tempfile.mkstemp(dir=self._folder, prefix=".new-")
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(fresh, self._folder / key)
+            write_file(self._folder / key, data, mode=0o600, durable=False)
             self._bound()
 
     def _bound(self) -> None:
@@ -86,7 +83,7 @@ class Cache:
             return
         for _, _, path in sorted(seen)[: max(len(seen) // 4, 1)]:
             with suppress(OSError):
-                os.unlink(path)
+                remove_file(Path(path))
 
 
 def _object(body: dict[str, object]) -> Object:

