@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -57,8 +56,7 @@ def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> 
             now=writing.now,
             excluded=writing.excluded,
         )
-        with suppress(TypeErrors):  # nobody owns what cannot be compared
-            managed = after_update(call.served.zero(), bare, managed, first, atom)
+        managed = after_update(call.served.zero(), bare, managed, first, atom)
     config = _without_managed(config)
     _check_other_version(bare, config, managed, call, writing)
     by_kubectl = writing.manager == _KUBECTL and last_applied_text(live) is not None

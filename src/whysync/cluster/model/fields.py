@@ -17,6 +17,7 @@ from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.typed import Atom, FieldSet, Manager, applied, compare, decode_managers, field_set
 from whysync.semantics.diff.typed.apply import Claim
 from whysync.semantics.diff.typed.fieldset import to_fields_v1, told
+from whysync.semantics.diff.typed.walk import TypeErrors
 
 _SYSTEM: Final = FieldSet.of(
     [
@@ -151,9 +152,16 @@ def _tree(owned: FieldSet) -> Object:
 
 
 def after_update(live: Object, new: Object, managed: Managed, writing: Writing, atom: Atom) -> Managed:
-    """Claims after `live` became `new` by an ordinary write."""
+    """Claims after `live` became `new` by an ordinary write.
+
+    Where the two cannot be compared, as with a list of named entries that has one without a name, no claim
+    changes.
+    """
     me = Manager(writing.manager, "Update", writing.subresource, writing.api_version)
-    found = compare(live, new, atom)
+    try:
+        found = compare(live, new, atom)
+    except TypeErrors:
+        return managed
     removed = found.removed.difference(writing.excluded, recursive=True)
     changed = found.modified.union(found.added).difference(writing.excluded, recursive=True)
     claims = _without(managed.claims, changed, removed, except_for=None)

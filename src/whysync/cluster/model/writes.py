@@ -57,7 +57,6 @@ from whysync.cluster.model.webhooks import Webhook, check_webhooks, mutated
 from whysync.contracts.tree import Object, dig, fields, integer, items, text
 from whysync.semantics.diff.errors import DiffError
 from whysync.semantics.diff.typed import FieldSet
-from whysync.semantics.diff.typed.walk import TypeErrors
 
 _STATUS = FieldSet.of([("f:status",)])
 _NOTHING = FieldSet()
@@ -164,9 +163,7 @@ class Writes:
 
     def _owned(self, live: Object, new: Object, call: Call, managed: Managed | None = None) -> Object:
         managed = Managed({}, {}) if managed is None else managed
-        # Nobody owns what cannot be compared, such as a list whose entries lack their keys.
-        with suppress(TypeErrors):
-            managed = after_update(live, new, managed, self._writing(call), call.served.atom)
+        managed = after_update(live, new, managed, self._writing(call), call.served.atom)
         return with_managed(new, managed)
 
     def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
