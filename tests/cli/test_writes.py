@@ -368,6 +368,9 @@ def test_a_named_pipe_in_a_checkout_is_passed_over(whysync: Whysync, here: Path)
         (("lint", "--lint-config"), 2),
         (("lab", "run"), 2),
         (("collect", "-o", "out", "--bundle"), 2),
+        (("list", "--core", "--kubeconfig"), 2),
+        (("list", "--config"), 2),
+        (("list", "--server", "localhost:1", "--auth-token-file"), 2),
     ],
 )
 def test_a_named_pipe_is_refused_at_once(

@@ -16,6 +16,7 @@ import msgspec
 from whysync.contracts.tree import Json, Object, fields, items, text
 from whysync.errors import NotFound, Unreadable
 from whysync.sources.argocd.server import ArgoServer
+from whysync.sources.files import read_file
 from whysync.sources.net.tls import Tls
 
 # `argocd login --port-forward` keeps its token under this name.
@@ -72,7 +73,7 @@ def read_config(path: Path) -> Config | None:
     from whysync.contracts import yaml
 
     try:
-        written = path.read_bytes()
+        written = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as problem:

@@ -15,6 +15,7 @@ import msgspec
 from whysync.contracts import yaml
 from whysync.contracts.tree import Json, Object, fields, items, text
 from whysync.errors import NoSource, NotFound, Unreadable, UsageError
+from whysync.sources.files import read_file
 
 _HOW = "see kubectl config view, or name another file with --kubeconfig"
 
@@ -131,7 +132,7 @@ def load_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
 
 def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
     try:
-        written = path.read_bytes()
+        written = read_file(path)
     except FileNotFoundError:
         if not must_exist:
             return None

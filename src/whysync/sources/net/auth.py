@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from whysync.errors import Unreadable
+from whysync.sources.files import read_file
 
 # several values of one name are several headers
 Headers = Mapping[str, str | tuple[str, ...]]
@@ -73,7 +74,7 @@ class TokenFile:
 
     def _read(self) -> None:
         try:
-            token = self._path.read_text(encoding="utf-8").strip()
+            token = read_file(self._path).decode("utf-8").strip()
         except (OSError, UnicodeDecodeError) as problem:
             if self._token:
                 return
