@@ -12,7 +12,7 @@ _INVISIBLE: Final = re.compile(
 _NOT_ASCII: Final = re.compile(r"[^\n -~]+")
 # `##[error]`, `##vso[...]` and `##teamcity[...]` count anywhere in a line.
 CI_MARK: Final = re.compile(r"#(?=#[a-z]*\[)")
-# `::error::` counts at the beginning of a line, behind blanks and colours too.
+# `::error::` counts at the beginning of a line, behind blanks and colors too.
 CI_COMMAND: Final = re.compile(r"^((?:[^\S\n]|\x1b\[[0-9;]*m)*):(?=:[A-Za-z])", re.MULTILINE)
 
 

@@ -21,7 +21,7 @@ from whysync.contracts.unsafe import CI_COMMAND, CI_MARK, is_safe
 Safe = NewType("Safe", str)
 """Text that may be written as it is. Only the functions named above make it."""
 
-# Colours are marked with a number that no value can know, and become escape sequences on the way out.
+# Colors are marked with a number that no value can know, and become escape sequences on the way out.
 _STYLE: Final = f"\x1b{os.urandom(12).hex()}"
 _STYLED: Final = re.compile(rf"{_STYLE}\[([0-9;]+)m")
 
