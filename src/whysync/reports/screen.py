@@ -1,4 +1,4 @@
-"""Text for a terminal: width, colour, marks and tables."""
+"""Text for a terminal: width, color, marks and tables."""
 
 from __future__ import annotations
 
