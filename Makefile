@@ -33,7 +33,7 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.run
 compiled: $(VENV)/.run
 	@$(BIN)/python -m compileall -q src
 
-demo: compiled ## a tour of the lab; no cluster needed
+demo: compiled ## four failures in the lab and their diagnosis; no cluster needed
 	@$(BIN)/python tools/demo.py
 
 test: $(VENV)/.dev compiled ## all tests that need nothing but Python
