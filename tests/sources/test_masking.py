@@ -393,6 +393,39 @@ def test_a_known_secret_is_found_again_everywhere() -> None:
     assert found.logs[0].lines[:2] == ("one", "login <masked 1>!")
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "kJhGfDsAqWeRtYuIoPzXcVbN",
+        "kJhGfDsA",
+        "qwjfkslahgnvbtyrueiwoq",
+        "8471935027164953",
+        "amber birch cedar dune ember",
+    ],
+)
+def test_known_values_of_one_kind_of_letter_are_found_again(value: str) -> None:
+    event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": f"login with {value} failed"}
+    found = mask_snapshot(Snapshot(live=live(event, secret(stringData={"x": value}))))
+    assert found.live[0].body["message"] == "login with <masked 1> failed"
+
+
+@pytest.mark.parametrize("value", ["postgres", "Production", "PostgreSQL", "tiger", "20261116", "eu-west-1"])
+def test_words_of_a_secret_stay_readable_elsewhere(value: str) -> None:
+    event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": f"login with {value} failed"}
+    found = mask_snapshot(Snapshot(live=live(event, secret(stringData={"x": value}))))
+    assert found.live[0].body["message"] == f"login with {value} failed"
+
+
+def test_a_refused_variable_is_compared_with_known_values() -> None:
+    pod: Object = {"kind": "Pod", "metadata": {"name": "p"}}
+    pod["spec"] = {"containers": [{"env": [{"name": "DB_PASSWORD", "value": "tiger"}]}]}
+    text = 'spec.containers[0].env[{}].value: Invalid value: "{}": bad'
+    for value, wanted in (("tiger", "<masked 1>"), ("debug", "debug")):
+        event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": text.format(0, value)}
+        found = mask_snapshot(Snapshot(live=live(event, copy_object(pod))))
+        assert found.live[0].body["message"] == text.format(0, wanted)
+
+
 def test_names_are_not_eaten() -> None:
     service: Object = {
         "kind": "Service",

@@ -1,4 +1,8 @@
-"""Secret values that turn up again elsewhere: in a log line, an error message, a URL."""
+"""Known secret values that appear again elsewhere: in a log line, an error message, a URL.
+
+Some values are not looked for, because names and messages must stay readable: values shorter than eight
+characters, lower-case words, capitalised words, numbers of fewer than 16 digits, dates, and public names.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,20 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import quote
 
+from whysync.sources.masking.values import is_generated
+
 SHORTEST: Final = 8
+_LONG_WORD: Final = 20
+_LONG_NUMBER: Final = 16
 _WINDOW: Final = 1 << 16
 _SEPARATORS = re.compile(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
 # Words, numbers, and the names of cloud regions, which Secrets are full of: us-east-1, eu-central-1b.
 _PLAIN = re.compile(r"[A-Za-z]+|[0-9]+|[a-z]{2}-(?:[a-z]+-){1,2}[0-9][a-z]?")
 _NUMBERS = re.compile(r"[0-9.,:+TZ/ _-]+")
+# A message about a variable by its index: its value is a secret, however short, if it is one of those known.
+_REFUSED = re.compile(
+    r"(?P<lead>\.value: (?:Invalid|Unsupported|Duplicate) value: \\{0,7}\")(?P<value>[^\"\\]+)"
+)
 
 
 class Known:
@@ -28,12 +40,17 @@ class Known:
         self._value_of: dict[str, str] = {}
         self._starts: dict[str, list[str]] = {}
 
+        self._all: dict[str, str] = {}
+
     def __bool__(self) -> bool:
-        return bool(self._marks)
+        return bool(self._all)
 
     def add(self, value: str, mark: str) -> None:
         """Also in the forms that it takes inside JSON, URLs and base64."""
-        if value in self._marks or len(value) < SHORTEST or _NUMBERS.fullmatch(value):
+        self._all[value] = mark
+        if value in self._marks or len(value) < SHORTEST:
+            return
+        if _NUMBERS.fullmatch(value) and not (value.isdecimal() and len(value) >= _LONG_NUMBER):
             return
         encoded = value.encode("utf-8", "surrogatepass")
         forms = {
@@ -76,6 +93,8 @@ class Known:
                     yield form
 
     def masked(self, text: str) -> str:
+        if ".value: " in text:
+            text = _REFUSED.sub(self._refused, text)
         length = len(text)
         starts = self._starts
         if length < SHORTEST or not starts:
@@ -93,6 +112,10 @@ class Known:
             done = at + len(value)
         return "".join([*pieces, text[done:]]) if done else text
 
+    def _refused(self, found: re.Match[str]) -> str:
+        mark = self._all.get(found["value"])
+        return found[0] if mark is None else f"{found['lead']}{mark}"
+
     def _occurrences(self, text: str) -> Iterable[tuple[int, str]]:
         starts = self._starts
         at, last = 0, len(text) - SHORTEST
@@ -107,5 +130,18 @@ class Known:
 
 
 def _is_plain(value: str, public: set[str]) -> bool:
+    """Only words, numbers and public names, as in any message. A passphrase of four words is not plain."""
     parts = [part for part in _SEPARATORS.split(value) if part]
-    return all(_PLAIN.fullmatch(part) or part in public for part in parts)
+    if len(value) >= _LONG_WORD and len(value.split(" ")) >= 4 and value.replace(" ", "").isalpha():
+        return False
+    return all(_is_plain_part(part) or part in public for part in parts)
+
+
+def _is_plain_part(part: str) -> bool:
+    if not _PLAIN.fullmatch(part):
+        return False
+    if part.isdecimal():
+        return len(part) < _LONG_NUMBER
+    return not (
+        len(part) >= SHORTEST and (is_generated(part) or (len(part) >= _LONG_WORD and part.isalpha()))
+    )

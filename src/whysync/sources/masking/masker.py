@@ -14,10 +14,18 @@ import msgspec
 
 from whysync.contracts import yaml
 from whysync.contracts.tree import Json, Object, dig, fields, text
-from whysync.sources.masking import embedded, shapes
+from whysync.sources.masking import commands, embedded, shapes
 from whysync.sources.masking.known import Known
 from whysync.sources.masking.marks import Marks, from_base64, is_mark
-from whysync.sources.masking.names import Promise, is_literal, is_password, promise_of
+from whysync.sources.masking.names import (
+    Promise,
+    is_describing,
+    is_literal,
+    is_password,
+    promise_below,
+    promise_of,
+    promise_of_path,
+)
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
@@ -39,8 +47,15 @@ _PUBLIC_KEYS: Final = frozenset(
     ]
 )
 _MOST_NESTED_TEXTS: Final = 3
-# Where the value stands that belongs to a `name`: of a variable, or of a plugin's parameter.
-_VALUES: Final = ("value", "string", "array", "map")
+# Where the value is that belongs to a `name`: of a variable, or of a plugin's parameter.
+_VALUES: Final = ("value", "string", "array", "map", "default")
+# Below a name that promises a secret, these hold the secret itself: `password: {value: x}`.
+_CONTENTS: Final = frozenset(
+    ("value", "data", "stringData", "plain", "plaintext", "literal", "literals", "valueMap")
+)
+# Objects from which a controller makes Secrets, and the fields in which they have the values.
+_SECRET_MAKERS: Final = ("Secret", "SecretStore", "SecretTemplate")
+_MADE_DATA: Final = frozenset(("data", "stringData", "valueMap", "templates"))
 
 
 class Masker:
@@ -135,22 +150,23 @@ class Masker:
 
     def mask_tree(self, value: Json) -> Json:
         if isinstance(value, dict):
-            self._mask_dict(value)
+            self._mask_dict(value, Promise.NONE)
             return value
         if isinstance(value, list):
             self._mask_list(value, Promise.NONE)
             return value
         return self.masked_text(value) if isinstance(value, str) else value
 
-    def _mask_dict(self, body: Object) -> None:
-        is_secret = body.get("kind") == "Secret"
-        if is_secret and ("data" in body or "stringData" in body):
-            self._mask_annotations(body, is_secret=True)
-            self._mask_secret(body)
+    def _mask_dict(self, body: Object, below: Promise, *, is_schema: bool = False) -> None:
+        """`below` is what a name further up promises for the values in here."""
+        self._mask_kinds(body)
         if not body.keys().isdisjoint(_VALUES):
             self._mask_named_values(body)
         if type(body.get("patch")) is str:
             self._mask_patch(body)
+        command, arguments = body.get("command"), body.get("args")
+        if isinstance(command, list) and isinstance(arguments, list) and command:
+            self._mask_arguments(arguments, text(command[0]))
         texts = self._texts
         self._keys.update(body)
         for key, value in body.items():
@@ -158,20 +174,61 @@ class Masker:
             if kind is dict:
                 if key == "helm":
                     self._mask_helm(cast("Object", value))
-                elif key == "stringData" and not is_secret:  # of a kind that makes Secrets
-                    self._mask_values(cast("Object", value), self.mark_secret)
-                self._mask_dict(cast("Object", value))
+                # In a schema the keys are names of fields, and what is below them describes the fields.
+                inner = Promise.NONE if is_schema else _promised(key, below)
+                self._mask_dict(cast("Object", value), inner, is_schema=key == "properties")
             elif kind is list:
                 if key == "managedFields":
                     self._note_fields(value)
                 else:
-                    self._mask_list(cast("list[Json]", value), promise_of(key))
+                    self._mask_list(cast("list[Json]", value), max(promise_of(key), _promised(key, below)))
             elif value is not None and kind is not bool:
                 promise = promise_of(key)
-                if promise is not Promise.NONE and (kind is str or is_password(key)):
+                if below is not Promise.NONE:
+                    promise = max(promise, _promised(key, below))
+                if promise is not Promise.NONE and (kind is str or is_password(key) or below is Promise.SURE):
                     value = body[key] = self._by_name(value, promise)
                 if type(value) is str and texts.get(value) is not value:
                     body[key] = self.masked_text(value)
+
+    def _mask_kinds(self, body: Object) -> None:
+        """Secrets, and objects that Secrets are made from."""
+        kind = body.get("kind")
+        if type(kind) is str and "Secret" in kind:
+            if kind == "Secret":
+                if "data" in body or "stringData" in body:
+                    self._mask_annotations(body, is_secret=True)
+                    self._mask_secret(body)
+            elif kind.endswith(_SECRET_MAKERS):
+                self._mask_made(fields(body.get("spec")))
+        elif kind == "Fake":  # a generator of External Secrets
+            self._mask_made(fields(body.get("spec")))
+        if kind != "Secret" and isinstance(body.get("stringData"), dict):
+            self._mask_values(fields(body["stringData"]), self.mark_secret)
+
+    def _mask_made(self, body: Json) -> None:
+        """`template.data` of a SealedSecret or ExternalSecret, `provider.fake.data` of a SecretStore."""
+        if isinstance(body, list):
+            for item in body:
+                self._mask_made(item)
+        elif isinstance(body, dict):
+            for key, value in body.items():
+                if key in _MADE_DATA and isinstance(value, dict):
+                    self._mask_made_values(value)
+                elif key in _MADE_DATA and isinstance(value, list):
+                    for item in value:
+                        if isinstance(item, dict) and isinstance(item.get("value"), str):
+                            item["value"] = self._by_name(item["value"], Promise.SURE)
+                        self._mask_made(item)
+                else:
+                    self._mask_made(value)
+
+    def _mask_made_values(self, values: Object) -> None:
+        for key, value in values.items():
+            if isinstance(value, dict):
+                self._mask_made_values(value)
+            elif not isinstance(value, list):
+                values[key] = self._by_name(value, Promise.SURE)
 
     def _note_fields(self, value: Json) -> None:
         """Managed fields hold names of fields and nothing else, but half of all there is to look at."""
@@ -187,26 +244,37 @@ class Masker:
             self._keys.add(value)
 
     def _mask_list(self, values: list[Json], promise: Promise) -> None:
-        flag = Promise.NONE
+        if any(type(value) is str and (value[:1] == "-" or value == "login") for value in values):
+            self._mask_arguments(values)
         for at, value in enumerate(values):
             if isinstance(value, dict):
-                self._mask_dict(value)
+                self._mask_dict(value, min(promise, Promise.HINT))
             elif isinstance(value, list):
                 self._mask_list(value, promise)
             elif isinstance(value, str):
-                if flag is Promise.SURE or promise is Promise.SURE:
-                    value = values[at] = self._by_name(value, Promise.SURE)
-                # `--password`, and the value as the next argument.
-                word = cast("str", value)
-                flag = promise_of(word) if word[:1] == "-" and "=" not in word else Promise.NONE
-                values[at] = self.masked_text(word)
+                if promise is not Promise.NONE:
+                    lead, literal = _split_literal(value)
+                    value = values[at] = f"{lead}{self._by_name(literal, promise)}"
+                values[at] = self.masked_text(value)
+
+    def _mask_arguments(self, values: list[Json], program: str = "") -> None:
+        """Passwords in a list of arguments: `["--password", "x"]`, `["redis-cli", "-a", "x"]`."""
+        words = [value if isinstance(value, str) else "" for value in values]
+        for at, offset in commands.secret_items(words, program):
+            values[at] = f"{words[at][:offset]}{self.mark(words[at][offset:])}"
 
     def _by_name(self, value: Json, promise: Promise) -> Json:
-        if promise is Promise.NONE or value is None or isinstance(value, (bool, dict, list)):
+        if promise is Promise.NONE or value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, dict):
+            self._mask_dict(value, promise)
+            return value
+        if isinstance(value, list):
+            self._mask_list(value, promise)
             return value
         if isinstance(value, str):
             return self.mark(value) if is_literal(value, promise) else value
-        return self.mark(str(value))
+        return self.mark(str(value)) if promise > Promise.HINT else value
 
     def _mask_secret(self, body: Object) -> None:
         public = _PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
@@ -234,20 +302,13 @@ class Masker:
         """`{name: DB_PASSWORD, value: …}`, a plugin's parameter, or one step of a JSON patch."""
         name = body.get("name", body.get("key"))
         if type(name) is not str and "op" in body:
-            name = text(body.get("path")).rpartition("/")[2]
-        promise = promise_of(name) if type(name) is str else Promise.NONE
+            name = body.get("path")
+        promise = promise_of_path(name) if type(name) is str else Promise.NONE
         if promise is Promise.NONE:
             return
         for place in _VALUES:  # in this order: marks are numbered as they are given
-            if place not in body:
-                continue
-            value = body[place]
-            if isinstance(value, list) and place == "array":
-                body[place] = [self._by_name(item, promise) for item in value]
-            elif isinstance(value, dict) and place == "map":
-                body[place] = {key: self._by_name(item, promise) for key, item in value.items()}
-            else:
-                body[place] = self._by_name(value, promise)
+            if place in body:
+                body[place] = self._by_name(body[place], promise)
 
     def _mask_patch(self, body: Object) -> None:
         """A patch of Kustomize's: a text with YAML in it."""
@@ -305,7 +366,7 @@ class Masker:
                     continue
                 if key == "release" and labels.get("owner") == "helm":
                     values[key] = self.mark(value)  # a packed Helm release, rendered Secrets included
-                elif place == "data" and "\n" in value:
+                elif place == "data" and ("\n" in value or value[:1] in "{["):
                     values[key] = self._mask_file(value, whole_if_broken=False)
 
     def _mask_helm(self, helm: Object) -> None:
@@ -390,6 +451,22 @@ class Masker:
     def hidden_text(self, value: str) -> str:
         """A text that is no part of a tree."""
         return self._known.masked(value)
+
+
+def _split_literal(value: str) -> tuple[str, str]:
+    """`key=value` in two; padding of base64 is no separator."""
+    lead, equals, literal = value.partition("=")
+    return (f"{lead}=", literal) if equals and literal.strip("=") else ("", value)
+
+
+def _promised(key: str, below: Promise) -> Promise:
+    """What is promised for the values in the map or list at a key."""
+    own = promise_below(key)
+    if below is Promise.NONE:
+        return own
+    if key in _CONTENTS:
+        return Promise.SURE
+    return Promise.NONE if is_describing(key) else max(own, below)
 
 
 def _as_text(value: Json) -> str:

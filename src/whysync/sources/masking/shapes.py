@@ -1,55 +1,46 @@
-"""Secrets that are known by their shape, anywhere in a text: tokens, keys, passwords in URLs."""
+"""Secrets in texts, found by the syntax around them: URLs, headers, flags, assignments, XML, messages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Final
 
+from whysync.sources.masking import commands, tokens
 from whysync.sources.masking.marks import is_mark
-from whysync.sources.masking.names import Promise, is_literal, is_password, promise_of
+from whysync.sources.masking.names import Promise, is_literal, is_password, promise_of, promise_of_path
+from whysync.sources.masking.values import (
+    has_generated_part,
+    is_generated,
+    is_literal_value,
+    is_reference,
+    looks_secret,
+)
 
 Mark = Callable[[str], str]
 
-# One look decides whether the others are needed: nearly every string passes here.
-_SUSPECT = re.compile(
-    r"://[^\s/]*@|-----BEGIN|eyJ|gh[opsur]_|github_pat_|gl(?:pat|dt|rt)-|A[KS]IA|xox|AIza|sk[-_]|npm_|dop_v1|hv[sb]\."
-    r"|SG\.|ya29\.|dckr_|[Bb]earer|[Aa]uthorization|[Cc]ookie|[Ss]ig"
-    r"|hooks\.slack|/webhooks/|webhook\.office|mysql| -u |unknown anchor|"
-    r"[Pp][Aa][Ss][Ss]|[Pp][Ww][Dd]|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Kk][Ee][Yy]|[Cc]redential"
+# A first look at the text in lower case decides what else is needed: few strings have any of these.
+# Three patterns, because one with all alternatives is slower than the three together.
+_NAMES = re.compile(
+    r"pass|pwd?|token|secret|key|cred|auth|cookie|bearer|jwt|mnemonic|sig=|signature"
+    r"|pat[\"'=:>\\ ]|--from-literal"
 )
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:.*?-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|.*\Z)",
-    re.DOTALL,
+_SYNTAX = re.compile(
+    r"@|[\"' ]-[upaw]|-user|login |unknown anchor|iteral value|\.value: |hooks\.slack|/webhook"
+    r"|webhook\.office"
 )
-_TOKEN = re.compile(
-    r"(?<![A-Za-z0-9_])(?:"
-    r"gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|gl(?:pat|dt|rt)-[A-Za-z0-9_-]{15,}"
-    r"|A[KS]IA[A-Z0-9]{16}|xox[abeoprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{30,}"
-    r"|sk_(?:live|test)_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{32,}|npm_[A-Za-z0-9]{30,}|dop_v1_[a-f0-9]{40,}"
-    r"|hv[sb]\.[A-Za-z0-9_-]{20,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|ya29\.[A-Za-z0-9_-]{20,}"
-    r"|dckr_pat_[A-Za-z0-9_-]{20,}"
-    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)"
-)
-_URL_PASSWORD = re.compile(
-    r"(?P<lead>[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@\"'<>]*:)(?P<value>[^\s/\"'<>]+)(?=@[^\s@])"
+_URL = re.compile(
+    r"(?P<scheme>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,30}+://)(?P<user>[^\s/:@\"'<>]*+):"
+    r"(?P<value>[^\s/\"'<>]+(?=@[^\s@])"
+    # A slash or a blank in the password, but not `host:8080/path` and not a sentence.
+    r"|(?!\d{1,5}(?:[/\s\"',?#]|$))[^\s\"'<>]{0,80}[/ ][^\"'<>\n@]{0,80}(?=@[A-Za-z0-9][\w.-]*(?::\d|/)))"
 )
 _URL_TOKEN = re.compile(r"(?P<lead>https?://)(?P<value>(?=[^\s@/]*\d)[A-Za-z0-9_.~%-]{16,})(?=@)")
-_BEARER = re.compile(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
-# Whatever stands there is a credential: a header with its scheme, a header that is one, a flag for one.
-_HEADER = re.compile(
-    r"(?P<lead>(?i:authorization)\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?(?i:basic|bearer|token|digest)\s{1,4})"
-    r"(?P<value>[^\s\"'\\<>,]{4,})"
-)
-_KEY_HEADER = re.compile(
-    r"(?P<lead>(?i:x-api-key|x-auth-token|x-vault-token|private-token|(?:set-)?cookie)\\?[\"']?\s{0,4}[:=]\s{0,4}"
-    r"\\?[\"']?)(?P<value>[^\s\"'\\<>,]{4,})"
-)
-_PASSWORD_FLAG = re.compile(
-    r"(?P<lead>(?:^|\s)--(?i:password|passwd|passphrase|token|auth-token|api-key|client-secret)[ =][\"']?)"
-    r"(?P<value>(?!-|\$|(?:is|was|must|and|or|to|for|flag|option|not|required|cannot|should|from|in|of|file)\b"
-    r"|\*{1,20}[\s`])"  # Argo CD has put stars there itself
-    r"[^\s\"'<>,;]{3,}[^\s\"'<>,;`])"  # a command stands in backticks: the last is not the password's
+# GitHub takes a token as the user with one of these as the password.
+_FORMAL_PASSWORDS: Final = frozenset(("x-oauth-basic", "x-oauth", "oauth", "x", "api_token", ""))
+_URL_USER_TOKEN = re.compile(
+    r"(?P<lead>https?://)(?P<value>[^\s/:@\"'<>]{4,}):(?=(?:x-oauth-basic|x-oauth|)@)"
 )
 _QUERY = re.compile(
     r"(?P<lead>[?&;](?:access_token|private_token|auth_token|token|api_?key|key|password|passwd|secret"
@@ -62,17 +53,83 @@ _WEBHOOK = re.compile(
     r"|(?:[a-z]+\.)?discord(?:app)?\.com/api/webhooks/\d+/|[a-z0-9-]+\.webhook\.office\.com/))"
     r"(?P<value>[^\s\"'<>]+)"
 )
-# curl -u name:password, mysql -ppassword, sshpass -p password, docker login -p password.
-_SHELL = re.compile(
-    r"(?P<lead>\s(?:-u|--user)[ =][\"']?[^\s:\"']+:"
-    r"|\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n;|&]{0,200}?\s-p"
-    r"|\b(?:sshpass|login)\b[^\n;|&]{0,200}?\s-p[ =]?)[\"']?"
-    r"(?P<value>(?!\d+\b)[^\s\"';|&<>=-][^\s\"';|&<>]*)"
+# user:password@tcp(host:3306)/db and user:password@host:5432/db, without a scheme.
+_DSN = re.compile(
+    r"(?P<lead>(?<![\w/@.:%+-])[\w.+-]{1,64}+:)(?P<value>[^\s@\"'<>()/]{1,200}+)"
+    r"(?=@(?:(?:tcp|udp|unix)\(|(?!sha\d)[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|\b)))"
 )
-# Said of a field: `spec.password: Invalid value: "x"`.
+_BEARER = re.compile(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
+# Whatever follows is a credential: a header with its scheme, or a header that is one.
+_HEADER = re.compile(
+    r"(?P<lead>(?i:authorization)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?(?i:basic|bearer|token|digest|negotiate)\s{1,4})"
+    r"(?P<value>[^\s\"'\\<>,]{4,})"
+)
+_KEY_HEADER = re.compile(
+    r"(?P<lead>(?i:x-api-key|x-auth-token|x-vault-token|private-token)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}"
+    r"\\{0,7}[\"']?)(?P<value>[^\s\"'\\<>,]{4,})"
+)
+_COOKIES = re.compile(
+    r"(?P<lead>(?i:(?:set-)?cookie)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?)(?P<value>[^\r\n\"'\\<>,]{4,4000})"
+)
+_COOKIE = re.compile(r"(?P<lead>(?:^|;)\s*(?:(?P<name>[^=;\s]+)=)?)(?P<value>[^;\s]{3,})")
+_COOKIE_ATTRIBUTES: Final = frozenset(
+    ("path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version")
+)
+_WORDS_AFTER_A_FLAG = (
+    r"(?:is|was|are|were|must|and|or|to|for|flag|option|options|argument|not|required|requires|cannot|should|from|in|of|file"
+    r"|provided|given|set|has|have|with|without|but|if|when|can|may|will|needs|expects|takes|does|missing|value|on|as|by|at"
+    r"|instead|before|after|via|the|a|an|it|you|please)\b"
+)
+_FLAG = re.compile(
+    r"(?P<lead>(?:^|(?<=[\s\"'`=(\[]))--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60}+)(?P<sep>\s{1,4}|=)[\"']?)"
+    rf"(?P<value>(?!-|\$|<masked |{_WORDS_AFTER_A_FLAG}"
+    r"|\*{1,20}+(?:[\s`]|$))"  # Argo CD puts stars there itself
+    r"[^\s\"'<>,;]*[^\s\"'<>,;`])"  # a command is often in backticks: the last is not the password's
+)
+# Flags after which even a word is a password.
+_PASSWORD_FLAGS: Final = frozenset(
+    [
+        "password",
+        "passwd",
+        "passphrase",
+        "token",
+        "auth-token",
+        "api-key",
+        "client-secret",
+        "requirepass",
+        "masterauth",
+        "pass",
+    ]
+)
+_FROM_LITERAL = re.compile(r"(?P<lead>--from-literal[= ][\"']?[\w.-]{1,253}=[\"']?)(?P<value>[^\s\"'<>]+)")
+_USER = re.compile(
+    r"(?P<lead>\s(?:-u|--user|--basic-auth|--proxy-user)[ =][\"']?[^\s:\"']{1,200}:)"
+    r"(?P<value>(?!\d+\b|//)[^\s\"';|&<>=-][^\s\"';|&<>]*)"
+)
+_PASS = re.compile(r"(?P<lead>(?<![\w-])-?-?pass(?:in|out|wd)?[ =:]pass:)(?P<value>[^\s\"'<>]+)")
+# Reported for a field: `spec.password: Invalid value: "x"`.
 _INVALID = re.compile(
-    r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}): (?:Invalid|Unsupported|Duplicate) value: \\?\")"
+    r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}+): "
+    r"(?:Invalid|Unsupported|Duplicate) value: \\{0,7}\")"
     r"(?P<value>(?:[^\"\\]|\\[^\"])+)"
+)
+_INVALID_NUMBER = re.compile(
+    r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}+): Invalid value: )(?P<value>\d[\d.]*)(?=[:,\s]|$)"
+)
+# `ValidationError(Secret.data.password): invalid type …: got "x"`, `at '/auth/password': 'x' does not match`.
+_REFUSED = re.compile(
+    r"(?P<lead>(?:ValidationError\((?P<path>[\w.\[\]/-]{1,200}+)\):[^\n]{0,300}?\bgot "
+    r"|at '(?P<pointer>/[^'\s]{1,200}+)': )"
+    r"\\{0,7}(?P<quote>[\"']))(?P<value>[^\"'\\\n]{1,2000}+)"
+)
+_TYPES: Final = frozenset(
+    ("string", "integer", "number", "boolean", "array", "map", "object", "null", "float")
+)
+_NAME = re.compile(r"[A-Za-z_][\w.-]*+")
+# `DB_PASSWORD has literal value 'x'`.
+_LITERAL = re.compile(
+    r"(?P<lead>(?<![A-Za-z0-9_.-])[A-Za-z_][\w.-]{1,80}+[\"'`]?[^\n\"'`;]{1,40}?\b(?:value|set to)[ :=]{1,3}"
+    r"\\{0,7}(?P<quote>[\"'`]))(?P<value>[^\"'`\\\n]{1,2000}+)"
 )
 # What Go's JSON decoder shows around an error: the text that it could not read.
 _CONTEXT = re.compile(
@@ -85,89 +142,92 @@ _KEY = re.compile(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
 _ANCHOR = re.compile(r"(?P<lead>unknown anchor ')(?P<value>(?![A-Za-z_-]+')[^']+)(?=')")
 _LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")
 _MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])(?=.*[A-Z!@#$%^&*+=~?])")
-# name=value and --name=value; --name value.
-_ASSIGNED = re.compile(
-    r"(?P<lead>(?<![A-Za-z0-9_.-])(?P<name>-{0,2}[A-Za-z_][A-Za-z0-9_.-]{1,60})[\"']?=(?!=)[\"']?)"
-    r"(?P<value>[^\s\"'&;,<>]+)"
+# name=value, name: value, name:value, name := value, "name": "value"; quotes have backslashes in nested JSON.
+_ASSIGNMENT = re.compile(
+    r"(?P<dashes>(?<![A-Za-z0-9_.-])-{0,2})(?P<name>[A-Za-z_][A-Za-z0-9_./-]{0,100}+)(?P<close>\\{0,15}[\"'])?\]?"
+    r"(?P<sep>[ \t]{0,4}+(?::=|=>|=(?!=)|:(?!//))[ \t]{0,4}+)(?P<open>\\{0,15}[\"'`])?"
 )
-_FLAG = re.compile(
-    r"(?P<lead>(?:^|\s)--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60})\s{1,4})"
-    r"(?P<value>(?![a-z]+\b|<masked |\*{1,20}[\s`])[^\s\"'-](?:\S*[^\s`])?)"
+_BARE = re.compile(r"[^\s\"'<>,;&|`]+")
+_BARE_IN_STRUCT = re.compile(r"[^\s\"'<>,;&|`}\])]+")
+_LONGEST_WORD: Final = 2_000
+_IN_LIST = re.compile(r"[\[,]\s{0,4}(?P<open>\\{0,15}[\"'])")
+_ELEMENT = re.compile(
+    r"<(?P<tag>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:\s{1,200}+[\w:.-]{1,80}+\s?=\s?"
+    r"(?:\"[^\"<>]{0,2000}+\"|'[^'<>]{0,2000}+')){0,40}+)\s{0,20}+(?P<end>/?)>"
 )
-# "name": "value", also inside JSON that is itself a string, where each quote has a backslash.
-_NAME = r"(?P<name>[A-Za-z0-9_.-]{0,50}(?i:pass|pwd|token|secret|key|data)[A-Za-z0-9_.-]{0,20})"
-_MEMBER = re.compile(rf"(?P<lead>\"{_NAME}\"\s{{0,4}}:\s{{0,4}}\")(?P<value>(?:[^\"\\]|\\.)+)", re.DOTALL)
-_QUOTED_MEMBER = re.compile(
-    rf"(?P<lead>\\\"{_NAME}\\\"\s{{0,4}}:\s{{0,4}}\\\")"
-    r"(?P<value>(?:[^\"\\]|\\\\(?:\\\"|.))+)",
-    re.DOTALL,
-)
-_PYTHON_MEMBER = re.compile(rf"(?P<lead>'{_NAME}'\s{{0,4}}:\s{{0,4}}')(?P<value>(?:[^'\\]|\\.)+)", re.DOTALL)
-# In running text: `password: x`; a password is also told as `password x` and `password is x`.
-_SAID = re.compile(
-    rf"(?P<lead>(?<![A-Za-z0-9_.-]){_NAME}[\"']?: {{1,2}}[\"']?)"
-    r"(?P<value>[^\s\"'<>,;]{6,})"
-)
+_ATTRIBUTE = re.compile(r"(?P<lead>(?P<name>[\w:.-]+)\s?=\s?[\"'])(?P<value>[^\"'<>]*)")
+_NAMING_ATTRIBUTES: Final = frozenset(("key", "name", "id", "property"))
+# In running text a password is also given as `password x` and `password is x`, a token as `token x`.
 _TOLD = re.compile(
-    r"(?P<lead>\b(?i:password|passwd|passphrase|pwd)(?: is| was)? {1,2}[\"'(]?)"
+    r"(?P<lead>\b(?<!nexpected )(?i:password|passwd|passphrase|pwd|token)(?: is| was)? {1,2}[\"'(]?)"
     r"(?P<value>[^\s\"'<>,;/()]{8,})"
 )
 # A line of a configuration file: `password: x`, `password = x`.
 _LINE = re.compile(
-    r"^(?P<lead>[ \t]*(?:- |export )?[\"']?"
-    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60})[\"']?[ \t]*[:=][ \t]*[\"']?)"
+    r"^(?P<lead>[ \t]*+(?:- |export )?[\"']?"
+    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)[\"']?[ \t]*+[:=][ \t]*+[\"']?)"
     r"(?P<value>[^\s\"'|>{\[&*!#][^\r\n\"']*)",
     re.MULTILINE,
 )
 
-
-_ANYWHERE = (
-    _URL_PASSWORD,
-    _URL_TOKEN,
-    _BEARER,
-    _HEADER,
-    _KEY_HEADER,
-    _PASSWORD_FLAG,
-    _QUERY,
-    _WEBHOOK,
-    _SHELL,
-    _ANCHOR,
+# `requirepass x`, in files that have no separator.
+_DIRECTIVE = re.compile(
+    r"^(?P<lead>[ \t]*+(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)[ \t]++[\"']?)"
+    r"(?P<value>[^\s\"'=:]++)(?=[\"']?[ \t]*+$)",
+    re.MULTILINE,
 )
 
 
 def masked(text: str, mark: Mark) -> str:
-    """The text with every secret in it that its shape gives away replaced by its mark."""
-    if not _SUSPECT.search(text):
+    """The text with a mark in place of every secret that its syntax or format gives away."""
+    lower = text.lower()
+    is_named = _NAMES.search(lower) is not None
+    has_token = tokens.SUSPECT.search(lower) is not None
+    if not is_named and not has_token and not _SYNTAX.search(lower):
         return text
-    text = _PRIVATE_KEY.sub(lambda found: mark(found[0]), text)
-    for pattern in _ANYWHERE:
-        text = pattern.sub(lambda found: _value(found, mark), text)
-    is_about_secret = "Secret" in text
-    if "error found in #" in text and is_about_secret:
-        text = _CONTEXT.sub(
-            lambda found: f"{found['lead']}{_keys(found['value'])}{found['next']}{_keys(found['more'])}", text
-        )
-    if " value: " in text:
-        text = _INVALID.sub(lambda found: _of_field(found, mark, is_about_secret=is_about_secret), text)
-    text = _TOKEN.sub(lambda found: mark(found[0]), text)
-    for pattern in (_ASSIGNED, _FLAG):
-        text = pattern.sub(lambda found: _named(found, mark), text)
-    for pattern in (_MEMBER, _QUOTED_MEMBER, _PYTHON_MEMBER):
-        text = pattern.sub(lambda found: _named(found, mark, shortest=1), text)
-    text = _SAID.sub(lambda found: _said(found, mark), text)
-    return _TOLD.sub(lambda found: _value(found, mark) if _MIXED.match(found["value"]) else found[0], text)
+    if has_token and "-----BEGIN" in text:
+        text = tokens.PRIVATE_KEY.sub(lambda found: mark(found[0]), text)
+    for needle, pattern, replaced in _RULES:
+        if needle in text:
+            text = pattern.sub(lambda found, replaced=replaced: replaced(found, mark), text)
+    if " -" in text or text[:1] == "-" or " login " in text:
+        text = _spliced(text, commands.in_text(text), mark)
+    if has_token:
+        text = tokens.TOKEN.sub(lambda found: mark(found[0]), text)
+    if not is_named:
+        return text
+    text = _spliced(text, _assigned(text), mark)
+    if "</" in text or "/>" in text:
+        text = _spliced(text, _in_elements(text), mark)
+    return _TOLD.sub(lambda found: _told(found, mark), text)
 
 
 def masked_lines(text: str, mark: Mark) -> str:
     """As `masked`, and also what lines of a configuration file assign to a name that promises a secret."""
     text = masked(text, mark)
-    if not _SUSPECT.search(text):
+    if not _NAMES.search(text.lower()):
         return text
-    return _LINE.sub(lambda found: _named(found, mark, shortest=1), text)
+    text = _LINE.sub(lambda found: _in_line(found, mark), text)
+    return _DIRECTIVE.sub(lambda found: _in_line(found, mark), text)
 
 
 def is_suspect(text: str) -> bool:
-    return _SUSPECT.search(text) is not None
+    lower = text.lower()
+    return any(pattern.search(lower) for pattern in (_NAMES, tokens.SUSPECT, _SYNTAX))
+
+
+def _spliced(text: str, places: Iterator[tuple[int, int]], mark: Mark) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end in places:
+        if start < done or "<masked " in text[start:end]:
+            continue
+        pieces += (text[done:start], mark(text[start:end]))
+        done = end
+    return "".join([*pieces, text[done:]]) if pieces else text
+
+
+# One syntax each: what replaces a match
 
 
 def _value(found: re.Match[str], mark: Mark) -> str:
@@ -175,32 +235,224 @@ def _value(found: re.Match[str], mark: Mark) -> str:
     return found[0] if is_mark(value) else f"{found['lead']}{mark(value)}"
 
 
+def _url(found: re.Match[str], mark: Mark) -> str:
+    user, value = found["user"], found["value"]
+    if is_mark(value):
+        return found[0]
+    return f"{found['scheme']}{user}:{value if value in _FORMAL_PASSWORDS else mark(value)}"
+
+
+def _cookies(found: re.Match[str], mark: Mark) -> str:
+    def one(pair: re.Match[str]) -> str:
+        name = (pair["name"] or pair["value"]).lower()
+        is_plain = name in _COOKIE_ATTRIBUTES or not is_literal_value(pair["value"])
+        return pair[0] if is_plain else _value(pair, mark)
+
+    return f"{found['lead']}{_COOKIE.sub(one, found['value'])}"
+
+
+def _flag(found: re.Match[str], mark: Mark) -> str:
+    name, value = found["name"], found["value"]
+    promise = promise_of(name)
+    if promise is Promise.NONE or not is_literal_value(value) or is_reference(value):
+        return found[0]
+    if name.lower() in _PASSWORD_FLAGS:
+        is_secret = len(value) >= 4
+    elif found["sep"] == "=" or promise is not Promise.SURE:
+        return found[0] if promise is Promise.SURE or not looks_secret(value) else _value(found, mark)
+    else:
+        is_secret = len(value) >= (4 if is_password(name) else 8) and not re.match(r"[a-z]+\b", value)
+    return _value(found, mark) if is_secret else found[0]
+
+
+def _context(found: re.Match[str], mark: Mark) -> str:
+    del mark
+    if not _is_about_secret(found):
+        return found[0]
+    return f"{found['lead']}{_keys(found['value'])}{found['next']}{_keys(found['more'])}"
+
+
+def _is_about_secret(found: re.Match[str]) -> bool:
+    """Does the text name a Secret before? `Secret "a" is invalid: data[x]: Invalid value`."""
+    return "Secret" in found.string[max(0, found.start() - 20_000) : found.start()]
+
+
 def _keys(context: str) -> str:
     """Of a piece of JSON only the names of its fields: nobody knows where the values in it begin."""
     return "…" + "…".join(f"{key}:" for key in _KEY.findall(context))
 
 
-def _of_field(found: re.Match[str], mark: Mark, *, is_about_secret: bool) -> str:
-    """The value that an API server refused, of a field that holds a secret."""
-    path = found["path"]
-    of_secret = is_about_secret and path.startswith(("data.", "data[", "stringData.", "stringData["))
-    last = re.split(r"[.\[\]/]+", path.rstrip("]"))[-1]
-    return _value(found, mark) if of_secret or promise_of(last) is Promise.SURE else found[0]
-
-
-def _said(found: re.Match[str], mark: Mark) -> str:
-    """`unexpected token: x1` is a parser's complaint; words alone are an explanation, not a value."""
-    value, name = found["value"], found["name"]
-    before = found.string[max(0, found.start() - 12) : found.start()]
-    told = len(value) >= (6 if is_password(name) else 8) and _LETTER_AND_MORE.match(value)
-    return _named(found, mark, shortest=1) if told and not before.endswith("nexpected ") else found[0]
-
-
-def _named(found: re.Match[str], mark: Mark, *, shortest: int = 0) -> str:
-    name, value = found["name"].lstrip("-"), found["value"]
-    promise = promise_of(name)
-    # In running text a name alone proves little: `token=invalid` is an error's words.
-    shortest = shortest or (4 if is_password(name) else 8)
-    if promise is not Promise.SURE or len(value) < shortest or "<masked " in value:
+def _of_field(found: re.Match[str], mark: Mark) -> str:
+    """The value that was refused, if its field holds a secret."""
+    groups = found.groupdict()
+    path = groups["path"] or groups.get("pointer") or ""
+    value = found["value"]
+    below = path.removeprefix("Secret.")
+    is_data = below.startswith(("data.", "data[", "stringData.", "stringData["))
+    of_secret = is_data and (path != below or _is_about_secret(found))
+    if value in _TYPES and groups.get("pointer") is None and "quote" in groups:
         return found[0]
-    return f"{found['lead']}{mark(value)}" if is_literal(value, promise) else found[0]
+    promise = promise_of_path(path.rstrip("]"))
+    is_secret = promise is Promise.SURE or (promise is not Promise.NONE and looks_secret(value))
+    return _value(found, mark) if of_secret or is_secret else found[0]
+
+
+def _literal(found: re.Match[str], mark: Mark) -> str:
+    promise = max(map(promise_of, _NAME.findall(found["lead"])))
+    is_secret = promise is Promise.SURE and is_literal(found["value"], promise)
+    return _value(found, mark) if is_secret or (promise and looks_secret(found["value"])) else found[0]
+
+
+_RULES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Mark], str]], ...]] = (
+    ("@", _URL_USER_TOKEN, _value),
+    ("@", _URL, _url),
+    ("@", _URL_TOKEN, _value),
+    ("@", _DSN, _value),
+    ("earer", _BEARER, _value),
+    ("uthorization", _HEADER, _value),
+    ("AUTHORIZATION", _HEADER, _value),
+    ("-", _KEY_HEADER, _value),
+    ("ookie", _COOKIES, _cookies),
+    ("COOKIE", _COOKIES, _cookies),
+    ("--from-literal", _FROM_LITERAL, _value),
+    ("-", _FLAG, _flag),
+    (" -", _USER, _value),
+    ("pass:", _PASS, _value),
+    ("=", _QUERY, _value),
+    ("https://", _WEBHOOK, _value),
+    ("unknown anchor", _ANCHOR, _value),
+    ("error found in #", _CONTEXT, _context),
+    (" value: ", _INVALID, _of_field),
+    (" value: ", _INVALID_NUMBER, _of_field),
+    ("ValidationError(", _REFUSED, _of_field),
+    ("at '/", _REFUSED, _of_field),
+    (" value ", _LITERAL, _literal),
+    ("set to ", _LITERAL, _literal),
+)
+
+
+def _told(found: re.Match[str], mark: Mark) -> str:
+    value = found["value"]
+    is_mixed = _MIXED.match(value) is not None
+    is_secret = (
+        is_mixed or is_generated(value) if found["lead"][:1] in "pP" else is_mixed and is_generated(value)
+    )
+    return _value(found, mark) if is_secret else found[0]
+
+
+# Assignments
+
+
+def _assigned(text: str) -> Iterator[tuple[int, int]]:
+    """Where values begin and end that a text assigns to names that promise a secret."""
+    done = 0
+    for found in _ASSIGNMENT.finditer(text):
+        promise = promise_of(found["name"])
+        if promise is Promise.NONE or found.start() < done:
+            continue
+        at, opened = found.end(), found["open"]
+        if opened is not None:
+            value = _quoted(len(opened) - 1, opened[-1]).match(text, at)
+        elif found["close"] is not None and text.startswith("[", at):
+            yield from _in_list(text, at, promise)
+            continue
+        else:
+            value = (_BARE if "=" in found["sep"] else _BARE_IN_STRUCT).match(text, at)
+        if value is None:
+            continue
+        written = value[0] if opened is not None else value[0].rstrip("\\")
+        # What has no end for so long is no explanation; looking into it once is enough.
+        if len(written) > _LONGEST_WORD or (written and _is_assigned(found, written, promise)):
+            done = at + len(written)
+            yield at, done
+
+
+def _is_assigned(found: re.Match[str], value: str, promise: Promise) -> bool:
+    name, sep, opened = found["name"], found["sep"], found["open"]
+    if value.startswith(("<masked", "{", "[", "*****")) or (
+        opened is None and value.startswith(("$(", "${"))
+    ):
+        return False
+    text, start = found.string, found.start()
+    if found["close"] is not None:  # a member of JSON, or of Python's and Ruby's maps
+        if opened is None and not (is_password(name) and value[:1].isdigit()):
+            return False
+        return is_literal(value, promise) and (promise is Promise.SURE or looks_secret(value))
+    if sep == "=":
+        if promise is not Promise.SURE:
+            return looks_secret(value) and not is_reference(value)
+        # In running text a name alone proves little: `token=invalid` is an error's words.
+        return len(value) >= (4 if is_password(name) else 8) and is_literal(value, promise)
+    if sep == ":":
+        if "/" in name:  # an image with its tag
+            return False
+        if text[start - 1 : start] in ("{", "[") and promise is Promise.SURE:
+            return is_literal(value, promise)
+    if text[max(0, start - 12) : start].endswith("nexpected "):  # a parser's complaint
+        return False
+    return _is_told(name, value, promise)
+
+
+def _is_told(name: str, value: str, promise: Promise) -> bool:
+    """Words alone are an explanation and not a value: `password: authentication failed`."""
+    if promise is not Promise.SURE:
+        is_header = name.lower().endswith("authorization") and any(map(str.isdigit, value))
+        return looks_secret(value) and (is_header or has_generated_part(value)) and not is_reference(value)
+    if len(value) < (6 if is_password(name) else 8) or value.count(" ") > 3:
+        return False
+    told = _LETTER_AND_MORE.match(value) is not None or (len(value) >= 8 and is_generated(value))
+    return told and is_literal(value, promise)
+
+
+def _in_list(text: str, at: int, promise: Promise) -> Iterator[tuple[int, int]]:
+    """`"tokens":["x","y"]`: strings until something else comes."""
+    while (opened := _IN_LIST.match(text, at)) is not None:
+        quote = opened["open"]
+        value = _quoted(len(quote) - 1, quote[-1]).match(text, opened.end())
+        if value is None:
+            return
+        if is_literal(value[0], promise) and looks_secret(value[0]):
+            yield value.span()
+        at = value.end() + len(quote)
+
+
+@lru_cache(maxsize=64)
+def _quoted(backslashes: int, quote: str) -> re.Pattern[str]:
+    """What is between quotes that have so many backslashes before them, as in JSON inside JSON."""
+    if quote == "`":
+        return re.compile(r"[^`\n]++")
+    if backslashes == 0:
+        return re.compile(rf"(?:[^{quote}\\]|\\.)++", re.DOTALL)
+    return re.compile(
+        rf"(?:[^{quote}\\]++|\\{{{backslashes + 1},}}+.|\\{{1,{backslashes}}}+(?![{quote}\\]))++"
+    )
+
+
+# XML
+
+
+def _in_elements(text: str) -> Iterator[tuple[int, int]]:
+    """`<password>x</password>`, `<add key="Password" value="x"/>`, `<entry key="db.password">x</entry>`."""
+    for found in _ELEMENT.finditer(text):
+        name, value = found["tag"].rpartition(":")[2], None
+        for attribute in _ATTRIBUTE.finditer(text, *found.span("attributes")):
+            if attribute["name"].lower() in _NAMING_ATTRIBUTES:
+                name = attribute["value"]
+            elif attribute["name"].lower() == "value":
+                value = attribute.span("value")
+        promise = promise_of(name)
+        if promise is Promise.NONE:
+            continue
+        if value is None and not found["end"]:
+            end = text.find("</", found.end(), found.end() + 4000)
+            value = (found.end(), end) if end > found.end() else None
+        if value is not None and is_literal(text[value[0] : value[1]].strip(), promise):
+            yield value
+
+
+def _in_line(found: re.Match[str], mark: Mark) -> str:
+    promise, value = promise_of(found["name"]), found["value"]
+    if promise is Promise.NONE or "<masked " in value or not is_literal(value, promise):
+        return found[0]
+    is_secret = promise is Promise.SURE or looks_secret(value)
+    return f"{found['lead']}{mark(value)}" if is_secret else found[0]

@@ -1,0 +1,63 @@
+"""What a value looks like: a reference, a name, plain settings, or something generated."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_REFERENCE = re.compile(
+    r"\$\{[^}]*\}|\$\{\{[^}]*\}\}|\$\([^)]*\)|\{\{.*\}\}|<path:[^>]*>|<[A-Za-z][\w .-]*>|ref\+\w+:.*|vault:.*"
+    r"|\$\w[\w.:-]*:[\w.-]+|\$[A-Za-z]+(?:[.-][A-Za-z]+)+|\$[A-Z_]+",
+    re.DOTALL,
+)
+_NO_VALUE: Final = frozenset(
+    ("", "true", "false", "null", "none", "nil", "~", "yes", "no", "on", "off", "<nil>")
+)
+_NAMELIKE = re.compile(r"[A-Za-z][A-Za-z_./-]*|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?")
+_SEGMENTS = re.compile(r"[^A-Za-z0-9]+")
+# Runs of one kind of letter: a generated value has many short ones, words have few long ones.
+_RUN = re.compile(r"[A-Z]++(?![a-z])|[A-Z]?[a-z]++|[A-Z]|[0-9]++")
+_PLAIN = re.compile(
+    r"[a-z][a-z0-9+.-]{0,30}://[^\s@]*"  # an address without credentials
+    r"|(?:[./~]|[A-Za-z]:\\)\S*"  # a path
+    r"|[\d.,:+TZ/_-]+[A-Za-z%]{0,3}"  # a number, a quantity, a time, an address
+    r"|v?\d+(?:\.\d+)+[\w.+-]*"  # a version
+    r"|(?:[a-z0-9_-]++\.)+[a-z]{2,10}(?::\d+)?(?:/[\w./-]*)?"  # a host
+    r"|[^\s@]++@(?:[\w-]++\.)+[a-z]{2,10}"  # an e-mail address
+)
+_GENERATED_LENGTH: Final = 12
+_LARGEST: Final = 4096
+
+
+def is_literal_value(value: str) -> bool:
+    return value.lower() not in _NO_VALUE if len(value) < 8 else True
+
+
+def is_reference(value: str) -> bool:
+    return value[:1] in "$<{rv" and _REFERENCE.fullmatch(value) is not None
+
+
+def is_generated(segment: str) -> bool:
+    """Letters and digits in an order that no words have: `a8f9e7c6b5d4`, `kJhGfDsAqWeR`."""
+    runs = len(_RUN.findall(segment[:_LARGEST]))
+    return runs > 2 and min(len(segment), _LARGEST) < 3 * runs
+
+
+def is_namelike(value: str) -> bool:
+    """A name as Kubernetes uses them. A generated part longer than a Pod's suffix is no part of a name."""
+    if len(value) > 253 or not _NAMELIKE.fullmatch(value):
+        return False
+    return not has_generated_part(value)
+
+
+def has_generated_part(value: str) -> bool:
+    return any(len(part) >= _GENERATED_LENGTH and is_generated(part) for part in _SEGMENTS.split(value))
+
+
+def looks_secret(value: str) -> bool:
+    """Neither a name nor a usual setting: what a password or key looks like where nothing else is known."""
+    if len(value) < 6 or is_namelike(value):
+        return False
+    if any(letter.isspace() for letter in value.strip()[:_LARGEST]):
+        return False
+    return _PLAIN.fullmatch(value[:_LARGEST]) is None

@@ -1,0 +1,93 @@
+"""A unique value in every place that masking covers: none of them is in any output of any verb."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Whysync
+from tests.cli.secrets import places
+from tests.cli.secrets.minting import Mint
+from tests.cli.secrets.scene import checkout, write_bundle
+from whysync.cli.lint_parser import FORMS as LINT_FORMS
+from whysync.cli.parser import DIFF_OUTPUTS, FIX_OUTPUTS, OUTPUTS
+from whysync.cli.plan_parser import FORMS as PLAN_FORMS
+
+AUDIT_OUTPUTS = ("text", "json", "yaml", "markdown")
+HEALTH_OUTPUTS = ("text", "wide", "json", "yaml", "name")
+
+
+def leaks(mint: Mint, outputs: dict[str, str]) -> list[str]:
+    """Where a value is in an output; each place once, however many outputs show it."""
+    found: dict[str, str] = {}
+    for output, text in outputs.items():
+        for value, place in mint.places.items():
+            if value in text:
+                found.setdefault(f"{value} of {place}", output)
+    return [f"{output}: {place}" for place, output in found.items()]
+
+
+def test_there_are_enough_places() -> None:
+    templates = (
+        *places.TEXTS,
+        *places.BLOCKS,
+        places.VALUES,
+        places.SOURCE,
+        places.POD,
+        *places.ARGOCD_CM.values(),
+        *places.NOTIFICATIONS.values(),
+        *places.CONFIG_MAP.values(),
+        *places.OBJECTS,
+    )
+    mint = Mint()
+    for template in templates:
+        mint.filled(template, "")
+    assert len(mint.places) >= 350
+
+
+def test_no_canary_is_collected_or_shown(whysync: Whysync, tmp_path: Path) -> None:
+    mint, bundle = Mint(), tmp_path / "bundle"
+    write_bundle(bundle, mint)
+    assert whysync("collect", "--bundle", str(bundle), "-o", str(tmp_path / "out")).code == 0
+    written = {str(path): path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert len(written) > 10
+    assert leaks(mint, written) == []
+    verbs = {
+        ("diagnose", "--no-proof"): OUTPUTS,
+        ("get", "shop"): OUTPUTS,
+        ("get", "broken"): OUTPUTS,
+        ("diff", "shop"): DIFF_OUTPUTS,
+        ("list",): OUTPUTS,
+        ("audit",): AUDIT_OUTPUTS,
+        ("fix", "shop", "--no-proof"): FIX_OUTPUTS,
+        ("fix", "broken", "--no-proof"): FIX_OUTPUTS,
+        ("health", "--app", "shop"): HEALTH_OUTPUTS,
+    }
+    outputs: dict[str, str] = {}
+    for verb, forms in verbs.items():
+        for form in forms:
+            ran = whysync(*verb, "--bundle", str(bundle), "-o", form)
+            outputs[f"{' '.join(verb)} -o {form}"] = ran.out + ran.err
+    assert sum(len(text) > 1000 for text in outputs.values()) > 20
+    assert leaks(mint, outputs) == []
+
+
+def test_no_canary_of_a_checkout_is_shown(
+    whysync: Whysync, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mint = Mint()
+    shop = checkout(tmp_path / "shop", mint)
+    monkeypatch.chdir(shop.folder)
+    out = tmp_path / "out"
+    out.mkdir()
+    outputs: dict[str, str] = {}
+    for verb, forms in (("plan", PLAN_FORMS), ("lint", LINT_FORMS)):
+        wanted = [part for form in forms for part in ("-o", f"{form}={out / verb}-{form}")]
+        where = ["apps/shop", "--base", "main", "--no-proof"] if verb == "plan" else ["."]
+        ran = whysync(verb, *where, *wanted)
+        outputs[verb] = ran.out + ran.err
+    outputs |= {path.name: path.read_text() for path in out.iterdir()}
+    assert len(outputs) == 2 + len(PLAN_FORMS) + len(LINT_FORMS)
+    assert len(outputs["plan-html"]) > 10_000
+    assert leaks(mint, outputs) == []
