@@ -10,6 +10,7 @@ from tests.cli.running import Whysync
 from tests.cli.secrets import places
 from tests.cli.secrets.minting import Mint
 from tests.cli.secrets.scene import checkout, write_bundle
+from tests.planning.shop import DEPLOYMENT, Shop
 from whysync.cli.lint_parser import FORMS as LINT_FORMS
 from whysync.cli.parser import DIFF_OUTPUTS, FIX_OUTPUTS, OUTPUTS
 from whysync.cli.plan_parser import FORMS as PLAN_FORMS
@@ -53,6 +54,10 @@ def test_no_canary_is_collected_or_shown(whysync: Whysync, tmp_path: Path) -> No
     written = {str(path): path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert len(written) > 10
     assert leaks(mint, written) == []
+    again = tmp_path / "again"
+    assert whysync("collect", "--bundle", str(tmp_path / "out"), "-o", str(again)).code == 0
+    for path, text in written.items():
+        assert (again / Path(path).relative_to(tmp_path / "out")).read_text() == text
     verbs = {
         ("diagnose", "--no-proof"): OUTPUTS,
         ("get", "shop"): OUTPUTS,
@@ -91,3 +96,17 @@ def test_no_canary_of_a_checkout_is_shown(
     assert len(outputs) == 2 + len(PLAN_FORMS) + len(LINT_FORMS)
     assert len(outputs["plan-html"]) > 10_000
     assert leaks(mint, outputs) == []
+
+
+@pytest.mark.parametrize("value", ["{a: Qz0001Kx9VwTr}", "[Qz0001Kx9VwTr]"])
+def test_a_variable_whose_value_is_no_text_is_not_shown(
+    whysync: Whysync, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    shop = Shop(tmp_path / "shop")
+    env = f"env: [{{name: PASSWORD, value: {value}}}]"
+    shop.put("deployment.yaml", DEPLOYMENT.replace('image: "shop:1.0"', f'image: "shop:1.1", {env}'))
+    monkeypatch.chdir(shop.folder)
+    for form in PLAN_FORMS:
+        ran = whysync("plan", "apps/shop", "--base", "main", "--no-proof", "-o", form)
+        assert ran.out
+        assert "Qz0001Kx9VwTr" not in ran.out + ran.err

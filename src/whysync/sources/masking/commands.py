@@ -57,8 +57,8 @@ _FLAGS: Final[dict[str, str]] = {
 _USER_AND_PASSWORD: Final = frozenset(("-u", "--user", "--basic-auth", "--proxy-user"))
 _PROGRAMS: Final = sorted({*_FLAGS, *_LOGIN, "vault", "login"}, key=len, reverse=True)
 _PROGRAM = re.compile(rf"(?<![\w.-])(?:{'|'.join(_PROGRAMS)})(?![\w.-])")
-_END = re.compile(r"[\n;|&]")
-_ARGUMENT = re.compile(r"[\"']?([^\s\"'`]+)")
+_END = re.compile(r"[\n;|&]|[\"'][\]}]")  # the latter where a list in JSON ends
+_ARGUMENT = re.compile(r"[\"']?((?![,:\[\]{}]+(?:[\s\"'`]|$))[^\s\"'`]+)")
 _LONGEST: Final = 2_000
 
 

@@ -69,9 +69,10 @@ _KEY_HEADER = re.compile(
     r"\\{0,7}[\"']?)(?P<value>[^\s\"'\\<>,]{4,})"
 )
 _COOKIES = re.compile(
-    r"(?P<lead>(?i:(?:set-)?cookie)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?)(?P<value>[^\r\n\"'\\<>,]{4,4000})"
+    r"(?P<lead>(?i:(?:set-)?cookie)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?)"
+    r"(?P<value>(?:[^\r\n\"'\\<>,]|<masked \d{1,9}>){4,4000}+)"
 )
-_COOKIE = re.compile(r"(?P<lead>(?:^|;)\s*(?:(?P<name>[^=;\s]+)=)?)(?P<value>[^;\s]{3,})")
+_COOKIE = re.compile(r"(?P<lead>(?:^|;)\s*(?:(?P<name>[^=;\s]++)=)?+)(?P<value><masked \d{1,9}>|[^;\s]++)")
 _COOKIE_ATTRIBUTES: Final = frozenset(
     ("path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version")
 )
