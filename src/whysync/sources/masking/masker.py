@@ -16,46 +16,23 @@ from whysync.contracts import yaml
 from whysync.contracts.tree import Json, Object, dig, fields, text
 from whysync.sources.masking import commands, embedded, shapes
 from whysync.sources.masking.known import Known
+from whysync.sources.masking.makers import PUBLIC_KEYS, SECRET_MAKERS, mask_made, names_in
 from whysync.sources.masking.marks import Marks, from_base64, is_mark
 from whysync.sources.masking.names import (
     Promise,
-    is_describing,
     is_literal,
     is_password,
-    promise_below,
     promise_of,
     promise_of_path,
+    promised_at,
 )
+from whysync.sources.masking.values import split_literal
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
-# What a repository or cluster Secret says besides its credentials: a diagnosis asks for it.
-_PUBLIC_KEYS: Final = frozenset(
-    [
-        "type",
-        "url",
-        "name",
-        "project",
-        "server",
-        "namespaces",
-        "clusterResources",
-        "shard",
-        "insecure",
-        "enableLfs",
-        "enableOCI",
-        "depth",
-    ]
-)
 _MOST_NESTED_TEXTS: Final = 3
 # Where the value is that belongs to a `name`: of a variable, or of a plugin's parameter.
 _VALUES: Final = ("value", "string", "array", "map", "default")
-# Below a name that promises a secret, these hold the secret itself: `password: {value: x}`.
-_CONTENTS: Final = frozenset(
-    ("value", "data", "stringData", "plain", "plaintext", "literal", "literals", "valueMap")
-)
-# Objects from which a controller makes Secrets, and the fields in which they have the values.
-_SECRET_MAKERS: Final = ("Secret", "SecretStore", "SecretTemplate")
-_MADE_DATA: Final = frozenset(("data", "stringData", "valueMap", "templates"))
 
 
 class Masker:
@@ -175,17 +152,17 @@ class Masker:
                 if key == "helm":
                     self._mask_helm(cast("Object", value))
                 # In a schema the keys are names of fields, and what is below them describes the fields.
-                inner = Promise.NONE if is_schema else _promised(key, below)
+                inner = Promise.NONE if is_schema else promised_at(key, below)
                 self._mask_dict(cast("Object", value), inner, is_schema=key == "properties")
             elif kind is list:
                 if key == "managedFields":
-                    self._note_fields(value)
+                    self._keys.update(names_in(value))
                 else:
-                    self._mask_list(cast("list[Json]", value), max(promise_of(key), _promised(key, below)))
+                    self._mask_list(cast("list[Json]", value), max(promise_of(key), promised_at(key, below)))
             elif value is not None and kind is not bool:
                 promise = promise_of(key)
                 if below is not Promise.NONE:
-                    promise = max(promise, _promised(key, below))
+                    promise = max(promise, promised_at(key, below))
                 if promise is not Promise.NONE and (kind is str or is_password(key) or below is Promise.SURE):
                     value = body[key] = self._by_name(value, promise)
                 if type(value) is str and texts.get(value) is not value:
@@ -199,49 +176,12 @@ class Masker:
                 if "data" in body or "stringData" in body:
                     self._mask_annotations(body, is_secret=True)
                     self._mask_secret(body)
-            elif kind.endswith(_SECRET_MAKERS):
-                self._mask_made(fields(body.get("spec")))
+            elif kind.endswith(SECRET_MAKERS):
+                mask_made(fields(body.get("spec")), self._by_name)
         elif kind == "Fake":  # a generator of External Secrets
-            self._mask_made(fields(body.get("spec")))
+            mask_made(fields(body.get("spec")), self._by_name)
         if kind != "Secret" and isinstance(body.get("stringData"), dict):
             self._mask_values(fields(body["stringData"]), self.mark_secret)
-
-    def _mask_made(self, body: Json) -> None:
-        """`template.data` of a SealedSecret or ExternalSecret, `provider.fake.data` of a SecretStore."""
-        if isinstance(body, list):
-            for item in body:
-                self._mask_made(item)
-        elif isinstance(body, dict):
-            for key, value in body.items():
-                if key in _MADE_DATA and isinstance(value, dict):
-                    self._mask_made_values(value)
-                elif key in _MADE_DATA and isinstance(value, list):
-                    for item in value:
-                        if isinstance(item, dict) and isinstance(item.get("value"), str):
-                            item["value"] = self._by_name(item["value"], Promise.SURE)
-                        self._mask_made(item)
-                else:
-                    self._mask_made(value)
-
-    def _mask_made_values(self, values: Object) -> None:
-        for key, value in values.items():
-            if isinstance(value, dict):
-                self._mask_made_values(value)
-            elif not isinstance(value, list):
-                values[key] = self._by_name(value, Promise.SURE)
-
-    def _note_fields(self, value: Json) -> None:
-        """Managed fields hold names of fields and nothing else, but half of all there is to look at."""
-        if isinstance(value, dict):
-            self._keys.update(value)
-            for item in value.values():
-                if item:
-                    self._note_fields(item)
-        elif isinstance(value, list):
-            for item in value:
-                self._note_fields(item)
-        elif isinstance(value, str):
-            self._keys.add(value)
 
     def _mask_list(self, values: list[Json], promise: Promise) -> None:
         if any(type(value) is str and (value[:1] == "-" or value == "login") for value in values):
@@ -253,7 +193,7 @@ class Masker:
                 self._mask_list(value, promise)
             elif isinstance(value, str):
                 if promise is not Promise.NONE:
-                    lead, literal = _split_literal(value)
+                    lead, literal = split_literal(value)
                     value = values[at] = f"{lead}{self._by_name(literal, promise)}"
                 values[at] = self.masked_text(value)
 
@@ -277,7 +217,7 @@ class Masker:
         return self.mark(str(value)) if promise > Promise.HINT else value
 
     def _mask_secret(self, body: Object) -> None:
-        public = _PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
+        public = PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
         for place, mark in (("data", self.mark_base64), ("stringData", self.mark_secret)):
             values = body.get(place)
             if values is None:
@@ -451,22 +391,6 @@ class Masker:
     def hidden_text(self, value: str) -> str:
         """A text that is no part of a tree."""
         return self._known.masked(value)
-
-
-def _split_literal(value: str) -> tuple[str, str]:
-    """`key=value` in two; padding of base64 is no separator."""
-    lead, equals, literal = value.partition("=")
-    return (f"{lead}=", literal) if equals and literal.strip("=") else ("", value)
-
-
-def _promised(key: str, below: Promise) -> Promise:
-    """What is promised for the values in the map or list at a key."""
-    own = promise_below(key)
-    if below is Promise.NONE:
-        return own
-    if key in _CONTENTS:
-        return Promise.SURE
-    return Promise.NONE if is_describing(key) else max(own, below)
 
 
 def _as_text(value: Json) -> str:

@@ -78,7 +78,6 @@ _SURE_PAIRS: Final = {
             "hmac",
             "jwt",
             "session",
-            "cookie",
             "recovery",
             "unseal",
             "instrumentation",
@@ -198,6 +197,11 @@ _DESCRIBING: Final = frozenset(
     ]
 )
 
+# Below a name that promises a secret, these hold the secret itself: `password: {value: x}`.
+_CONTENTS: Final = frozenset(
+    ("value", "data", "stringData", "plain", "plaintext", "literal", "literals", "valueMap")
+)
+
 
 def _words(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
@@ -253,6 +257,16 @@ def promise_of_path(path: str) -> Promise:
     if parts[-1] == "value" and any(part.lower() in ("env", "envs") for part in parts[-3:-1]):
         return Promise.HINT  # only the index of the variable is known, not its name
     return max(map(promise_below, parts[:-1]), default=Promise.NONE)
+
+
+def promised_at(key: str, below: Promise) -> Promise:
+    """What is promised for the values in the map or list at a key."""
+    own = promise_below(key)
+    if below is Promise.NONE:
+        return own
+    if key in _CONTENTS:
+        return Promise.SURE
+    return Promise.NONE if is_describing(key) else max(own, below)
 
 
 def is_password(name: str) -> bool:

@@ -61,3 +61,9 @@ def looks_secret(value: str) -> bool:
     if any(letter.isspace() for letter in value.strip()[:_LARGEST]):
         return False
     return _PLAIN.fullmatch(value[:_LARGEST]) is None
+
+
+def split_literal(value: str) -> tuple[str, str]:
+    """`key=value` in two; padding of base64 is no separator."""
+    lead, equals, literal = value.partition("=")
+    return (f"{lead}=", literal) if equals and literal.strip("=") else ("", value)
