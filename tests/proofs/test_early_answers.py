@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there
 from tests.situations import application, case_of, row, world_of
-from whysync.contracts.snapshot import Head
+from whysync.contracts.git_head import Head
 from whysync.contracts.tree import Object
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding

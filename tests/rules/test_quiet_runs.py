@@ -27,6 +27,7 @@ from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.world import World
 from whysync.engine.argocd import GitRepositories, GitRepository
 from whysync.engine.simulation import Simulation
+from whysync.simulated_facts import snapshot_of
 from whysync.sources.masking import mask_snapshot
 
 URL = "https://git.example.com/team/shop.git"
@@ -223,5 +224,5 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
         if second <= 300 < second + step:
             git.push({"deploy": [one for name in sorted(names) for one in _parts("shop:2")[name]]})
         simulation.run(timedelta(seconds=step))
-        for one in _alarms(simulation.snapshot()):
+        for one in _alarms(snapshot_of(simulation)):
             yield f"{second + step} s: {one.cause}: {one.verdict}"

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whysync.contracts.git_head import Head
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Head, Snapshot
+from whysync.contracts.snapshot import Snapshot
 from whysync.errors import NotFound, TooLarge, Unreadable, WhysyncError
 from whysync.sources.bundle import Limits, read_bundle
 

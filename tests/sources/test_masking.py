@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.clock import processor_seconds
+from whysync.contracts.container_log import Log
+from whysync.contracts.git_head import Head
 from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.snapshot import Extra, Gap, Head, Log, Snapshot
+from whysync.contracts.snapshot import Extra, Gap, Snapshot
 from whysync.contracts.tree import Json, Object, copy_object, fields
 from whysync.sources.bundle import read_bundle
 from whysync.sources.masking import Masker, is_mark, mask_snapshot

@@ -10,6 +10,8 @@ from datetime import datetime
 
 import msgspec
 
+from whysync.contracts.container_log import Log
+from whysync.contracts.git_head import Head
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.tree import Object
 
@@ -20,26 +22,6 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     why: str
     how_to_get: str = ""
-
-
-class Log(msgspec.Struct, frozen=True, kw_only=True):
-    """The log of one container; `previous` is the run before the present one."""
-
-    namespace: str
-    pod: str
-    container: str
-    lines: tuple[str, ...]
-    previous: bool = False
-    origin: str = ""
-    cluster: str = ""
-
-
-class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What a revision of a repository resolves to now."""
-
-    repo: str
-    revision: str
-    commit: str
 
 
 class Extra(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,12 +18,14 @@ from whysync.contracts.application import (
     ResourceResult,
     ResourceRow,
 )
+from whysync.contracts.container_log import Log
 from whysync.contracts.decode import decode
 from whysync.contracts.event import Event
+from whysync.contracts.git_head import Head
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.project import AppProject
 from whysync.contracts.ref import Key, Ref
-from whysync.contracts.snapshot import Gap, Head, Log
+from whysync.contracts.snapshot import Gap
 from whysync.contracts.tree import fields
 from whysync.diagnosis.drift import Drift, drifts_of
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from whysync.contracts.container_log import Log
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
-from whysync.contracts.snapshot import Log
 from whysync.contracts.tree import Json, Missing
 
 LONGEST_VALUE = 2_000

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.contracts.container_log import Log
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Ref
-from whysync.contracts.snapshot import Log
 from whysync.contracts.tree import fields, integer, items, text
 from whysync.semantics.messages import LogFailure, log_failure
 

@@ -10,11 +10,12 @@ from functools import cached_property
 import msgspec
 
 from whysync.contracts.application import Application, Destination
+from whysync.contracts.container_log import Log
 from whysync.contracts.decode import decode
 from whysync.contracts.event import Event
 from whysync.contracts.manifest import Manifest
 from whysync.contracts.ref import Key
-from whysync.contracts.snapshot import Gap, Log, Snapshot
+from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.clusters import IN_CLUSTER, cluster_for, known_clusters, where_live
 from whysync.semantics.project import Cluster

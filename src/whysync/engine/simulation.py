@@ -4,24 +4,17 @@ git = GitRepository(url="https://git.example.com/shop.git", clock=clock)
 git.push({"apps/shop": manifests})
 simulation = Simulation(GitRepositories([git]), applications=[app], clock=clock, life=Life)
 simulation.run(timedelta(minutes=10))
-snapshot = simulation.snapshot()
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
-import msgspec
-
 from whysync.cluster.model import Clock, Model
 from whysync.cluster.timeline import Participant, Timeline
-from whysync.contracts.application import Application
-from whysync.contracts.decode import decode
-from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.ref import group_of
-from whysync.contracts.snapshot import Log, Snapshot
+from whysync.contracts.container_log import Log
 from whysync.contracts.tree import Object, dig, text
 from whysync.engine.argocd import IN_CLUSTER, ArgoCD, Destination, GitRepositories, Pace, Repository
 from whysync.engine.argocd.app_of_apps import definitions
@@ -160,41 +153,6 @@ class Simulation:
         found.strangers = strangers
         return found
 
-    @classmethod
-    def from_snapshot(
-        cls,
-        snapshot: Snapshot,
-        app: str,
-        *,
-        life: Callable[[Model], Participant] | None = None,
-        others: Iterable[Participant] = (),
-        pace: Pace | None = None,
-    ) -> Simulation:
-        """The world of one Application of a snapshot (`argocd/shop`), as it was found. Raises `KeyError`."""
-        application = next((one for one in snapshot.applications if one.ref.place == app), None)
-        if application is None:
-            raise KeyError(app)
-        typed = decode(application.body, Application)[0] or Application()
-        told = typed.spec.destination
-        here = [one for one in snapshot.live if one.cluster in (told.name, told.server)]
-        maps = [one.body for one in snapshot.settings if one.ref.kind == "ConfigMap"]
-        config = next((one for one in maps if dig(one, "metadata", "name") == "argocd-cm"), None)
-        return cls.of(
-            application=application.body,
-            desired=[one.body for one in snapshot.desired.get(app, ())],
-            live=[one.body for one in here or snapshot.live if here or not one.cluster],
-            now=snapshot.collected_at or typed.status.reconciled_at or Clock().now,
-            projects=[one.body for one in snapshot.projects],
-            config_maps=maps,
-            life=life,
-            others=others,
-            namespace=typed.status.controller_namespace
-            or text(dig(config, "metadata", "namespace"))
-            or typed.namespace
-            or "argocd",
-            pace=pace,
-        )
-
     @property
     def git(self) -> GitRepositories:
         """The repositories, where they are in memory."""
@@ -211,72 +169,7 @@ class Simulation:
         """Let time pass until something holds; false where `limit` is over first."""
         return self.timeline.run(limit, until=holds)
 
-    # --- what can be seen ------------------------------------------------------------------------
-
-    def snapshot(self) -> Snapshot:
-        """What a bundle collected now would hold. Secret values are in it: mask it before showing it."""
-        argocd = self.argocd
-        clusters = [
-            one.secret(argocd.office.namespace) for one in self.destinations if one.server != IN_CLUSTER
-        ]
-        settings = [*argocd.office.config_maps.values(), *clusters, *self.secrets]
-        live, events = self._objects()
-        return Snapshot(
-            collected_at=self.clock.now,
-            argocd_version=self.version,
-            applications=_manifests(argocd.applications.values(), Role.APPLICATION, "applications"),
-            projects=_manifests(argocd.office.projects.values(), Role.PROJECT, "projects"),
-            settings=_manifests(settings, Role.SETTINGS, "settings"),
-            desired={
-                name: _manifests(targets, Role.DESIRED, f"desired/{name.rpartition('/')[2]}")
-                for name, targets in argocd.rendered().items()
-            },
-            live=live,
-            events=events,
-            logs=tuple(self._logs()),
-            heads=tuple(self.repository.heads()),
-        )
-
-    def _objects(self) -> tuple[tuple[Manifest, ...], tuple[Manifest, ...]]:
-        live: list[Manifest] = []
-        events: list[Manifest] = []
-        several = len(self.destinations) > 1
-        for destination in self.destinations:
-            cluster = destination.name if several else ""
-            for obj in destination.model.objects():
-                if obj.get("kind") == "Event":
-                    events.append(Manifest(obj, role=Role.EVENT, origin="events", cluster=cluster))
-                elif _is_of_interest(obj):
-                    live.append(Manifest(obj, role=Role.LIVE, origin="live", cluster=cluster))
-        return tuple(live), tuple(events)
-
-    def _logs(self) -> Iterator[Log]:
-        for life in self.lives:
-            if isinstance(life, Logged):
-                for log in life.logs.all():
-                    yield msgspec.structs.replace(
-                        log, origin=f"logs/{log.namespace}/{log.pod}/{log.container}"
-                    )
-        told = [refusal.log_line for refusal in self.argocd.server.refusals]
-        if told:
-            yield Log(
-                namespace=self.argocd.office.namespace,
-                pod="argocd-server-0",
-                container="argocd-server",
-                lines=tuple(told),
-                origin="logs/argocd-server",
-            )
-
 
 def settings_of(config_maps: Iterable[Object]) -> Settings:
     maps = {text(dig(one, "metadata", "name")): one for one in config_maps}
     return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))
-
-
-def _manifests(bodies: Iterable[Object], role: Role, origin: str) -> tuple[Manifest, ...]:
-    return tuple(Manifest(body, role=role, origin=origin) for body in bodies)
-
-
-def _is_of_interest(obj: Object) -> bool:
-    """All but the leases by which the parts of a cluster show that they live."""
-    return group_of(text(obj.get("apiVersion"))) != "coordination.k8s.io"

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from whysync.contracts import pointer as pointers
 from whysync.contracts.manifest import Manifest
+from whysync.contracts.manifest_places import Place, places_in
 from whysync.contracts.ref import Ref, ref_of
 from whysync.contracts.tree import Json, Missing, Object, copy, copy_object, fields, items, same, text
 from whysync.contracts.yaml import dump
@@ -24,7 +25,7 @@ from whysync.fixes.origin import Folder, Tool, folders_of
 from whysync.fixes.secrecy import secret_lines
 from whysync.fixes.text import holds_a_mask, new_file_name, object_of
 from whysync.fixes.written import Uneditable, rewritten
-from whysync.sources.checkout import Checkout, Place, places_in
+from whysync.sources.checkout import Checkout
 
 _TRACKING = "argocd.argoproj.io/tracking-id"
 

@@ -23,6 +23,7 @@ from whysync.lab.git import Git
 from whysync.lab.people import Deed, People, config_map
 from whysync.lab.scenario import Scenario
 from whysync.lab.writers import WriterAtWork
+from whysync.simulated_facts import snapshot_of
 from whysync.sources.masking import mask_snapshot
 
 _EVERYTHING: Object = {
@@ -127,7 +128,7 @@ class Play:
 
     def snapshot(self) -> Snapshot:
         """With secrets masked, as from every source; masking changes what it is given, so that is a copy."""
-        found = self.simulation.snapshot()
+        found = snapshot_of(self.simulation)
         return mask_snapshot(
             replace(
                 found,

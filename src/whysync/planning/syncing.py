@@ -9,12 +9,13 @@ from typing import Final
 from whysync.cluster.life.life import Restless as NoRest
 from whysync.cluster.timeline import Restless
 from whysync.contracts.application import Retry
+from whysync.contracts.container_log import Log
 from whysync.contracts.decode import decode
-from whysync.contracts.snapshot import Log
 from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.engine.argocd import Denied
 from whysync.engine.simulation import Simulation
 from whysync.semantics.policies.retry import AUTOMATED_LIMIT, BadBackoff, retry_delay
+from whysync.simulated_facts import snapshot_of
 
 _LONGEST: Final = timedelta(hours=1)
 _HEALTH: Final = timedelta(minutes=15)
@@ -112,7 +113,7 @@ class _Sync:
             if done:
                 break
             self.logs |= {
-                (one.namespace, one.pod, one.container): one for one in self.simulation.snapshot().logs
+                (one.namespace, one.pod, one.container): one for one in snapshot_of(self.simulation).logs
             }
         state = fields(argocd.status(self.name).get("operationState"))
         message = text(state.get("message"))

@@ -44,6 +44,7 @@ from whysync.proofs.harm import harm
 from whysync.proofs.objects import Kinds
 from whysync.proofs.still_life import StillLife
 from whysync.proofs.told import Told
+from whysync.simulated_facts import snapshot_of
 from whysync.sources.masking import Masker, mask_snapshot
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -171,7 +172,7 @@ def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -
 
 def _seen(simulation: Simulation, application: Object, ended: Ended, desired: list[Object]) -> Snapshot:
     """What a bundle would hold now: the app with its own policy, manifests without Argo CD's marks."""
-    found = simulation.snapshot()
+    found = snapshot_of(simulation)
     name, spec = qualified(application), fields(application.get("spec"))
     apps = tuple(
         one.with_body({**one.body, "spec": spec}) if one.ref.place == name else one

@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 from whysync.cluster.life.script import LogLine, Metric, PodScript, Script
 from whysync.contracts.application import ResourceResult
+from whysync.contracts.container_log import Log
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Log
 from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
 from whysync.diagnosis.case import Case
 

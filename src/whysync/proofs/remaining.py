@@ -9,11 +9,12 @@ from whysync.contracts.decode import decode
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.world import World
 from whysync.proofs.ground import Simulated
+from whysync.simulated_facts import snapshot_of
 
 
 def still_differing(world: Simulated, symptoms: Iterable[str]) -> frozenset[str]:
     """Of these symptoms, those of fields that differ at present."""
-    snapshot = world.simulation.snapshot()
+    snapshot = snapshot_of(world.simulation)
     application = next((one for one in snapshot.applications if one.ref.place == world.app), None)
     if application is None:
         return frozenset()

@@ -12,6 +12,7 @@ from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
 from whysync.lab.git import manifests_in
 from whysync.lab.playing import Play
 from whysync.lab.scenario import Commit, Push, Scenario
+from whysync.simulated_facts import snapshot_of
 
 _MANIFESTS = (".yaml", ".yml", ".json")
 
@@ -55,7 +56,7 @@ class Stage:
         return found
 
     def snapshot(self) -> Snapshot:
-        return self.play.simulation.snapshot()
+        return snapshot_of(self.play.simulation)
 
 
 def stages(scenario: Scenario) -> Iterator[Stage]:

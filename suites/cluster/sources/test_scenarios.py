@@ -22,6 +22,7 @@ from whysync.contracts.tree import Object, copy_object, dig
 from whysync.diagnosis.world import World
 from whysync.lab.library import built_in, names
 from whysync.lab.playing import play
+from whysync.simulated_facts import snapshot_of
 from whysync.sources.kubernetes import KubeAccess, read_kubernetes
 from whysync.sources.masking import mask_snapshot
 from whysync.sources.selection import Selection
@@ -33,7 +34,7 @@ BY_ITS_AGE = ("app-in-unserved-namespace",)
 @pytest.mark.parametrize("scenario", names())
 def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, scenario: str) -> None:
     played = play(built_in(scenario))
-    end = without_danger(played.simulation.snapshot())
+    end = without_danger(snapshot_of(played.simulation))
     set_namespaces(end, played.model)
     objects = [copy_object(one.body) for one in every(end)]
     folder = tmp_path / "desired"

@@ -13,6 +13,7 @@ from tests.engine.argocd.world import START, World, application, config_map, job
 from whysync.cluster.protocol import Request
 from whysync.contracts.tree import Object, dig, fields, items
 from whysync.engine.argocd import Denied, Folder, Outage, What
+from whysync.simulated_facts import snapshot_of
 
 PRUNE_AND_HEAL: Object = {"selfHeal": True, "prune": True}
 
@@ -197,7 +198,7 @@ def test_a_user_without_permission_is_refused_and_the_refusal_is_kept() -> None:
         world.argocd.request_sync("shop", user="dev")
     assert "permission denied: applications, sync, default/shop, sub: dev" in str(refused.value)
     assert world.operation == {}
-    (log,) = [one for one in world.snapshot().logs if one.pod.startswith("argocd-server")]
+    (log,) = [one for one in snapshot_of(world).logs if one.pod.startswith("argocd-server")]
     assert "permission denied: applications, sync, default/shop" in log.lines[0]
     world.argocd.request_sync("shop")
     with pytest.raises(Denied, match="another operation is already in progress"):
@@ -429,7 +430,7 @@ def test_a_world_loaded_from_facts_goes_on_from_there() -> None:
     world = World.with_objects([config_map("a", x="1")])
     world.minutes(1)
     world.write("a", "x", "by hand")
-    snapshot = world.snapshot()
+    snapshot = snapshot_of(world)
     app = snapshot.applications[0].body
     again = World.of(
         application=app,
@@ -456,7 +457,7 @@ def test_the_same_start_gives_the_same_bytes(waves: list[int], heal: bool, edits
         for pause in edits:
             world.write("c0", "x", f"after {pause}")
             world.seconds(pause)
-        snapshot = world.snapshot()
+        snapshot = snapshot_of(world)
         told = [*snapshot.applications, *snapshot.live, *snapshot.events]
         return msgspec.json.encode([[one.body for one in told], [str(m) for m in world.argocd.trace]])
 

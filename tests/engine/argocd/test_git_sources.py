@@ -12,7 +12,7 @@ from tests.engine.argocd.world import START, application
 from tests.engine.argocd.world import URL as TEAM
 from tests.sources.git.conftest import Made
 from whysync.cluster.model import Clock
-from whysync.contracts.snapshot import Head
+from whysync.contracts.git_head import Head
 from whysync.contracts.tree import Object, fields, items
 from whysync.engine.argocd.git_sources import GitSources
 from whysync.engine.argocd.repository import RepoProblem, Repository

@@ -11,6 +11,7 @@ from tests.engine.argocd.world import World, application, config_map, job
 from whysync.contracts.tree import Json, Object
 from whysync.engine.argocd import Denied
 from whysync.engine.simulation import Simulation
+from whysync.simulated_facts import snapshot_of
 
 Path = tuple[str | int, ...]
 KEYS = ("metadata", "spec", "name", "source", "path", "annotations", "automated", "limit", "kind", "data")
@@ -72,13 +73,13 @@ def test_any_application_and_any_manifest(place: Path, value: Json, inside: Path
         except Denied:
             continue
     world.minutes(3)
-    world.snapshot()
+    snapshot_of(world)
 
 
 def _played() -> tuple[Object, list[Json], World]:
     world = World.with_objects([MAP, job("done", "PostSync")])
     world.minutes(1)
-    snapshot = world.snapshot()
+    snapshot = snapshot_of(world)
     return snapshot.applications[0].body, [one.body for one in snapshot.live], world
 
 
@@ -98,4 +99,4 @@ def test_any_status_and_any_live_object(place: Path, value: Json, inside: Path, 
         now=WORLD.clock.now,
     )
     simulation.run(timedelta(minutes=5))
-    simulation.snapshot()
+    snapshot_of(simulation)

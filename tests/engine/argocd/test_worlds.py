@@ -10,6 +10,7 @@ from whysync.cluster.protocol import Request
 from whysync.contracts.tree import Object, dig, fields, items
 from whysync.engine.argocd import Destination, Folder, GitRepositories, GitRepository, What
 from whysync.engine.simulation import Simulation
+from whysync.simulated_facts import snapshot_of
 
 FAR = "https://far.example.com:6443"
 
@@ -34,7 +35,7 @@ def test_apps_go_to_the_cluster_that_they_name() -> None:
     simulation.run(timedelta(minutes=1))
     assert (data(near, "a"), data(near, "b")) == ({"x": "1"}, None)
     assert (data(far, "a"), data(far, "b")) == (None, {"x": "2"})
-    snapshot = simulation.snapshot()
+    snapshot = snapshot_of(simulation)
     assert {one.cluster for one in snapshot.live} == {"in-cluster", "far"}
     assert [one.ref.name for one in snapshot.settings if one.ref.kind == "Secret"] == [
         "cluster-far.example.com"
@@ -175,7 +176,7 @@ def test_orphans_are_told_where_the_project_asks_for_it() -> None:
 def test_facts_without_marks_get_them() -> None:
     world = World.with_objects([config_map("a", x="1"), config_map("b", x="1")])
     world.minutes(1)
-    snapshot = world.snapshot()
+    snapshot = snapshot_of(world)
     bare: list[Object] = []
     for one in snapshot.live:
         meta = {key: value for key, value in one.meta.items() if key != "annotations"}
@@ -200,7 +201,13 @@ def test_a_snapshot_can_be_played_on() -> None:
     world.minutes(1)
     world.write("a", "x", "by hand")
     world.minutes(1)
-    again = Simulation.from_snapshot(world.snapshot(), "argocd/shop")
+    snapshot = snapshot_of(world)
+    again = Simulation.of(
+        application=snapshot.applications[0].body,
+        desired=[one.body for one in snapshot.desired["argocd/shop"]],
+        live=[one.body for one in snapshot.live],
+        now=world.clock.now,
+    )
     again.run(timedelta(minutes=1))
     assert again.argocd.sync_and_health("shop") == ("OutOfSync", "Healthy")
     again.argocd.request_sync("shop")

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from tests.played import played
+from whysync.contracts.container_log import Log
 from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.snapshot import Log, Snapshot
+from whysync.contracts.snapshot import Snapshot
 from whysync.contracts.tree import Json, Object, copy_object
+from whysync.simulated_facts import snapshot_of
 
 NOW = datetime(2026, 3, 2, 9, 5, tzinfo=UTC)
 
@@ -17,7 +19,7 @@ NOW = datetime(2026, 3, 2, 9, 5, tzinfo=UTC)
 def of_lab(name: str) -> Snapshot:
     """The end of a scenario with its secrets in the clear: whoever serves it has to mask them, or not."""
     done = played(name)
-    found = done.simulation.snapshot()
+    found = snapshot_of(done.simulation)
     return replace(
         found,
         argocd_version=done.scenario.argocd.version,

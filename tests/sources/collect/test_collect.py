@@ -14,7 +14,8 @@ from tests import faults
 from tests.sources.argocd.scenes import application, desired, live, log, obj, of, project, shop
 from tests.sources.argocd.server import ArgoCD, Fault
 from whysync import app
-from whysync.contracts.snapshot import Gap, Head, Snapshot
+from whysync.contracts.git_head import Head
+from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.contracts.tree import Json
 from whysync.errors import SourceError, UsageError
 from whysync.sources.argocd.pieces import read_argocd_in_pieces

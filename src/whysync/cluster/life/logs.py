@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from whysync.cluster.model.clock import Clock
-from whysync.contracts.snapshot import Log
+from whysync.contracts.container_log import Log
 
 
 @dataclass(slots=True)

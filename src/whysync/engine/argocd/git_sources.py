@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.contracts.snapshot import Head
+from whysync.contracts.git_head import Head
 from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.engine.argocd.repository import Rendered, RepoProblem
 from whysync.errors import SourceError

@@ -15,7 +15,7 @@ from typing import Protocol
 import msgspec
 
 from whysync.cluster.model.clock import Clock
-from whysync.contracts.snapshot import Head
+from whysync.contracts.git_head import Head
 from whysync.contracts.tree import Object, fields, text
 from whysync.semantics.project import normalize_git_url
 

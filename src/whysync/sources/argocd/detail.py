@@ -9,9 +9,10 @@ from typing import Final
 
 import msgspec
 
+from whysync.contracts.container_log import Log
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Key, ref_of
-from whysync.contracts.snapshot import Extra, Log
+from whysync.contracts.snapshot import Extra
 from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.sources.argocd.api import Api, is_cached
 from whysync.sources.argocd.choosing import Chosen

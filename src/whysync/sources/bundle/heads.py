@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.snapshot import Head
+from whysync.contracts.git_head import Head
 from whysync.contracts.tree import Json, fields, items, text
 
 

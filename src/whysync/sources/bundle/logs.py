@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whysync.contracts.snapshot import Gap, Log
+from whysync.contracts.container_log import Log
+from whysync.contracts.snapshot import Gap
 from whysync.sources.bundle.entries import Entry
 from whysync.sources.bundle.limits import Limits, size
 from whysync.sources.bundle.roles import Place

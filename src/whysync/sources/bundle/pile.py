@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from whysync.contracts import yaml
 from whysync.contracts.application import Application
+from whysync.contracts.container_log import Log
 from whysync.contracts.decode import decode
+from whysync.contracts.git_head import Head
 from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.snapshot import Extra, Gap, Head, Log, Snapshot
+from whysync.contracts.snapshot import Extra, Gap, Snapshot
 from whysync.contracts.tree import Json, Object, fields, items
 from whysync.sources.bundle.attribution import Desired, attributed
 from whysync.sources.bundle.duplicates import without_duplicates

@@ -11,8 +11,9 @@ from typing import Final
 
 import msgspec
 
+from whysync.contracts.git_head import Head
 from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.snapshot import Gap, Head, Snapshot
+from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.errors import UsageError
 from whysync.sources.collect import files
 from whysync.sources.collect.journal import Journal, Piece

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from whysync.contracts.container_log import Log
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Log
 from whysync.contracts.tree import Object, dig, fields, integer, items, text
 from whysync.sources.kubernetes.api import Api
 from whysync.sources.kubernetes.gaps import Unread

@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 import msgspec
 
 from whysync.contracts.application import Application
+from whysync.contracts.container_log import Log
 from whysync.contracts.decode import decode
 from whysync.contracts.manifest import Manifest, Role
 from whysync.contracts.ref import Key
-from whysync.contracts.snapshot import Gap, Log, Snapshot
+from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.sources.kubernetes.access import KubeAccess
 from whysync.sources.kubernetes.api import Api

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from whysync.contracts.container_log import Log
+from whysync.contracts.git_head import Head
 from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Extra, Gap, Head, Log, Snapshot
+from whysync.contracts.snapshot import Extra, Gap, Snapshot
 from whysync.contracts.tree import Object, dig, text
 from whysync.sources.masking.masker import Masker
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from whysync.contracts.manifest_places import Place, places_in
 from whysync.contracts.ref import ref_of
 from whysync.contracts.tree import Object, fields, text
-from whysync.sources.checkout import Place, places_in
 from whysync.sources.render.origin import Origin, RenderedObject
 
 _LARGEST = 8 << 20
