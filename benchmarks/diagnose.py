@@ -20,7 +20,7 @@ import msgspec
 
 from benchmarks.compare import custom_resource, deployment, service, stored
 from whysync import app
-from whysync.contracts.tree import Json, Object, fields
+from whysync.json_tree import Json, Object, fields
 from whysync.reports import fleet
 from whysync.reports.screen import Screen
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tools.real_cluster.binaries import cache_directory
 from tools.releases import Definitions, roots, schemas
-from whysync.contracts.tree import Json, fields
-from whysync.semantics.schemas.releases import BASE
+from whysync.json_tree import Json, fields
+from whysync.kubernetes.schema.releases import BASE
 
 MODULE = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0"
 

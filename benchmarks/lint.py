@@ -14,9 +14,9 @@ from pathlib import Path
 
 from benchmarks import kubeconform
 from benchmarks.read_bundle import _deployment as deployment  # pyright: ignore[reportPrivateUsage]  (the same object)
-from whysync.contracts.tree import Json, Object
-from whysync.contracts.yaml import documents, dump
-from whysync.lint.linting import lint
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.yaml import documents, dump
+from whysync.lint.lint import lint
 
 EACH = 5
 

@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 
 from benchmarks.sync import APPLICATION, manifests_of, play
-from whysync.contracts.tree import Object, fields
-from whysync.contracts.yaml import dump
-from whysync.planning.checkout import open_checkout
-from whysync.planning.plan import Plan
-from whysync.planning.planning import plan
+from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.yaml import dump
+from whysync.plan.checkout import open_checkout
+from whysync.plan.plan import Plan
+from whysync.plan.planner import plan
 
 SIZES = (50, 200, 800, 2_000)
 CHANGED = 10

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.diagnose import application, in_namespace, row, text_of
 from benchmarks.startup import Cost, cost
 from benchmarks.sync import config_map, deployment, service
-from whysync.contracts.tree import Object, fields
+from whysync.json_tree import Object, fields
 
 SIZES = (50, 200, 800)
 CHANGED = 20

@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from whysync.contracts.tree import Json, Object
-from whysync.contracts.yaml import dump
-from whysync.sources.bundle import read_bundle
+from whysync.facts.bundle import read_bundle
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.yaml import dump
 
 RESOURCES = 30
 ADDED = 1

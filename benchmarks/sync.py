@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import msgspec
 
-from whysync.cluster.life.life import Life
-from whysync.cluster.life.script import PodScript, Script
-from whysync.cluster.model import Clock, Model
-from whysync.contracts.tree import Json, Object
-from whysync.engine.argocd import GitRepositories, GitRepository
-from whysync.engine.simulation import Simulation
+from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.controllers.behavior import PodScript, Script
+from whysync.kubernetes.controllers.controller_manager import Life
 
 URL = "https://git.example.com/shop.git"
 WAVES = 6

@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 
 MARK: Final = "<!-- whysync -->"
 """By it the comment is known again; readers do not see it."""

@@ -13,8 +13,9 @@ from hypothesis import settings
 from tests.clock import SteadyLoop, steady_time
 from tests.golden import Golden
 from whysync import deadline
+from whysync.facts.http import rate_limit as pace
+from whysync.facts.http import retry as patience
 from whysync.lab.library import names
-from whysync.sources.net import pace, patience
 
 if TYPE_CHECKING:
     from xdist.remote import Producer

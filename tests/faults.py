@@ -1,4 +1,4 @@
-"""Failures injected into the system calls of `whysync.sources.files`."""
+"""Failures injected into the system calls of `whysync.files`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import pytest
 
-from whysync.sources.files import TEMPORARY
+from whysync.files import TEMPORARY
 
-_MODULE: Final = "whysync.sources.files"
+_MODULE: Final = "whysync.files"
 _CALLS: Final = ("open", "write", "fsync", "fchmod", "replace", "close", "unlink", "rmdir")
 
 

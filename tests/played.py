@@ -9,9 +9,9 @@ from functools import cache
 
 from whysync import app
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
 from whysync.lab.library import built_in
-from whysync.lab.playing import Play, play
+from whysync.lab.player import Play, play
 
 
 @cache

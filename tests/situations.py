@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.world import World
-from whysync.sources.bundle import read_bundle
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.bundle import read_bundle
+from whysync.json_tree import Json, Object
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = tuple(

@@ -11,7 +11,7 @@ from tests.conformance.checks import failed_checks, lacks_fragments, mismatch, m
 from tests.conformance.known import differences_markdown, known_differences
 from tests.conformance.runner import module_of, run, run_file
 from tests.shared import CONFORMANCE, needs_shared
-from whysync.contracts.tree import Json
+from whysync.json_tree import Json
 
 FILES = sorted(file for file in CONFORMANCE.glob("*.jsonl") if module_of(file.stem) is not None)
 

@@ -17,9 +17,9 @@ import pytest
 from benchmarks.diagnose import write
 from benchmarks.sync import manifests_of, play
 from whysync import app
-from whysync.contracts.yaml import load
-from whysync.lint.fixing import fixed
-from whysync.lint.linting import lint
+from whysync.kubernetes.api.yaml import load
+from whysync.lint.autofix import fixed
+from whysync.lint.lint import lint
 
 SMALL, LARGE = 10, 40
 CONFIG = """\

@@ -15,7 +15,14 @@ from whysync.diagnosis.rule import Rule, all_rules
 from whysync.reports.json_v1 import schema
 
 SOURCE = ROOT / "src/whysync"
-PURE = sorted([*SOURCE.glob("rules/**/*.py"), *SOURCE.glob("diagnosis/*.py"), *SOURCE.glob("fixes/*.py")])
+PURE = sorted(
+    [
+        *SOURCE.glob("rules/**/*.py"),
+        *SOURCE.glob("diagnosis/*.py"),
+        *SOURCE.glob("queries/*.py"),
+        *SOURCE.glob("fixes/*.py"),
+    ]
+)
 OUTSIDE = {
     "os",
     "sys",
@@ -91,7 +98,7 @@ _WRITING = {
 
 
 def test_only_one_module_writes_and_deletes_files_of_the_user() -> None:
-    """All others call `whysync.sources.files`, which is atomic."""
+    """All others call `whysync.files`, which is atomic."""
     found: set[str] = set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from tests.situations import EXAMPLES, world_of
 from tests.trees import trees
 from whysync import app
-from whysync.contracts import pointer
-from whysync.contracts.tree import Json, Object, copy_object, fields
-from whysync.contracts.yaml import Document, documents
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Set
 from whysync.fixes.edit import edited
+from whysync.json_tree import Json, Object, copy_object, fields
+from whysync.kubernetes.api import pointer
+from whysync.kubernetes.api.yaml import Document, documents
 from whysync.reports import data, fleet, json_v1, markdown, one_app, terminal
 from whysync.reports.screen import Screen
 

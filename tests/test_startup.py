@@ -46,8 +46,8 @@ def test_the_version_needs_nothing() -> None:
         "whysync.cli",
         "whysync.cli.main",
         # The one way for text to leave the process, and the characters that it keeps back.
-        "whysync.contracts",
-        "whysync.contracts.unsafe",
+        "whysync.kubernetes.api",
+        "whysync.unsafe_text",
         "whysync.reports",
         "whysync.reports.output",
     }
@@ -62,5 +62,5 @@ def test_a_diagnosis_loads_no_sandbox_and_no_archives() -> None:
     loaded = imported_by("diagnose", "--bundle", str(EXAMPLE))
     assert "whysync.app" in loaded
     assert not loaded & {"lupa", "jq", "zipfile", "tarfile", "multiprocessing", "asyncio", "http.client"}
-    live = ("httpx2", "ssl", "whysync.sources.argocd", "whysync.sources.kubernetes", "whysync.sources.net")
-    assert not {name for name in loaded if name.startswith((*live, "whysync.sources.collect"))}
+    live = ("httpx2", "ssl", "whysync.facts.argocd_api", "whysync.facts.kubernetes_api", "whysync.facts.http")
+    assert not {name for name in loaded if name.startswith((*live, "whysync.facts.collect"))}

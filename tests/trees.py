@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from whysync.contracts.tree import Json, Object
+from whysync.json_tree import Json, Object
 
 KEYS = st.sampled_from(["a", "b", "name", "spec", "x/y", "t~w", "", "0"])
 VALUES: st.SearchStrategy[Json] = st.one_of(

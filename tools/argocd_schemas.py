@@ -13,8 +13,8 @@ import json
 import sys
 from pathlib import Path
 
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.contracts.yaml import load
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.yaml import load
 
 OUT = Path(__file__).parents[1] / "src/whysync/lint/schemas/argocd.json"
 SMALLEST_SHARED = 120

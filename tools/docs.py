@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from suites.cluster.known import cluster_markdown
+from tests.argocd.compare.known import engine_markdown
 from tests.conformance.known import differences_markdown
-from tests.engine.known import engine_markdown
 from whysync.cli.parser import Parser, parser
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.reports.json_v1 import schema

@@ -7,7 +7,7 @@ The tables of `tools/schemas.py` are those of one release. Here the published sc
 beside them, from each kind down, and what differs is kept: since when and until when a kind or a field is
 there, and the types of what that release does not have. The walk follows the fields and not the names of
 types, as upstream splits and renames types without any effect on what a manifest may say.
-`whysync.semantics.schemas.releases` explains the notation.
+`whysync.kubernetes.schema.releases` explains the notation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools.real_cluster.binaries import cache_directory
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.semantics.schemas import kinds, type_named, type_of
-from whysync.semantics.schemas.pack import SCALARS, Type
-from whysync.semantics.schemas.releases import BASE, NEWEST, OLDEST
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.schema import kinds, type_named, type_of
+from whysync.kubernetes.schema.pack import SCALARS, Type
+from whysync.kubernetes.schema.releases import BASE, NEWEST, OLDEST
 
 PACKAGE = "kubernetes-validate==1.37.0"
-OUT = Path(__file__).parents[1] / "src/whysync/semantics/schemas/data/releases.json"
+OUT = Path(__file__).parents[1] / "src/whysync/kubernetes/schema/data/releases.json"
 ALL = range(OLDEST, NEWEST + 1)
 
 # What the schemas say of types with an encoding of their own.
@@ -218,7 +218,7 @@ def main() -> None:
 
 def _check(found: dict[int, Definitions]) -> str | None:
     """Every field of every object of every release, in the tables and in the schemas."""
-    from whysync.semantics.schemas.releases import fields_in, type_in
+    from whysync.kubernetes.schema.releases import fields_in, type_in
 
     wrong: list[str] = []
     checked = 0

@@ -1,4 +1,4 @@
-"""Write the tables of Kubernetes types (`src/whysync/semantics/schemas/data`) from a Kubernetes source tree.
+"""Write the tables of Kubernetes types (`src/whysync/kubernetes/schema/data`) from a Kubernetes source tree.
 
     git archive v1.36.1 staging/src/k8s.io/api staging/src/k8s.io/apimachinery/pkg/apis/meta/v1 \
         staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 \
@@ -8,7 +8,7 @@
 
 The Go types are read, not the published OpenAPI document: only they tell a pointer from a value, what is
 left out when empty, and the types of API versions that no server serves any more but that Argo CD still
-knows. What is kept of a field is one line of text; `whysync.semantics.schemas.pack` explains it.
+knows. What is kept of a field is one line of text; `whysync.kubernetes.schema.pack` explains it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-OUT = Path(__file__).parents[1] / "src/whysync/semantics/schemas/data"
+OUT = Path(__file__).parents[1] / "src/whysync/kubernetes/schema/data"
 STAGING = "staging/src/k8s.io"
 
 # Packages outside k8s.io/api, with the name they get in the tables.

@@ -1,4 +1,4 @@
-"""Write the Go types of a pod template (`src/whysync/cluster/life/data/template.json`) from a source tree.
+"""Write the Go types of a Pod template (`kubernetes/controllers/data/template.json`) from a source tree.
 
     git archive v1.36.1 staging/src/k8s.io/api/core/v1 \
         staging/src/k8s.io/apimachinery/pkg/apis/meta/v1 | tar x -C DIR
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from schemas import OTHERS, STAGING, Package, read_package
 
-OUT = Path(__file__).parents[1] / "src/whysync/cluster/life/data/template.json"
+OUT = Path(__file__).parents[1] / "src/whysync/kubernetes/controllers/data/template.json"
 ROOT = "core/v1.PodTemplateSpec"
 PLAIN = {"string", "bool", "int32", "int64", "float64"}
 

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from whysync.contracts.snapshot import Gap, Snapshot
 from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
 from whysync.errors import NoSource, NotFound
-from whysync.fixes.running import not_into_a_running_sync
+from whysync.facts.bundle.limits import Limits
+from whysync.facts.snapshot import Gap, Snapshot
 from whysync.fixes.text import in_safe_order, is_usable
-from whysync.sources.bundle.limits import Limits
+from whysync.fixes.while_syncing import not_into_a_running_sync
 
 if TYPE_CHECKING:  # a bundle is read without any of them
-    from whysync.sources.argocd import ArgoServer
-    from whysync.sources.collect import Collection, Taken, Target
-    from whysync.sources.kubernetes.access import KubeAccess
-    from whysync.sources.selection import Selection
+    from whysync.facts.argocd_api import ArgoServer
+    from whysync.facts.collect import Collection, Taken, Target
+    from whysync.facts.kubernetes_api.access import KubeAccess
+    from whysync.facts.selection import Selection
 
 MOST_PROVEN = 10
 """Of so many apps at once the fixes are tried; who looks at more wants to know what they share."""
@@ -54,17 +54,17 @@ def read(place: Place, *, progress: Progress | None = None) -> World:
 
 def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
     if place.bundles:
-        from whysync.sources.bundle import read_bundle
+        from whysync.facts.bundle import read_bundle
 
         return read_bundle(place.bundles, stdin=place.stdin, limits=place.limits, progress=progress)
     if place.server is not None and place.kube is not None:
         return _both(place, progress)
     if place.server is not None:
-        from whysync.sources.argocd import read_argocd
+        from whysync.facts.argocd_api import read_argocd
 
         return read_argocd(place.server, _wanted(place), progress)
     if place.kube is not None:
-        from whysync.sources.kubernetes import read_kubernetes
+        from whysync.facts.kubernetes_api import read_kubernetes
 
         return read_kubernetes(place.kube, _wanted(place), progress)
     raise nowhere()
@@ -86,10 +86,10 @@ def closely(place: Place, names: Sequence[str], *, progress: Progress | None = N
 
 def _both(place: Place, progress: Progress | None, *, everything: bool = False) -> Snapshot:
     """What Argo CD knows, and what only the cluster does."""
-    from whysync.sources.argocd import read_argocd
-    from whysync.sources.kubernetes import read_kubernetes
-    from whysync.sources.masking import Masker
-    from whysync.sources.together import together
+    from whysync.facts.argocd_api import read_argocd
+    from whysync.facts.combined import together
+    from whysync.facts.kubernetes_api import read_kubernetes
+    from whysync.facts.masking import Masker
 
     assert place.server is not None
     assert place.kube is not None
@@ -102,7 +102,7 @@ def _both(place: Place, progress: Progress | None, *, everything: bool = False) 
 
 def collect(place: Place, target: Target, *, progress: Progress | None = None) -> Taken:
     """Write everything that a source knows as a bundle; an interrupted collection is resumed."""
-    from whysync.sources.collect import Collection
+    from whysync.facts.collect import Collection
 
     bundle = Collection(target, _question(place))
     full: list[Gap] = []
@@ -124,13 +124,13 @@ def _pieces(place: Place, bundle: Collection, progress: Progress | None) -> Iter
         if not bundle.has_pieces:
             yield _both(place, progress, everything=True)
     elif place.server is not None and not place.bundles:
-        from whysync.sources.argocd.pieces import read_argocd_in_pieces
+        from whysync.facts.argocd_api.batches import read_argocd_in_pieces
 
         yield from read_argocd_in_pieces(
             place.server, _wanted(place), progress, done=bundle.done, masker=bundle.masker()
         )
     elif place.kube is not None and not place.bundles:
-        from whysync.sources.kubernetes import read_kubernetes
+        from whysync.facts.kubernetes_api import read_kubernetes
 
         if not bundle.has_pieces:
             yield read_kubernetes(
@@ -157,7 +157,7 @@ def _question(place: Place) -> str:
 
 
 def _wanted(place: Place) -> Selection:
-    from whysync.sources.selection import Selection
+    from whysync.facts.selection import Selection
 
     return place.wanted or Selection()
 

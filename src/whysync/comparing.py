@@ -13,23 +13,23 @@ from functools import cached_property
 
 import msgspec
 
-from whysync.contracts.application import ResourceRow
-from whysync.contracts.decode import decode
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.project import AppProject
-from whysync.contracts.ref import Key, group_of
-from whysync.contracts.tree import Object, dig, fields, text
+from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.compare_app_state import compare
+from whysync.argocd.compare.comparison import ComparedResource, Comparison, Inputs
+from whysync.argocd.compare.kind_scopes import Scopes
+from whysync.argocd.compare.live_objects import LiveIndex
+from whysync.argocd.projects import Cluster, effective_project
+from whysync.argocd.settings import Settings
+from whysync.argocd.tracking import instance_name, owner_of, with_tracking
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.clusters import cluster_for, known_clusters, where_live
-from whysync.diagnosis.world import World
-from whysync.engine.compare import compare
-from whysync.engine.comparison import ComparedResource, Comparison, Inputs
-from whysync.engine.live import LiveIndex
-from whysync.engine.scopes import Scopes
-from whysync.semantics.diff.typed import DEDUCED, Atom, Schemas
-from whysync.semantics.project import Cluster, effective_project
-from whysync.semantics.settings import Settings
-from whysync.semantics.tracking import instance_name, owner_of, with_tracking
+from whysync.diagnosis.destination_clusters import cluster_for, known_clusters, where_live
+from whysync.diagnosis.snapshot_index import World
+from whysync.json_tree import Object, dig, fields, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key, group_of
+from whysync.kubernetes.merge.structured import DEDUCED, Atom, Schemas
 
 _CRD_GROUP, _CRD = "apiextensions.k8s.io", "CustomResourceDefinition"
 

@@ -11,8 +11,8 @@ from suites.alerts.conftest import Promtool
 from whysync.alerts.catalog import alerts_of
 from whysync.alerts.limits import Limits, Scope
 from whysync.alerts.rendering import groups
-from whysync.contracts.tree import Json, Object, fields, items
-from whysync.contracts.yaml import dump
+from whysync.json_tree import Json, Object, fields, items
+from whysync.kubernetes.api.yaml import dump
 
 SHOP: Mapping[str, str] = {"namespace": "argocd", "name": "shop", "project": "default"}
 SCOPES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from whysync.sources.git.repo import cache_folder
+from whysync.argocd.repo_server.git.repo import cache_folder
 
 _VERSION = "4.7.0"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from whysync.contracts.tree import Json, Object, fields, items
+from whysync.json_tree import Json, Object, fields, items
 
 
 def differences(real: Object, model: Object) -> list[str]:

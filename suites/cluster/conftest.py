@@ -9,7 +9,7 @@ import pytest
 from suites.cluster.tally import Tally
 from tools.real_cluster.binaries import NotAvailable, find_or_build
 from tools.real_cluster.running import real_cluster
-from whysync.cluster.protocol import Cluster
+from whysync.kubernetes.apiserver.protocol import Cluster
 
 _TALLY = pytest.StashKey[Tally]()
 _LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -12,11 +12,11 @@ from typing import cast
 from suites.cluster.comparing import differences
 from suites.cluster.normal import Eyes
 from suites.cluster.steps import NS, Case, Step, tree
-from whysync.cluster.client_side import client_side_apply
-from whysync.cluster.model import Model
-from whysync.cluster.model.clock import Clock
-from whysync.cluster.protocol import Answer, Cluster, Request
-from whysync.contracts.tree import Json, Object, fields
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 
 _BEGINNING = ("default", "kube-system")
 

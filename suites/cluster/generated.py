@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from suites.cluster.steps import Step, apply, create, delete, get, kind_of, obj, path, put, ssa, tree
-from whysync.cluster.protocol import Request
-from whysync.contracts.tree import Json, Object, copy_object, fields, items
+from whysync.json_tree import Json, Object, copy_object, fields, items
+from whysync.kubernetes.apiserver.protocol import Request
 
 MANAGERS = ("argocd-controller", "kubectl", "operator")
 

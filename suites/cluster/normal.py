@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from whysync.cluster.protocol import Answer
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.apiserver.protocol import Answer
 
 _UUID = re.compile(r"(?!0{8}-)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")

@@ -12,9 +12,9 @@ from typing import cast
 
 import yaml
 
-from whysync.cluster.model.kinds import built_in
-from whysync.cluster.protocol import Request, ServedKind
-from whysync.contracts.tree import Json, Object, fields, text
+from whysync.json_tree import Json, Object, fields, text
+from whysync.kubernetes.apiserver.builtin_kinds import built_in
+from whysync.kubernetes.apiserver.protocol import Request, ServedKind
 
 NS = "nsaaaa"
 STATUS, SCALE = "status", "scale"

@@ -9,7 +9,7 @@ import pytest
 from suites.cluster.cases import all_cases
 from suites.cluster.conversation import held
 from suites.cluster.tally import Tally
-from whysync.cluster.protocol import Cluster
+from whysync.kubernetes.apiserver.protocol import Cluster
 
 _CASES = all_cases()
 

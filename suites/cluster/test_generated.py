@@ -12,7 +12,7 @@ from suites.cluster.conversation import held
 from suites.cluster.generated import KINDS, conversations
 from suites.cluster.steps import Case
 from suites.cluster.tally import Tally
-from whysync.cluster.protocol import Cluster
+from whysync.kubernetes.apiserver.protocol import Cluster
 
 _EXAMPLES = 120
 

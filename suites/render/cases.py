@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from whysync.contracts import yaml
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.sources.git import tree_of_folder
-from whysync.sources.render import CannotRender, RenderedSource, RenderOptions, RenderProblem, render
+from whysync.argocd.repo_server.git import tree_of_folder
+from whysync.argocd.repo_server.render import (
+    CannotRender,
+    RenderedSource,
+    RenderOptions,
+    RenderProblem,
+    render,
+)
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api import yaml
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.golden import Golden
+from whysync.argocd.repo_server.git.repo import cache_folder
+from whysync.argocd.repo_server.render.options import RenderOptions
+from whysync.argocd.repo_server.render.tools import install, tools_folder
 from whysync.errors import SourceError
-from whysync.sources.git.repo import cache_folder
-from whysync.sources.render.options import RenderOptions
-from whysync.sources.render.tools import install, tools_folder
 
 _JSONNET = "gojsonnet==0.22.0"
 

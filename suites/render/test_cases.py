@@ -13,11 +13,12 @@ import pytest
 from suites.render.cases import app_of, options_of, outcome, rendered
 from suites.render.conftest import CASES
 from tests.golden import Golden
-from whysync.contracts import yaml
-from whysync.contracts.tree import Json, dig, fields, text
-from whysync.semantics.messages import Unknown, understand
-from whysync.sources.render.options import RenderOptions
-from whysync.sources.render.tools import helm, kustomize
+from whysync.argocd.repo_server.render.options import RenderOptions
+from whysync.argocd.repo_server.render.tools import helm, kustomize
+from whysync.json_tree import Json, dig, fields, text
+from whysync.kubernetes.api import yaml
+from whysync.messages.failures.base import Unknown
+from whysync.messages.parse import understand
 
 # Their Application changes nothing, so that the bare tools must give the same.
 BARE = (

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from suites.render.cases import COMMIT
-from whysync.contracts.tree import Json, Object
-from whysync.sources.children import Bounds
-from whysync.sources.git import tree_of_folder
-from whysync.sources.render import (
+from whysync.argocd.repo_server.git import tree_of_folder
+from whysync.argocd.repo_server.render import (
     CannotRender,
     RenderedSource,
     RenderOptions,
@@ -22,6 +20,8 @@ from whysync.sources.render import (
     render,
     rendered_twice,
 )
+from whysync.json_tree import Json, Object
+from whysync.processes.children import Bounds
 
 CHART = "apiVersion: v2\nname: shop\nversion: 1.0.0\n"
 CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.git.conftest import Made
-from whysync.contracts.tree import Object
-from whysync.engine.argocd.git_sources import GitSources
-from whysync.engine.argocd.repository import RepoProblem
-from whysync.sources.git import open_repo
-from whysync.sources.render import RenderOptions
-from whysync.sources.render.tools import helm
+from tests.argocd.repo_server.git.conftest import Made
+from whysync.argocd.repo_server.git import open_repo
+from whysync.argocd.repo_server.git_sources import GitSources
+from whysync.argocd.repo_server.render import RenderOptions
+from whysync.argocd.repo_server.render.tools import helm
+from whysync.argocd.repo_server.repository import RepoProblem
+from whysync.json_tree import Object
 
 CHART = "apiVersion: v2\nname: shop\nversion: 1.2.3\n"
 TEMPLATE = (

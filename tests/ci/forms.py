@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
-from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.json_tree import Object, dig, fields, integer, items, text
 
 LEVELS = {"none", "note", "warning", "error"}
 SEVERITIES = {"info", "minor", "major", "critical", "blocker"}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.planning.shop import CONFIG, HOOK, SERVICE, Shop
+from tests.plan.shop import CONFIG, HOOK, SERVICE, Shop
 from tests.situations import ROOT
 
 WRONG = CONFIG.replace("\ndata:", "\ndta:").replace("name: shop", "name: wrong")

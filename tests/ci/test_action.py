@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from tests.situations import ROOT
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.contracts.yaml import load
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.yaml import load
 
 ACTION = fields(load((ROOT / "action.yml").read_text()))
 STEPS = [fields(one) for one in items(dig(ACTION, "runs", "steps"))]

@@ -8,8 +8,8 @@ import pytest
 
 from tests.situations import ROOT
 from whysync.cli.parser import parser
-from whysync.contracts.tree import fields, items, text
-from whysync.contracts.yaml import load
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.yaml import load
 
 VERBS = parser().verbs()
 FLAGS = {

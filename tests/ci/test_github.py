@@ -15,7 +15,7 @@ import pytest
 from tests.ci.forms import check_sarif
 from tests.ci.machine import Done, Machine
 from tests.situations import ROOT
-from whysync.contracts.tree import Object, fields
+from whysync.json_tree import Object, fields
 
 COMMAND: Final = re.compile(r"::(error|warning|notice) [^\n]*::[^\n]+")
 TOKEN: Final = "ghs_of-the-tests"

@@ -9,8 +9,8 @@ import pytest
 from tests.ci.forms import check_code_quality, check_junit
 from tests.ci.machine import Done, Machine
 from tests.situations import ROOT
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.contracts.yaml import load
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.yaml import load
 
 JOBS = fields(load((ROOT / "ci/gitlab.yml").read_text()))
 KEYS = {"extends", "stage", "image", "variables", "before_script", "script", "artifacts", "rules"}

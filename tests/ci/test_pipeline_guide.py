@@ -12,11 +12,11 @@ import pytest
 
 from tests.ci.forms import check_junit, check_sarif
 from tests.ci.machine import Machine
+from tests.facts.argocd_api.scenes import application, of
+from tests.facts.argocd_api.server import TOKEN, ArgoCD
 from tests.situations import ROOT
-from tests.sources.argocd.scenes import application, of
-from tests.sources.argocd.server import TOKEN, ArgoCD
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.contracts.yaml import load
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.yaml import load
 
 PAGE = (ROOT / "docs/pipeline.md").read_text()
 SHELL = [

@@ -6,8 +6,8 @@ import shlex
 
 from tests.ci.machine import Done, Machine
 from tests.situations import ROOT
-from whysync.contracts.tree import Object, fields, items, text
-from whysync.contracts.yaml import load
+from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.api.yaml import load
 
 HOOKS = {
     text(fields(one)["id"]): fields(one) for one in items(load((ROOT / ".pre-commit-hooks.yaml").read_text()))

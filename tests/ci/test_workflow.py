@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.situations import ROOT
-from whysync.contracts.tree import fields, items, text
-from whysync.contracts.yaml import load
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.yaml import load
 
 GITHUB = ROOT / ".github"
 WORKFLOW = fields(load((GITHUB / "workflows/ci.yml").read_text()))

@@ -16,8 +16,8 @@ from whysync.alerts.catalog import Alert, alerts_of
 from whysync.alerts.limits import Limits, Scope, duration
 from whysync.alerts.metrics import METRICS
 from whysync.alerts.runbook import untemplated
-from whysync.contracts.tree import Json, fields, items, text
 from whysync.diagnosis.rule import all_rules
+from whysync.json_tree import Json, fields, items, text
 
 ALERTS = alerts_of(Scope(), Limits())
 WORDS = {"by", "max", "sum", "or", "unless", "offset", "increase", "changes", "count", "absent"}

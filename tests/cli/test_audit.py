@@ -10,7 +10,7 @@ import yaml
 from tests.cli.running import Ran, Whysync
 from tests.situations import application, case_of, row
 from whysync.audit.auditing import audit
-from whysync.contracts.tree import Json, Object, dig, fields, items, text
+from whysync.json_tree import Json, Object, dig, fields, items, text
 
 DESIRED: Object = {"whysync.dev/role": "desired"}
 NOW = "2026-03-02T04:00:00Z"

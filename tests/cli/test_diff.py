@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.running import Whysync
 from tests.situations import ROOT, application, bundle, config_map, row
-from whysync.contracts.tree import Json, Object, fields
-from whysync.contracts.yaml import load
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.api.yaml import load
 
 AUTOSCALER = str(ROOT / "examples/autoscaler-loop")
 WRITERS: Json = [

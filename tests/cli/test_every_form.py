@@ -9,9 +9,9 @@ import pytest
 from tests.cli.running import Whysync
 from tests.situations import ROOT
 from whysync.cli.parser import OUTPUTS
-from whysync.contracts import yaml
-from whysync.contracts.tree import fields, items
 from whysync.diagnosis.rule import all_rules
+from whysync.json_tree import fields, items
+from whysync.kubernetes.api import yaml
 
 BUNDLE = str(ROOT / "examples" / "migration-cannot-reach-database")
 

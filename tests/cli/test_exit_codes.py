@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.running import Whysync
 from tests.situations import ROOT, application, bundle, row
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 AUTOSCALER = str(ROOT / "examples/autoscaler-loop")
 

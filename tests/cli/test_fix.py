@@ -13,9 +13,9 @@ import pytest
 from tests.cli.running import Whysync
 from tests.situations import ROOT, application, bundle, config_map, row
 from whysync.cli.parser import parser
-from whysync.cli.same_place import same_place
-from whysync.contracts import yaml
-from whysync.contracts.tree import Object, dig, fields, items
+from whysync.cli.source_flags import same_place
+from whysync.json_tree import Object, dig, fields, items
+from whysync.kubernetes.api import yaml
 
 BUNDLE = str(ROOT / "examples" / "autoscaler-loop")
 APP = "my-api-service"

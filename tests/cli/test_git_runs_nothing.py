@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.argocd.repo_server.git.conftest import Made
 from tests.cli.running import Whysync
 from tests.situations import ROOT
-from tests.sources.git.conftest import Made
 
 APP = """\
 apiVersion: argoproj.io/v1alpha1

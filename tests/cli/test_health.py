@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.running import Whysync
 from tests.situations import documents
-from whysync.contracts.tree import Object
-from whysync.contracts.yaml import load
+from whysync.json_tree import Object
+from whysync.kubernetes.api.yaml import load
 
 CONFIG: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}}
 

@@ -14,10 +14,10 @@ import pytest
 
 from tests.cli.running import Whysync, small_environment
 from tests.clock import steady_time
+from tests.facts.argocd_api.scenes import application, of, shop
+from tests.facts.argocd_api.server import TOKEN, ArgoCD, Fault, at
 from tests.situations import ROOT
-from tests.sources.argocd.scenes import application, of, shop
-from tests.sources.argocd.server import TOKEN, ArgoCD, Fault, at
-from whysync.cli.watching import watch
+from whysync.cli.watch import watch
 from whysync.errors import SourceError
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Whysync, small_environment
+from tests.facts.argocd_api.scenes import application, of, of_lab
+from tests.facts.argocd_api.server import ArgoCD, Fault, at
+from tests.facts.kubernetes_api.fake_api import kubeconfig
+from tests.facts.kubernetes_api.reading import serving
+from tests.facts.test_three_sources import Cluster
 from tests.situations import ROOT
-from tests.sources.argocd.scenes import application, of, of_lab
-from tests.sources.argocd.server import ArgoCD, Fault, at
-from tests.sources.kubernetes.fake_api import kubeconfig
-from tests.sources.kubernetes.reading import serving
-from tests.sources.test_three_sources import Cluster
 
 
 @pytest.fixture

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Ran, Whysync, process
-from tests.sources.argocd.scenes import of_lab, shop
-from tests.sources.argocd.server import ArgoCD
-from tests.sources.kubernetes.fake_api import FakeApi, kubeconfig
-from tests.sources.kubernetes.reading import serving
-from tests.sources.kubernetes.world import world
-from tests.sources.net.faulty import Asked, Says, says
-from tests.sources.test_three_sources import Cluster
+from tests.facts.argocd_api.scenes import of_lab, shop
+from tests.facts.argocd_api.server import ArgoCD
+from tests.facts.http.faulty import Asked, Says, says
+from tests.facts.kubernetes_api.fake_api import FakeApi, kubeconfig
+from tests.facts.kubernetes_api.reading import serving
+from tests.facts.kubernetes_api.world import world
+from tests.facts.test_three_sources import Cluster
 from whysync import app
-from whysync.contracts.tree import Json, Object
 from whysync.deadline import Deadline
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
+from whysync.json_tree import Json, Object
 
 CANARIES = {
     "token": "canary-words-of-a-token",

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.cli.running import Whysync, process
-from tests.sources.argocd.scenes import desired, live, log, obj, shop
-from tests.sources.argocd.server import TOKEN, ArgoCD, Fault, at
-from whysync.contracts.tree import Json, Object, fields
+from tests.facts.argocd_api.scenes import desired, live, log, obj, shop
+from tests.facts.argocd_api.server import TOKEN, ArgoCD, Fault, at
+from whysync.json_tree import Json, Object, fields
 
 # Wherever a secret can be: each of these is one that must not be seen again.
 MARKED = [f"S3CRET-marked-value-{number:02}" for number in range(17)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Ran, Whysync
-from tests.planning.shop import CONFIG, Shop
+from tests.plan.shop import CONFIG, Shop
 
 NOISE = bytes(range(256)) * 500
 BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

@@ -12,9 +12,9 @@ import pytest
 
 from tests.cli.running import Whysync, process
 from tests.situations import EXAMPLES, ROOT, application, bundle, row
-from whysync.contracts.tree import Json, Object, fields, items
-from whysync.contracts.yaml import Document, dump, load
-from whysync.contracts.yaml import documents as documents_of
+from whysync.json_tree import Json, Object, fields, items
+from whysync.kubernetes.api.yaml import Document, dump, load
+from whysync.kubernetes.api.yaml import documents as documents_of
 
 ALL = [word for path in EXAMPLES for word in ("--bundle", str(path))]
 SCHEMA = ROOT / "docs/report-v1.schema.json"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Ran, Whysync
-from tests.planning.shop import CONFIG, Shop
+from tests.plan.shop import CONFIG, Shop
 
 MISSING = "is missing in this partial clone; fetch it: git fetch --refetch --no-filter"
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Whysync
-from tests.planning.shop import APP, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, Shop
+from tests.plan.shop import APP, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, Shop
 from whysync.lab.bundle import write_bundle
-from whysync.planning.checkout import open_checkout
-from whysync.planning.planning import plan
+from whysync.plan.checkout import open_checkout
+from whysync.plan.planner import plan
 from whysync.reports.plan_markdown import LONGEST
 
 

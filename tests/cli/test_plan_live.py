@@ -10,15 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from tests.cli.running import Ran, Whysync
-from tests.planning.shop import APP, CONFIG, HOOK, PASSWORD, SECRET, Shop
-from tests.sources.argocd.scenes import application
-from tests.sources.argocd.server import ArgoCD, Fault, at
-from tests.sources.kubernetes.fake_api import kubeconfig
-from tests.sources.kubernetes.reading import serving
-from tests.sources.test_three_sources import Cluster
-from whysync.contracts.snapshot import Snapshot
-from whysync.planning.checkout import open_checkout
-from whysync.planning.planning import plan
+from tests.facts.argocd_api.scenes import application
+from tests.facts.argocd_api.server import ArgoCD, Fault, at
+from tests.facts.kubernetes_api.fake_api import kubeconfig
+from tests.facts.kubernetes_api.reading import serving
+from tests.facts.test_three_sources import Cluster
+from tests.plan.shop import APP, CONFIG, HOOK, PASSWORD, SECRET, Shop
+from whysync.facts.snapshot import Snapshot
+from whysync.plan.checkout import open_checkout
+from whysync.plan.planner import plan
 
 TROUBLED = application("other", sync="OutOfSync", health="Degraded")
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.cli.running import Whysync
 from tests.golden import Golden
-from tests.planning.shop import DEPLOYMENT, HOOK, HPA, SECRET, Shop
+from tests.plan.shop import DEPLOYMENT, HOOK, HPA, SECRET, Shop
 from tests.situations import ROOT
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.report import Reason, Report, Safety, SyncSafety
-from whysync.planning.plan import AppPlan, Change, Ground, Item, Plan, Run, Sort, State, Step
+from whysync.kubernetes.api.ref import Ref
+from whysync.plan.plan import AppPlan, Change, Ground, Item, Plan, Run, Sort, State, Step
 from whysync.reports import plan_github, plan_html, plan_junit, plan_markdown, plan_svg, plan_view
 from whysync.reports.screen import Screen
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.cli.running import Whysync
 from tests.situations import EXAMPLES, application, bundle
-from whysync.contracts.tree import dig, items
+from whysync.json_tree import dig, items
 
 EXAMPLE = str(next(path for path in EXAMPLES if path.name == "autoscaler-loop"))
 LOOP = ("diagnose", "--bundle", EXAMPLE)

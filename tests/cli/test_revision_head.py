@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.argocd.repo_server.git.conftest import Made
 from tests.cli.running import Whysync
-from tests.planning.shop import CONFIG
+from tests.plan.shop import CONFIG
 from tests.situations import ROOT
-from tests.sources.git.conftest import Made
 
 URL = "https://git.example.com/x.git"
 EXAMPLE = ROOT / "examples/autoscaler-loop"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.running import Ran, Whysync
 from tests.situations import EXAMPLES, ROOT, application, bundle, config_map, row
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 AUTOSCALER = str(ROOT / "examples/autoscaler-loop")
 ESCAPE = "\x1b["

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Whysync
+from tests.facts.argocd_api.answers import Answers
+from tests.facts.argocd_api.server import TOKEN, ArgoCD
 from tests.situations import application, row
-from tests.sources.argocd.answers import Answers
-from tests.sources.argocd.server import TOKEN, ArgoCD
 from whysync import app
 from whysync.cli.parser import parser
 from whysync.cli.wait import wait
-from whysync.contracts.tree import Json, Object
+from whysync.facts.bundle import read_bundle
+from whysync.json_tree import Json, Object
 from whysync.reports.output import Out
 from whysync.reports.screen import Screen
-from whysync.sources.bundle import read_bundle
-from whysync.waiting.goal import Goal, distance
-from whysync.waiting.picture import Frames, Lines
+from whysync.wait.goal import Goal, distance
+from whysync.wait.progress import Frames, Lines
 
 HEAD = "b" * 40
 OLD = "a" * 40

@@ -6,12 +6,12 @@ import json
 import re
 
 from tests.conformance.kubectl import kubectl_apply
-from whysync.cluster.life.cast import cast
-from whysync.cluster.life.life import Life
-from whysync.cluster.life.script import Script
-from whysync.cluster.model import Model
-from whysync.cluster.protocol import Answer, Request
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.apiserver.protocol import Answer, Request
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.controllers.all_controllers import cast
+from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.controller_manager import Life
 
 _RUNNING = frozenset({"deployment", "replicaset", "statefulset", "job", "garbage-collector"})
 _MARK = re.compile(r"<(?:uid|rv|time|clusterIP|nodePort|random)>")

@@ -8,19 +8,21 @@ from typing import TypeVar
 
 import msgspec
 
+from tests.argocd.sync.stub import StubGround
 from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
-from tests.engine.operation.stub import StubGround
-from whysync.contracts.application import Application, OperationState, Phase, Retry
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
-from whysync.engine.operation.request import Request
-from whysync.engine.operation.results import State
-from whysync.engine.operation.step import step, terminate
-from whysync.semantics.policies import autosync, operation, refresh
-from whysync.semantics.policies.deletion import Fate, fate_of
-from whysync.semantics.policies.retry import retry_delay
-from whysync.semantics.project import Cluster, NoCluster, destination_cluster
+from whysync.argocd.api.application import Application, OperationState, Phase, Retry
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.app_controller import auto_sync as autosync
+from whysync.argocd.app_controller import need_refresh as refresh
+from whysync.argocd.app_controller import operation_state as operation
+from whysync.argocd.app_controller.deletion.cascade import Fate, fate_of
+from whysync.argocd.projects import Cluster, NoCluster, destination_cluster
+from whysync.argocd.sync.request import Request
+from whysync.argocd.sync.results import State
+from whysync.argocd.sync.retry import retry_delay
+from whysync.argocd.sync.step import step, terminate
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.decode import decode
 
 T = TypeVar("T")
 _NOW = datetime(2024, 3, 13, 12, tzinfo=UTC)

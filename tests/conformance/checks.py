@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 
-from whysync.contracts import pointer as pointers
-from whysync.contracts.tree import MISSING, Json, Missing, fields, items, text
+from whysync.json_tree import MISSING, Json, Missing, fields, items, text
+from whysync.kubernetes.api import pointer as pointers
 
 
 def failed_checks(obj: Json | Missing, checks: Json | Missing) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.conformance import compare_app, compare_health, compare_parts
-from whysync.contracts.tree import Object, fields, text
+from whysync.json_tree import Object, fields, text
 
 
 def check(record: Object) -> list[str] | None:

@@ -8,16 +8,16 @@ from typing import Final
 
 from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
 from tests.conformance.given import EveryKindNamespaced, GivenLive
-from whysync.contracts.application import Application
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
-from whysync.engine.compare import NotComparedYet, compare, compare_with_grace
-from whysync.engine.comparison import Comparison, Inputs
-from whysync.engine.scopes import Scopes
-from whysync.semantics.project import Cluster
-from whysync.semantics.settings import Settings
+from whysync.argocd.api.application import Application
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.compare_app_state import NotComparedYet, compare, compare_with_grace
+from whysync.argocd.compare.comparison import Comparison, Inputs
+from whysync.argocd.compare.kind_scopes import Scopes
+from whysync.argocd.projects import Cluster
+from whysync.argocd.settings import Settings
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Key
 
 _NOW: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _CONTROL_PLANE: Final = "fake-argocd-ns"

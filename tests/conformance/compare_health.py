@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from tests.conformance.checks import lacks_fragments, mismatch
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.semantics.health.application import ManagedPair, app_health, health_causes, health_status
-from whysync.semantics.settings import ResourceOverride
+from whysync.argocd.health.application import ManagedPair, app_health, health_causes, health_status
+from whysync.argocd.settings import ResourceOverride
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.ref import Key
 
 _NOW: Final = "2026-01-02T03:04:05Z"
 

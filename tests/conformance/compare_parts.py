@@ -7,22 +7,22 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from tests.conformance.checks import failed_checks, lacks_fragments, mismatch
-from whysync.contracts.application import Condition, NamespaceMetadata, SyncPolicy
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Json, Object, fields, integer, items, text
-from whysync.semantics.comparison.conditions import set_conditions
-from whysync.semantics.comparison.confirmation import requires_confirmation
-from whysync.semantics.comparison.diff_cache import uses_diff_cache
-from whysync.semantics.comparison.history import kept_history
-from whysync.semantics.comparison.managed_namespace import managed_namespace
-from whysync.semantics.comparison.normalization import Normalization
-from whysync.semantics.comparison.orphans import orphans
-from whysync.semantics.comparison.secrets import ShownDiff, masked_row
-from whysync.semantics.comparison.targets import prepared_targets
-from whysync.semantics.diff import DiffOptions
-from whysync.semantics.settings import FilteredResource, Settings, resource_excluded
+from whysync.argocd.api.application import Condition, NamespaceMetadata, SyncPolicy
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.conditions import set_conditions
+from whysync.argocd.compare.deletion_confirmation import requires_confirmation
+from whysync.argocd.compare.diff_cache import uses_diff_cache
+from whysync.argocd.compare.history import kept_history
+from whysync.argocd.compare.managed_namespace import managed_namespace
+from whysync.argocd.compare.normalization import Normalization
+from whysync.argocd.compare.orphans import orphans
+from whysync.argocd.compare.secrets import ShownDiff, masked_row
+from whysync.argocd.compare.target_objects import prepared_targets
+from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.settings import FilteredResource, Settings, resource_excluded
+from whysync.json_tree import Json, Object, fields, integer, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Key
 
 T = TypeVar("T")
 

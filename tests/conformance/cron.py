@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, tzinfo
 
 from tests.conformance.checks import mismatch
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.semantics.policies.cron import BadSchedule, parse_schedule, time_zone
+from whysync.golang.cron import BadSchedule, parse_schedule, time_zone
+from whysync.json_tree import Json, Object, fields, items, text
 
 
 def check(record: Object) -> list[str]:

@@ -7,26 +7,23 @@ import json
 import msgspec
 
 from tests.conformance.checks import failed_checks, mismatch
-from whysync.contracts import pointer as pointers
-from whysync.contracts.application import IgnoreDifference
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, copy_object, fields, items, text
-from whysync.semantics import ignore
-from whysync.semantics.diff import (
-    DiffOptions,
-    DiffResult,
-    Normalizer,
-    Strategy,
-    diff,
-    last_applied,
-    mask_secrets,
-)
-from whysync.semantics.diff.normalize import normalize, normalize_secret
-from whysync.semantics.diff.remarshal import remarshal
-from whysync.semantics.diff.server_side import without_owned_ancestors
-from whysync.semantics.diff.three_way import strip_namespace
-from whysync.semantics.diff.typed import FieldSet, Schemas
-from whysync.semantics.ignore.managers import atom_for
+from whysync.argocd import ignore_differences as ignore
+from whysync.argocd.api.application import IgnoreDifference
+from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.diff.masking import mask_secrets
+from whysync.argocd.diff.normalize import Normalizer, normalize, normalize_secret
+from whysync.argocd.diff.result import DiffResult
+from whysync.argocd.diff.server_side import without_owned_ancestors
+from whysync.argocd.diff.strategy import Strategy
+from whysync.argocd.diff.three_way import strip_namespace
+from whysync.argocd.ignore_differences.managed_fields_managers import atom_for
+from whysync.json_tree import Json, Object, copy_object, fields, items, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.ref import ref_of
+from whysync.kubernetes.merge.last_applied import last_applied
+from whysync.kubernetes.merge.structured import FieldSet, Schemas
+from whysync.kubernetes.schema.remarshal import remarshal
 
 _STRATEGIES = {
     "two-way": Strategy.LEGACY,

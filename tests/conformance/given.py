@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Object
-from whysync.engine.scopes import Scopes
+from whysync.argocd.compare.kind_scopes import Scopes
+from whysync.json_tree import Object
+from whysync.kubernetes.api.ref import Key
 
 
 class GivenLive:

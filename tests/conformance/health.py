@@ -7,11 +7,11 @@ counterpart is asked here. In a whole judgement, an object that is being deleted
 from __future__ import annotations
 
 from tests.conformance.checks import mismatch
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Object, fields, text
-from whysync.semantics.health.assess import health_of
-from whysync.semantics.health.shipped import judge, shipped_check
-from whysync.semantics.health.verdict import Verdict
+from whysync.argocd.health.assess import health_of
+from whysync.argocd.health.shipped import judge, shipped_check
+from whysync.argocd.health.verdict import Verdict
+from whysync.json_tree import Object, fields, text
+from whysync.kubernetes.api.ref import ref_of
 
 
 def check_status(record: Object) -> list[str]:

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from tests.conformance.checks import contains, failed_checks, mismatch
-from whysync.contracts.application import IgnoreDifference
-from whysync.contracts.decode import decode
-from whysync.contracts.ref import Ref, ref_of
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.semantics import ignore
-from whysync.semantics.diff.typed import DEDUCED
-from whysync.semantics.settings import (
-    ResourceOverride,
-    Settings,
-    known_type_fields,
-    overrides_from_json,
-)
+from whysync.argocd import ignore_differences as ignore
+from whysync.argocd.api.application import IgnoreDifference
+from whysync.argocd.settings import ResourceOverride, Settings, known_type_fields, overrides_from_json
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.kubernetes.merge.structured import DEDUCED
 
 
 def check(record: Object) -> list[str]:

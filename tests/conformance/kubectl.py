@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from whysync.cluster.client_side import client_side_apply
-from whysync.cluster.model import Model
-from whysync.cluster.protocol import Answer, Request
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.ref import ref_of
+from whysync.kubernetes.apiserver.protocol import Answer, Request
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 
 _VALIDATION = {"--validate=false": "Ignore", "--validate=warn": "Warn"}
 

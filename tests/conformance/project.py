@@ -8,13 +8,13 @@ from typing import TypeVar
 import msgspec
 
 from tests.conformance.checks import contains, failed_checks, lacks_fragments, mismatch
-from whysync.contracts.application import Destination, SelectedResource, Spec
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.ref import Ref, ref_of
-from whysync.contracts.tree import Json, Object, dig, fields, items, text
-from whysync.semantics import project as projects
-from whysync.semantics.settings import GlobalProject, Settings
+from whysync.argocd import projects
+from whysync.argocd.api.application import Destination, SelectedResource, Spec
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.settings import GlobalProject, Settings
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Ref, ref_of
 
 T = TypeVar("T")
 

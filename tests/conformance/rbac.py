@@ -8,13 +8,13 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from tests.conformance.checks import contains, lacks_fragments, mismatch
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.tree import Json, Object, fields, integer, items, text
-from whysync.semantics.globs import glob_match
-from whysync.semantics.policies import rbac
-from whysync.semantics.policies.rbac.command import is_group_subject
-from whysync.semantics.policies.rbac.policy import scopes_of
+from whysync.argocd import rbac
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.rbac.can_command import is_group_subject
+from whysync.argocd.rbac.policy import scopes_of
+from whysync.golang.glob import glob_match
+from whysync.json_tree import Json, Object, fields, integer, items, text
+from whysync.kubernetes.api.decode import decode
 
 
 def check(record: Object) -> list[str]:

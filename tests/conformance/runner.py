@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from tests.conformance.known import known_differences
-from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.json_tree import MISSING, Json, Missing, Object
 
 Check: TypeAlias = Callable[[Object], list[str] | None]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.conformance.checks import mismatch, multiset_mismatch
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.semantics import hooks
-from whysync.semantics.comparison.pairing import pair
-from whysync.semantics.hooks import recognition
+from whysync.argocd import hooks
+from whysync.argocd.compare.reconcile_pairs import pair
+from whysync.argocd.hooks import recognition
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.ref import ref_of
 
 _ANY_ORDER = ("phases", "types")
 

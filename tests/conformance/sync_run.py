@@ -8,14 +8,14 @@ from typing import Final
 
 import msgspec
 
+from tests.argocd.sync.stub import StubGround
 from tests.conformance import sync_run_app, sync_run_parts
 from tests.conformance.checks import contains, lacks_fragments, mismatch
 from tests.conformance.sync_run_given import ground_of, request_of, state_of
-from tests.engine.operation.stub import StubGround
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.engine.operation.finalizer import is_held
-from whysync.engine.operation.results import State
-from whysync.engine.operation.step import step, terminate
+from whysync.argocd.sync.hook_finalizer import is_held
+from whysync.argocd.sync.results import State
+from whysync.argocd.sync.step import step, terminate
+from whysync.json_tree import Json, Object, fields, items, text
 
 
 def check(record: Object) -> list[str]:

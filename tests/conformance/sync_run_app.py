@@ -6,20 +6,20 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
+from tests.argocd.sync.stub import StubGround
 from tests.conformance.checks import lacks_fragments, mismatch
 from tests.conformance.given import GivenLive
-from tests.engine.operation.stub import StubGround
-from whysync.contracts.application import Application
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, dig, fields, items, text
-from whysync.engine.compare import compare
-from whysync.engine.comparison import Comparison, Inputs
-from whysync.engine.operation.sync_app import sync_app
-from whysync.engine.operation.turn import AppSync, Wanted
-from whysync.semantics.project import Cluster
-from whysync.semantics.settings import Settings
+from whysync.argocd.api.application import Application
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.compare_app_state import compare
+from whysync.argocd.compare.comparison import Comparison, Inputs
+from whysync.argocd.projects import Cluster
+from whysync.argocd.settings import Settings
+from whysync.argocd.sync.sync_app import sync_app
+from whysync.argocd.sync.sync_pass import AppSync, Wanted
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import ref_of
 
 
 def _sync_app(record: Object, expect: Object) -> list[str]:

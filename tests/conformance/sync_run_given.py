@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Final
 
-from tests.engine.operation.stub import StubGround
-from whysync.contracts.application import HealthCode, Phase
-from whysync.contracts.ref import Key, ref_of
-from whysync.contracts.tree import Json, Object, fields, integer, items, text
-from whysync.engine.operation.ground import Reason, Refused
-from whysync.engine.operation.request import NamespaceMaker, NamespaceProblem, Request
-from whysync.engine.operation.results import Result, State
-from whysync.semantics.comparison.pairing import Pair
-from whysync.semantics.health.assess import Assessment
-from whysync.semantics.health.verdict import Verdict
-from whysync.semantics.sync import SyncOptions
+from tests.argocd.sync.stub import StubGround
+from whysync.argocd.api.application import HealthCode, Phase
+from whysync.argocd.compare.reconcile_pairs import Pair
+from whysync.argocd.health.assess import Assessment
+from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.sync.cluster_ops import Reason, Refused
+from whysync.argocd.sync.options import SyncOptions
+from whysync.argocd.sync.request import NamespaceMaker, NamespaceProblem, Request
+from whysync.argocd.sync.results import Result, State
+from whysync.json_tree import Json, Object, fields, integer, items, text
+from whysync.kubernetes.api.ref import Key, ref_of
 
 _NOW: Final = datetime(2024, 3, 13, 12, tzinfo=UTC)
 _STATUS: Final = {401: Reason.UNAUTHORIZED, 404: Reason.NOT_FOUND, 409: Reason.CONFLICT}

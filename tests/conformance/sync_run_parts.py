@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from tests.argocd.sync.stub import StubGround
 from tests.conformance.checks import contains, mismatch
 from tests.conformance.sync_run_given import ground_of, object_or_none, request_of, result_of
-from tests.engine.operation.stub import StubGround
-from whysync.contracts.application import ResourceResult
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, dig, fields, integer, items, text
-from whysync.engine.operation.fail_phase import fail
-from whysync.engine.operation.ground import Reason, Refused
-from whysync.engine.operation.migration import migrate
-from whysync.engine.operation.results import State
-from whysync.engine.operation.step_context import Step
-from whysync.engine.operation.tasks import Plan, plan
-from whysync.engine.operation.work import Work
-from whysync.semantics.hooks import Task
-from whysync.semantics.sync import (
+from whysync.argocd.api.application import ResourceResult
+from whysync.argocd.hooks import Task
+from whysync.argocd.sync.cluster_ops import Reason, Refused
+from whysync.argocd.sync.csa_migration import migrate
+from whysync.argocd.sync.fail_phase import fail
+from whysync.argocd.sync.options import (
     Propagation,
     SyncOptions,
     needs_migration,
     pruning_required,
     uses_server_side_apply,
 )
+from whysync.argocd.sync.results import State
+from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.tasks import Plan, plan
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.ref import ref_of
 
 
 def _plan(record: Object, expect: Object) -> list[str]:

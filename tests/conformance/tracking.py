@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.conformance.checks import failed_checks, mismatch
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.semantics import tracking
+from whysync.argocd import tracking
+from whysync.json_tree import Json, Object, fields, items, text
 
 
 def check(record: Object) -> list[str]:

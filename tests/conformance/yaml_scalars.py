@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.contracts.yaml import Broken, Document, documents
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.yaml import Broken, Document, documents
 
 
 def check(record: Object) -> list[str]:

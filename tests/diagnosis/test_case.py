@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.situations import application, case_of, config_map, documents, row, world_of
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Object
 from whysync.diagnosis.case import Case, same_repo
 from whysync.diagnosis.rule import Fact
-from whysync.diagnosis.world import LONG_AGO, World
-from whysync.sources.bundle import read_bundle
+from whysync.diagnosis.snapshot_index import LONG_AGO, World
+from whysync.facts.bundle import read_bundle
+from whysync.json_tree import Object
+from whysync.kubernetes.api.ref import Key
 
 HEADER: Object = {"apiVersion": "whysync.dev/v1", "kind": "Bundle", "collectedAt": "2026-03-02T04:00:00Z"}
 

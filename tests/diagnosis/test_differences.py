@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 
 from tests.trees import objects, trees
-from whysync.contracts import pointer
-from whysync.contracts.tree import MISSING, Json, Missing, Object
 from whysync.diagnosis.difference import Difference, differences, same
-from whysync.diagnosis.meaning import SameBut, same_but
+from whysync.diagnosis.equivalent_values import SameBut, same_but
+from whysync.json_tree import MISSING, Json, Missing, Object
+from whysync.kubernetes.api import pointer
 
 
 def found(desired: Json, live: Json) -> list[tuple[str, Json | Missing, Json | Missing]]:

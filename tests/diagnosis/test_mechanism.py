@@ -7,10 +7,10 @@ import json
 import pytest
 
 from tests.situations import REVISION, application, case_of, row
-from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.mechanism import Mechanism, behind_git, mechanism_of
-from whysync.diagnosis.shape import is_builtin
+from whysync.json_tree import Json, Object, fields
 
 DEPLOYMENT: Object = {"apiVersion": "apps/v1", "kind": "Deployment"}
 WIDGET: Object = {"apiVersion": "example.com/v1", "kind": "Widget"}

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.situations import application, case_of, row
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.rule import Fact, Rule, all_rules, rule
 from whysync.diagnosis.runner import diagnose, explained_by, groups_of, in_order, linked
 from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
+from whysync.kubernetes.api.ref import Ref
 
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
 

@@ -7,12 +7,12 @@ import itertools
 import pytest
 
 from tests.situations import application, case_of, config_map, row
-from whysync.contracts.application import HealthCode, SyncCode
-from whysync.contracts.tree import Json, Object
+from whysync.argocd.api.application import HealthCode, SyncCode
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
+from whysync.json_tree import Json, Object
 
 
 def only(case: Case) -> Symptom:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.situations import application, case_of, config_map, row
-from whysync.contracts.tree import Object, fields
 from whysync.diagnosis.drift import drifts_of
+from whysync.json_tree import Object, fields
 
 ID = "argocd.argoproj.io/tracking-id"
 LAST = "kubectl.kubernetes.io/last-applied-configuration"

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trees import objects, trees
-from whysync.contracts import pointer
-from whysync.contracts.tree import MISSING, Json, Object, copy_object
 from whysync.diagnosis.fix import Add, Edit, Remove, Set
 from whysync.fixes.edit import edited
+from whysync.json_tree import MISSING, Json, Object, copy_object
+from whysync.kubernetes.api import pointer
 
 BODY: Object = {"spec": {"replicas": 1, "list": [{"name": "a"}, {"name": "b"}], "word": "x"}}
 PARTS = st.lists(st.sampled_from(["a", "b", "spec", "name", "x/y", "0", "1", "t~w"]), min_size=1, max_size=4)

@@ -12,16 +12,16 @@ from tests.fixes.gitting import git_apply
 from tests.rules.bench import BUNDLES, case_name, load_case
 from tests.situations import EXAMPLES, application, case_of
 from whysync import app
-from whysync.contracts.tree import Object
-from whysync.contracts.yaml import dump, load
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport
 from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
-from whysync.fixes.running import not_into_a_running_sync
 from whysync.fixes.text import file_name, in_safe_order, object_of, patch_text
+from whysync.fixes.while_syncing import not_into_a_running_sync
+from whysync.json_tree import Object
+from whysync.kubernetes.api.yaml import dump, load
 
 HARSH = re.compile(
     r"argocd app sync .*--(force|replace|prune)\b|--cascade|argocd app delete|kubectl .*--force\b"

@@ -8,20 +8,20 @@ import pytest
 
 from tests.fixes.gitting import git_apply
 from tests.situations import application, case_of, config_map, row
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object, dig, fields
-from whysync.contracts.yaml import dump, load
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
+from whysync.facts.checkout import Checkout
+from whysync.facts.masking.marks import Marks
 from whysync.fixes.apply import applied
-from whysync.fixes.elsewhere import moved
 from whysync.fixes.files import FileChange, file_change
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
-from whysync.fixes.secrecy import secret_lines
+from whysync.fixes.matching_field import moved
+from whysync.fixes.secret_lines import secret_lines
 from whysync.fixes.text import file_name, is_usable
-from whysync.sources.checkout import Checkout
-from whysync.sources.masking.marks import Marks
+from whysync.json_tree import Json, Object, dig, fields
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.yaml import dump, load
 
 SETTINGS = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
 RBAC: Object = {

@@ -10,13 +10,13 @@ import pytest
 from tests.cli.running import Whysync
 from tests.situations import application, config_map, row
 from whysync import app
-from whysync.contracts import yaml
-from whysync.contracts.tree import Json, Object, dig, fields, items
 from whysync.diagnosis.fix import FixKind, Set
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.fixes.apply import applied
+from whysync.json_tree import Json, Object, dig, fields, items
+from whysync.kubernetes.api import yaml
 
 LABEL = "/metadata/labels/mesh.example.com~1injected"
 KEY = "resource.customizations.ignoreDifferences.apps_Deployment"

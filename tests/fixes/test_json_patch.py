@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from tests.fixes.test_files import the_case
 from tests.fixes.written.test_properties import edits
 from tests.trees import objects
-from whysync.contracts.pointer import split
-from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields, same
-from whysync.contracts.yaml import load
 from whysync.diagnosis.fix import Edit, Fix, Set
+from whysync.facts.masking.marks import Marks
 from whysync.fixes.edit import edited
 from whysync.fixes.forms import as_commands, as_patch
 from whysync.fixes.json_patch import json_patch
-from whysync.sources.masking.marks import Marks
+from whysync.json_tree import Json, Object, copy, copy_object, dig, fields, same
+from whysync.kubernetes.api.pointer import split
+from whysync.kubernetes.api.yaml import load
 
 
 def _below(node: Json, part: str) -> Json:

@@ -4,11 +4,11 @@ import pytest
 
 from tests.rules.bench import HERE, load_case
 from whysync import app
-from whysync.contracts.application import Application
-from whysync.contracts.decode import decode
-from whysync.contracts.tree import copy_object, fields
+from whysync.argocd.api.application import Application
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import FixKind
+from whysync.json_tree import copy_object, fields
+from whysync.kubernetes.api.decode import decode
 
 
 @pytest.mark.parametrize("owned", [True, False])

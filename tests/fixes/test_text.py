@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from tests.situations import application, case_of, config_map, row
 from tests.trees import VALUES, objects
-from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object, copy_object
-from whysync.contracts.yaml import dump, load
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.fixes.apply import applied
 from whysync.fixes.edit import edited
 from whysync.fixes.text import merge_patch, object_of, patch_text, unified_diff
+from whysync.json_tree import Json, Object, copy_object
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.yaml import dump, load
 
 SETTINGS = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
 

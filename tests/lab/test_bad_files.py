@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from tests.cli.running import Whysync
 from tests.trees import trees
-from whysync.contracts import yaml
-from whysync.contracts.tree import Json
 from whysync.errors import TooLarge, Unreadable, WhysyncError
+from whysync.json_tree import Json
+from whysync.kubernetes.api import yaml
 from whysync.lab.library import built_in, find, names
-from whysync.lab.reading import scenario_from
+from whysync.lab.parse import scenario_from
 
 GOOD = """\
 title: A ConfigMap
@@ -178,7 +178,7 @@ def test_what_is_too_large_or_too_deep() -> None:
 
 
 def test_an_object_that_the_cluster_refuses_is_named() -> None:
-    from whysync.lab.playing import play
+    from whysync.lab.player import play
 
     refused = (
         "cluster:\n  objects: |\n    apiVersion: v1\n    kind: Service\n    metadata: {name: a b}\nends: 1m"
@@ -189,7 +189,7 @@ def test_an_object_that_the_cluster_refuses_is_named() -> None:
 
 
 def test_two_writers_without_a_pause_are_an_error_and_no_hang() -> None:
-    from whysync.lab.playing import play
+    from whysync.lab.player import play
 
     war = """cluster:
   writers:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.running import Whysync, process, small_environment
 from tests.situations import ROOT
-from whysync.contracts import yaml
+from whysync.kubernetes.api import yaml
 from whysync.lab.library import names
 
 

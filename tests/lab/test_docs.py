@@ -5,11 +5,14 @@ from __future__ import annotations
 from tests.cli.running import Whysync
 from tests.situations import ROOT
 from whysync import app
-from whysync.diagnosis.world import World
-from whysync.lab import acts, commits, grounds, reading
-from whysync.lab.checking import differences
-from whysync.lab.playing import play
-from whysync.lab.reading import scenario_from
+from whysync.diagnosis.snapshot_index import World
+from whysync.lab import actions as acts
+from whysync.lab import cluster_setup as grounds
+from whysync.lab import commits
+from whysync.lab import parse as reading
+from whysync.lab.expectations import differences
+from whysync.lab.parse import scenario_from
+from whysync.lab.player import play
 
 PAGE = (ROOT / "docs/lab.md").read_text()
 

@@ -13,10 +13,10 @@ from tests.golden import Golden
 from tests.played import diagnosed, played
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import all_rules
-from whysync.lab.checking import differences
+from whysync.lab.expectations import differences
 from whysync.lab.library import built_in, names
-from whysync.lab.playing import Play
-from whysync.lab.reading import scenario_from
+from whysync.lab.parse import scenario_from
+from whysync.lab.player import Play
 from whysync.lab.scenario import Scenario
 
 GOLDENS = Path(__file__).parent / "goldens"

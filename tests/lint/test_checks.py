@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.golden import Golden
+from whysync.lint.autofix import fixed
 from whysync.lint.check import Check, Layer, all_checks
 from whysync.lint.configuration import Configuration, read_configuration
-from whysync.lint.fixing import fixed
-from whysync.lint.linting import lint
+from whysync.lint.lint import lint
 from whysync.lint.remark import Outcome, Remark
 
 CASES = Path(__file__).with_name("cases")

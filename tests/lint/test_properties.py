@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whysync.contracts.tree import Json, Object
-from whysync.contracts.yaml import dump
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.yaml import dump
 from whysync.lint.check import all_checks
 from whysync.lint.configuration import Configuration, matches
-from whysync.lint.item import File
-from whysync.lint.reading import Reader, tree_of
+from whysync.lint.files import File
+from whysync.lint.read_files import Reader, tree_of
 from whysync.lint.remark import Outcome
-from whysync.lint.running import run
+from whysync.lint.runner import run
 from whysync.lint.schemas.misfit import as_pointer
 from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
 from whysync.reports.screen import Screen

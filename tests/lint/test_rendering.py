@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from whysync.argocd.repo_server.render.tools import Tool, helm, kustomize
 from whysync.diagnosis.finding import Severity
 from whysync.errors import WhysyncError
-from whysync.lint.linting import lint
+from whysync.lint.lint import lint
 from whysync.lint.remark import Remark
 from whysync.lint.rendered import beyond
-from whysync.sources.render.tools import Tool, helm, kustomize
 
 
 def has(tool: Callable[[], Tool]) -> bool:

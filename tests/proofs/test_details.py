@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from tests.proofs.worlds import bundle, deployment, in_git, large_app, running, settings, synced, there
 from tests.situations import case_of, row
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Object, dig, fields
-from whysync.proofs.ground import simulated
+from whysync.json_tree import Object, dig, fields
+from whysync.kubernetes.api.ref import Key
+from whysync.proofs.world import simulated
 
 
 def test_pods_that_were_not_ready_are_made_so() -> None:

@@ -6,13 +6,13 @@ from msgspec.structs import replace
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there
 from tests.situations import application, case_of, row, world_of
-from whysync.contracts.git_head import Head
-from whysync.contracts.tree import Object
+from whysync.argocd.api.git_head import Head
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
 from whysync.diagnosis.report import Safety, SyncSafety
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
+from whysync.json_tree import Object
 from whysync.proofs.judge import Judge
 from whysync.proofs.safety import safety_of
 

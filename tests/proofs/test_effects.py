@@ -9,12 +9,12 @@ import pytest
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there, wrote
 from tests.situations import case_of, row
-from whysync.contracts.ref import Key, Ref
-from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.mechanism import Mechanism
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.api.ref import Key, Ref
+from whysync.kubernetes.field_writers import Writer, WriterKind
 from whysync.proofs.effects import Effects, Overwritten, effects_of
-from whysync.proofs.ground import Simulated, simulated
-from whysync.semantics.writers import Writer, WriterKind
+from whysync.proofs.world import Simulated, simulated
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="shop")

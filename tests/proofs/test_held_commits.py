@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.situations import REVISION, application
-from whysync.cluster.model import Clock
-from whysync.contracts.tree import Json, Object, dig, fields
+from whysync.json_tree import Json, Object, dig, fields
+from whysync.kubernetes.clock import Clock
 from whysync.proofs.sources import Held, held_by, repositories_of, sources_of
 
 HELD = "b" * 40

@@ -6,10 +6,10 @@ import pytest
 
 from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.case import Case
-from whysync.proofs.part import is_overwritten
+from whysync.json_tree import Json, Object
 from whysync.proofs.safety import safety_of
+from whysync.proofs.scope import is_overwritten
 
 NOTHING = "nothing differs: it changes nothing"
 

@@ -13,17 +13,17 @@ from tests.played import played
 from tests.proofs.worlds import bundle, deployment, in_git, running, synced
 from tests.situations import REVISION, case_of, row
 from whysync import app
-from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Add, Fix, Proof, ProofStatus, Set
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
 from whysync.fixes.apply import applied
+from whysync.json_tree import Json, Object, fields
 from whysync.lab.library import built_in, names
-from whysync.lab.playing import play
+from whysync.lab.player import play
 from whysync.proofs.judge import Judge
 from whysync.proofs.prove import prove
 from whysync.proofs.verdicts import Rejected, not_proven

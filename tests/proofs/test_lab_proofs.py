@@ -9,9 +9,9 @@ from whysync import app
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import ProofStatus
 from whysync.diagnosis.report import AppReport
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
 from whysync.lab.library import built_in, names
-from whysync.lab.playing import play
+from whysync.lab.player import play
 
 
 def firsts(name: str) -> list[tuple[AppReport, Finding]]:

@@ -8,16 +8,17 @@ import pytest
 
 from tests.proofs.worlds import bundle, in_git, synced, there
 from tests.situations import case_of, row
-from whysync.cluster.model import Clock, Model
-from whysync.cluster.model.failures import Refused
-from whysync.cluster.protocol import Request
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, dig, fields, text
 from whysync.diagnosis.case import Case
-from whysync.proofs.definition_makers import DefinitionMakers, definitions_of
-from whysync.proofs.quotas import Quotas
+from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.kubernetes.api.ref import ref_of
+from whysync.kubernetes.apiserver.protocol import Request
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.clock import Clock
+from whysync.messages.failures.apply import QuotaExceeded
+from whysync.proofs.crd_creators import DefinitionMakers, definitions_of
+from whysync.proofs.raised_quotas import Quotas
 from whysync.proofs.refusals import Refusals
-from whysync.semantics.messages import QuotaExceeded
 
 # --- CRDs ----------------------------------------------------------------------------------------
 

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from whysync.contracts.snapshot import Snapshot
+from whysync.argocd.app_controller.trace import What
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import SyncSafety
-from whysync.diagnosis.world import World
-from whysync.engine.argocd import What
-from whysync.lab.playing import play
-from whysync.lab.reading import scenario_from
-from whysync.proofs.ground import simulated
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.snapshot import Snapshot
+from whysync.lab.parse import scenario_from
+from whysync.lab.player import play
 from whysync.proofs.safety import safety_of
+from whysync.proofs.world import simulated
 
 SCENARIO = """
 title: an app with one of each

@@ -21,10 +21,10 @@ from tests.proofs.worlds import (
     wrote,
 )
 from tests.situations import REVISION, application, case_of, row
-from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.report import Safety, SyncSafety
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
+from whysync.json_tree import Json, Object, fields
 from whysync.proofs.safety import safety_of
 
 WELL: Object = {"status": "Healthy"}

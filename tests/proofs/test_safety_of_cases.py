@@ -7,10 +7,10 @@ import pytest
 from tests.proofs.worlds import THEN, bundle, in_git, settings, synced, there
 from tests.rules.bench import HERE, load_case
 from tests.situations import case_of, row
-from whysync.contracts.tree import Object
 from whysync.diagnosis.report import Safety, SyncSafety
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
+from whysync.json_tree import Object
 from whysync.proofs.safety import safety_of
 
 SAFE, UNSAFE, UNKNOWN = SyncSafety.SAFE, SyncSafety.UNSAFE, SyncSafety.UNKNOWN

@@ -9,14 +9,14 @@ from typing import cast
 
 from tests.proofs.worlds import bundle, deployment, in_git, large_app, synced
 from tests.situations import REVISION, case_of, row
-from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import ProofStatus
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
+from whysync.json_tree import Json, Object, fields
+from whysync.proofs.needed_resources import slice_for
 from whysync.proofs.prove import prove
-from whysync.proofs.slicing import slice_for
 
 
 def without_a_namespace(count: int) -> Case:

@@ -6,11 +6,11 @@ import pytest
 
 from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Object, fields
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
+from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.ref import Ref
 from whysync.proofs.judge import Judge
 from whysync.proofs.verdicts import Rejected
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from whysync.cluster.model import Clock
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
+from whysync.kubernetes.clock import Clock
 from whysync.proofs.sources import repositories_of
 
 COMMIT = "a" * 40

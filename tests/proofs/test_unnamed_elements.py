@@ -8,11 +8,11 @@ import logging
 import pytest
 from msgspec.structs import replace
 
-from tests.sources.argocd.scenes import of_lab
+from tests.facts.argocd_api.scenes import of_lab
 from whysync import app
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import Json, dig, fields, items
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
+from whysync.json_tree import Json, dig, fields, items
+from whysync.kubernetes.api.manifest import Manifest
 
 
 def with_element(one: Manifest, path: tuple[str, ...], element: Json) -> Manifest:

@@ -8,12 +8,12 @@ import pytest
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there, wrote
 from tests.situations import case_of, row
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Json, Object, dig, fields
+from whysync.argocd.app_controller.trace import What
 from whysync.diagnosis.mechanism import Mechanism
-from whysync.engine.argocd import What
-from whysync.proofs.ground import Simulated, simulated
-from whysync.proofs.holder import Held, Holder
+from whysync.json_tree import Json, Object, dig, fields
+from whysync.kubernetes.api.ref import Key
+from whysync.proofs.field_holder import Held, Holder
+from whysync.proofs.world import Simulated, simulated
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Key("apps", "Deployment", "shop", "shop")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.situations import REVISION, application, row
-from whysync.contracts.tree import Json, Object, copy_object, dig, fields
+from whysync.json_tree import Json, Object, copy_object, dig, fields
 
 NOW = "2026-03-02T03:11:00Z"
 THEN = "2026-03-01T00:00:00Z"

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from xml.etree import ElementTree
 
-from whysync.contracts import yaml
+from whysync.kubernetes.api import yaml
 
 HOSTILE = (
     "x\x00\x1b]52;c;aGk=\x07\x1b[2J\x1b[8m\x9b31m\x7f\u202e\u2066\u200e\u061c\u200b\u00ad\ufeff\u2028\x85\u3164"

@@ -13,9 +13,9 @@ from typing import Any, Union, cast
 
 import msgspec
 
-from whysync.contracts.tree import Json
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
+from whysync.json_tree import Json
 
 # Names that modules import for their annotations only.
 _LATE = {"Case": Case, "Finding": Finding}

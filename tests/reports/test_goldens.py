@@ -11,8 +11,8 @@ import pytest
 from tests.golden import Golden
 from tests.situations import EXAMPLES, application, case_of, config_map, row
 from whysync import app
-from whysync.contracts.tree import Object
 from whysync.diagnosis.report import Report
+from whysync.json_tree import Object
 from whysync.reports import data, fleet, json_v1, markdown, one_app, terminal
 from whysync.reports.screen import Screen
 

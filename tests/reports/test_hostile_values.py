@@ -20,6 +20,8 @@ from whysync.alerts.catalog import alerts_of
 from whysync.alerts.limits import Limits, Scope
 from whysync.alerts.rendering import groups
 from whysync.alerts.runbook import page
+from whysync.argocd.app_controller.trace import Moment
+from whysync.argocd.health.standalone import judged
 from whysync.audit.auditing import audit
 from whysync.audit.remark import Audit
 from whysync.audit.view import render as audit_view
@@ -28,18 +30,18 @@ from whysync.cli.lint_parser import FORMS as LINT_FORMS
 from whysync.cli.parser import DIFF_OUTPUTS, FIX_OUTPUTS, OUTPUTS
 from whysync.cli.plan_parser import FORMS as PLAN_FORMS
 from whysync.comparing import Comparer
-from whysync.contracts import yaml
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Json
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import Rule
-from whysync.engine.argocd.trace import Moment
-from whysync.engine.judging import judged
 from whysync.errors import Refused, SourceError, WhysyncError
+from whysync.facts.bundle import read_bundle
+from whysync.facts.collect import Taken
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json
+from whysync.kubernetes.api import yaml
 from whysync.lint.remark import Outcome
-from whysync.planning.plan import Plan
+from whysync.plan.plan import Plan
 from whysync.reports import (
     data,
     diff_forms,
@@ -76,10 +78,8 @@ from whysync.reports.lab_picture import Picture
 from whysync.reports.lab_story import lines_of, told
 from whysync.reports.output import Out
 from whysync.reports.screen import Screen
-from whysync.sources.bundle import read_bundle
-from whysync.sources.collect import Taken
-from whysync.waiting.goal import Distance, Goal, distance
-from whysync.waiting.picture import Frames, Lines
+from whysync.wait.goal import Distance, Goal, distance
+from whysync.wait.progress import Frames, Lines
 
 Shown = Iterator[tuple[str, str]]
 """Forms, and the report in each."""

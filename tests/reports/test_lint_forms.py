@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.finding import Severity
+from whysync.kubernetes.api.ref import Ref
 from whysync.lint.check import all_checks
 from whysync.lint.remark import Mend, Note, Outcome, Remark, Suppressed
 from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif

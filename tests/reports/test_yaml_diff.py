@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.contracts.tree import Json, Object, copy_object, fields, items
-from whysync.contracts.yaml import dump
+from whysync.json_tree import Json, Object, copy_object, fields, items
+from whysync.kubernetes.api.yaml import dump
 from whysync.reports.yaml_diff import TooLong, side_by_side, unified
 
 POD: Object = {

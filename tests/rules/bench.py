@@ -10,10 +10,10 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Rule, all_rules
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.bundle import read_bundle
 from whysync.fixes.text import patch_text
-from whysync.semantics.writers import phrase
-from whysync.sources.bundle import read_bundle
+from whysync.kubernetes.field_writers import phrase
 
 HERE = Path(__file__).parent
 BUNDLES = sorted(path.parent for path in HERE.glob("*/*/*/case*") if path.name in ("case.yaml", "case"))

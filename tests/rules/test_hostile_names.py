@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.rules.bench import BUNDLES, case_name, rule_for
-from whysync.contracts.yaml import Document, documents
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.world import World
-from whysync.sources.bundle import read_bundle
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.bundle import read_bundle
+from whysync.kubernetes.api.yaml import Document, documents
 
 FOLDERS = [
     folder

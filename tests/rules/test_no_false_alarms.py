@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.situations import application, case_of, config_map, row
-from whysync.contracts.tree import Json, Object, copy, fields
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
+from whysync.json_tree import Json, Object, copy, fields
 
 REVISION = "a3f1c29d0b7e4a8c9f6d5e4c3b2a190817263544"
 Situation = Callable[[], tuple[Object, ...]]

@@ -15,20 +15,20 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from whysync import app
-from whysync.cluster.life.life import Life
-from whysync.cluster.life.script import Metric, PodScript, Script
-from whysync.cluster.model import Clock
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Json, Object, copy_object, fields
+from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
+from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.diagnosis.world import World
-from whysync.engine.argocd import GitRepositories, GitRepository
-from whysync.engine.simulation import Simulation
-from whysync.simulated_facts import snapshot_of
-from whysync.sources.masking import mask_snapshot
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.masking import mask_snapshot
+from whysync.facts.simulated import snapshot_of
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json, Object, copy_object, fields
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.controllers.behavior import Metric, PodScript, Script
+from whysync.kubernetes.controllers.controller_manager import Life
 
 URL = "https://git.example.com/team/shop.git"
 START = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)

@@ -21,37 +21,39 @@ SOURCE = ROOT / "src"
 JUDGING = ("test_early_answers.py", "test_judging.py", "test_lab_proofs.py")
 SAFETY = (
     "test_effects.py",
-    "test_holding.py",
+    "test_aftermath.py",
     "test_early_answers.py",
     "test_safety_of_cases.py",
     "test_safety.py",
 )
-GROUND = ("test_details.py", "test_writers.py", "test_ground.py", "test_behaviour.py")
-CLAIMS = ("test_claims.py",)
+GROUND = ("test_details.py", "test_writers.py", "test_world.py", "test_pod_behavior.py")
+CLAIMS = ("test_finding_claims.py",)
 QUICK = ("test_small_verdicts.py", *CLAIMS)
 TESTS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("claims", "lag"), CLAIMS),
-    **dict.fromkeys(("definition_makers", "refusals", "quotas"), ("test_made_and_refused.py",)),
+    **dict.fromkeys(("finding_claims", "refresh_delay"), CLAIMS),
+    **dict.fromkeys(("crd_creators", "refusals", "raised_quotas"), ("test_made_and_refused.py",)),
     "sources": ("test_held_commits.py",),
-    **dict.fromkeys(("safety", "effects", "telling", "holding"), SAFETY),
-    **dict.fromkeys(("judge", "courses"), (*QUICK, *JUDGING)),
-    **dict.fromkeys(("prove", "trying", "verdicts", "remaining"), JUDGING),
-    **dict.fromkeys(("playing", "permission", "lifting", "agreement", "looks", "trace"), JUDGING),
-    "signs": ("test_signs.py", *JUDGING),
-    "slicing": ("test_slicing.py", "test_slices.py"),
-    "behaviour": ("test_behaviour.py",),
+    **dict.fromkeys(("safety", "effects", "outcome_text", "aftermath"), SAFETY),
+    **dict.fromkeys(("judge", "runs"), (*QUICK, *JUDGING)),
+    **dict.fromkeys(("prove", "try_sync", "verdicts", "remaining_differences"), JUDGING),
+    **dict.fromkeys(
+        ("apply_fix", "permission", "quota_changes", "model_agreement", "readonly_commands", "trace"), JUDGING
+    ),
+    "observations": ("test_observations.py", *JUDGING),
+    "needed_resources": ("test_needed_resources.py", "test_slices.py"),
+    "pod_behavior": ("test_pod_behavior.py",),
     "writers": ("test_writers.py", *JUDGING),
-    "holder": ("test_writers.py", *JUDGING),
+    "field_holder": ("test_writers.py", *JUDGING),
     "images": JUDGING,
 }
-# Of diagnosis, what several rules propose fixes by: the goldens of one rule do not say all that these do.
-DIAGNOSIS: dict[str, tuple[str, ...]] = {
-    "ran_before": ("test_ran_before.py", "test_brought.py"),
-    "brought": ("test_brought.py",),
-    "taken_back": ("test_taken_back.py",),
-    "misspelt": ("test_misspelt.py",),
-    "mistyped": ("test_mistyped.py",),
-    "once_declared": ("test_mistyped.py",),
+# Of queries, what several rules propose fixes by: the goldens of one rule do not say all that these do.
+QUERIES: dict[str, tuple[str, ...]] = {
+    "previous_revision": ("test_previous_revision.py", "test_introducing_commit.py"),
+    "introducing_commit": ("test_introducing_commit.py",),
+    "revert": ("test_revert.py",),
+    "misspelt_fields": ("test_misspelt_fields.py",),
+    "mistyped_fields": ("test_mistyped_fields.py",),
+    "last_applied": ("test_mistyped_fields.py",),
 }
 UPPER = ("whysync.proofs", "whysync.app", "whysync.lab", "whysync.reports", "whysync.cli", "tests")
 SLOW = (
@@ -73,14 +75,16 @@ class Plan:
 
 def plans() -> list[Plan]:
     modules = [*SOURCE.glob("whysync/rules/*/*.py"), *SOURCE.glob("whysync/proofs/*.py")]
-    modules += [SOURCE / f"whysync/diagnosis/{name}.py" for name in DIAGNOSIS]
+    modules += [SOURCE / f"whysync/queries/{name}.py" for name in QUERIES]
     return [_plan(path) for path in sorted(modules) if path.name != "__init__.py"]
 
 
 def _plan(path: Path) -> Plan:
     module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-    if path.parent.name in ("proofs", "diagnosis"):
-        knows = UPPER if path.parent.name == "proofs" else (module, "whysync.diagnosis.ran_before", "tests")
+    if path.parent.name in ("proofs", "queries"):
+        knows = (
+            UPPER if path.parent.name == "proofs" else (module, "whysync.queries.previous_revision", "tests")
+        )
         return Plan(module=module, path=path, forget=knows, passes=_tests(path), seconds=60)
     return Plan(module=module, path=path, forget=(module,), passes=_cases(path), seconds=10)
 
@@ -100,7 +104,7 @@ def _cases(path: Path) -> Callable[[], bool]:
 
 def _tests(path: Path) -> Callable[[], bool]:
     home = ROOT / "tests" / path.parent.name
-    known = DIAGNOSIS if path.parent.name == "diagnosis" else TESTS
+    known = QUERIES if path.parent.name == "queries" else TESTS
     files = [str(home / name) for name in known.get(path.stem, (*GROUND, *JUDGING))]
     without = [f"--deselect=tests/proofs/{name}" for name in SLOW]
 

@@ -1,4 +1,4 @@
-"""Requests of `whysync.cluster.protocol`, sent to an API server over HTTPS.
+"""Requests of `whysync.kubernetes.apiserver.protocol`, sent to an API server over HTTPS.
 
 The standard library is enough: one connection, no streaming, and every byte of what goes out is ours.
 """
@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import cast
 from urllib.parse import urlencode
 
-from whysync.cluster.protocol import Answer, Request, ServedKind
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
 
 _METHODS = {"create": "POST", "update": "PUT", "delete": "DELETE", "deletecollection": "DELETE"}
 _PATCHES = {

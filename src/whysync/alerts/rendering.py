@@ -5,8 +5,8 @@ from __future__ import annotations
 from whysync.alerts.catalog import Alert
 from whysync.alerts.limits import Scope, duration
 from whysync.alerts.runbook import runbook
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.report import Report
+from whysync.json_tree import Json, Object
 
 
 def groups(alerts: tuple[Alert, ...], scope: Scope, *, url: str = "", known: Report | None = None) -> Object:

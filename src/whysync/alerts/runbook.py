@@ -12,9 +12,9 @@ from shlex import quote
 
 from whysync.alerts.catalog import APP, Alert
 from whysync.alerts.limits import Scope
-from whysync.diagnosis.advice import advice_for
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.rule import Rule, all_rules
+from whysync.queries.advice import advice_for
 from whysync.reports import markdown
 from whysync.reports.md import BLANK, Md, code, fenced, md
 from whysync.reports.md import page as markdown_page

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from whysync.audit import health, objects, writers
 from whysync.audit.remark import Audit, Remark, Topic
-from whysync.contracts.snapshot import Gap
-from whysync.contracts.tree import fields
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
+from whysync.facts.snapshot import Gap
 from whysync.fixes.text import is_usable
+from whysync.json_tree import fields
 
 PUSHED = "Received push event"
 """What argocd-server writes into its log for each call of a Git host. Argo CD 3.6, `util/webhook`."""

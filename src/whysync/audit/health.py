@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.assess import health_of
+from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.audit.remark import Remark, Topic
-from whysync.contracts.application import HealthCode
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import join
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import argocd_namespace
+from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Fix, FixKind, Set
-from whysync.diagnosis.shape import is_builtin
-from whysync.semantics.health.assess import health_of
-from whysync.semantics.settings.overrides import ResourceOverride
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import argocd_namespace
 
 _TELLING = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
 _EXPECTED = {"True": HealthCode.HEALTHY, "False": HealthCode.DEGRADED, "Unknown": HealthCode.PROGRESSING}

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from whysync.argocd import hooks
+from whysync.argocd.hooks.annotations import HELM_HOOK_DELETE_POLICY, HOOK_DELETE_POLICY
 from whysync.audit.remark import Remark, Topic
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import join
-from whysync.contracts.tree import Missing, dig, items, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Fix, Set
-from whysync.diagnosis.sync_options import with_options
-from whysync.semantics import hooks
-from whysync.semantics.hooks.annotations import HELM_HOOK_DELETE_POLICY, HOOK_DELETE_POLICY
+from whysync.json_tree import Missing, dig, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+from whysync.queries.sync_options import with_options
 
 _DEADLINE = "/spec/activeDeadlineSeconds"
 _HOLDS = {

@@ -6,12 +6,12 @@ from enum import StrEnum
 
 import msgspec
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.snapshot import Gap
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Fix
-from whysync.semantics.writers import Writer
+from whysync.facts.snapshot import Gap
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.field_writers import Writer
 
 
 class Topic(StrEnum):

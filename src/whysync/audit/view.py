@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from whysync.audit.remark import Audit, Remark, Topic
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.finding import Severity
 from whysync.fixes.text import patch_text
+from whysync.json_tree import Json, Object
 from whysync.reports import output
 from whysync.reports.data import as_json, as_yaml, tree
 from whysync.reports.json_v1 import fix_v1

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whysync.audit.remark import Remark, Topic
-from whysync.contracts import pointer as pointers
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Missing
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.difference import differences
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import Ledger, Writer, WriterKind, phrase
+from whysync.json_tree import Json, Missing
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.field_writers import Ledger, Writer, WriterKind, phrase
+from whysync.queries.ignore_rules import ignore_field
 
 REPLICAS = "/spec/replicas"
 _BY_HAND = (

@@ -40,7 +40,7 @@ def _known(options: argparse.Namespace) -> Report | None:
     if not options.apps:
         return None
     from whysync import app
-    from whysync.cli.choose import facts
+    from whysync.cli.filters import facts
 
     cases = app.cases(facts(options), options.apps)
     return app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)

@@ -7,8 +7,8 @@ import argparse
 from whysync import app
 from whysync.audit.auditing import audit as audited
 from whysync.audit.view import render
-from whysync.cli.choose import chosen, facts
 from whysync.cli.exits import Exit
+from whysync.cli.filters import chosen, facts
 from whysync.diagnosis.finding import Severity
 from whysync.reports.output import out
 from whysync.reports.screen import Screen

@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Iterator
 
 from whysync import app
-from whysync.cli.choose import place_of, with_progress
 from whysync.cli.exits import Exit
+from whysync.cli.filters import place_of, with_progress
+from whysync.facts.collect import Taken, Target
 from whysync.reports.output import out
 from whysync.reports.screen import Screen
-from whysync.sources.collect import Taken, Target
 
 _MOST_GAPS = 30
 _WORDS = {

@@ -7,19 +7,19 @@ import argparse
 from msgspec.structs import replace
 
 from whysync import app
-from whysync.cli.choose import chosen as chosen_cases
-from whysync.cli.choose import chosen_by_column, facts
 from whysync.cli.exits import Exit
+from whysync.cli.filters import chosen as chosen_cases
+from whysync.cli.filters import chosen_by_column, facts
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.report import AppReport, Report
 from whysync.errors import NotFound, Refused, UsageError
+from whysync.facts.checkout import Checkout
 from whysync.fixes.files import file_change
 from whysync.reports.data import as_yaml
 from whysync.reports.fix_view import Chosen, render, written_text
 from whysync.reports.output import err, out
 from whysync.reports.screen import one_line
-from whysync.sources.checkout import Checkout
 
 
 def fix(options: argparse.Namespace) -> int:

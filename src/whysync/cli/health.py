@@ -10,18 +10,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.standalone import judged
+from whysync.argocd.settings import Settings
 from whysync.cli.exits import Exit
-from whysync.contracts.application import HealthCode
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object
-from whysync.engine.judging import judged
 from whysync.errors import NotFound, Unreadable, UsageError
+from whysync.facts.bundle import read_bundle
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.reports.health_view import HealthReport, JudgedObject, render, worst_first
 from whysync.reports.output import out
 from whysync.reports.screen import Screen
-from whysync.semantics.settings import Settings
-from whysync.sources.bundle import read_bundle
 
 _BAD: Final = frozenset({HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN})
 FAIL_ON: Final = {
@@ -56,12 +56,12 @@ def health(options: argparse.Namespace, screen: Screen) -> int:
 
 def _snapshot(options: argparse.Namespace) -> Snapshot:
     """Of files, unless somebody says where else the objects are."""
-    from whysync.cli.places import is_told
+    from whysync.cli.sources import is_told
 
     if options.files or not (options.bundle or options.apps or is_told(options)):
         return _read(options.files)
     from whysync import app
-    from whysync.cli.choose import place_of, with_progress
+    from whysync.cli.filters import place_of, with_progress
 
     place = place_of(options)
     found = with_progress(lambda progress: app.snapshot(place, progress=progress))

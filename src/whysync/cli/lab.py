@@ -11,17 +11,17 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from whysync import app
+from whysync.argocd.app_controller.trace import Moment
 from whysync.cli.exits import Exit, exit_of
-from whysync.contracts.snapshot import Snapshot
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.world import World
-from whysync.engine.argocd.trace import Moment
+from whysync.diagnosis.snapshot_index import World
 from whysync.errors import UsageError, WhysyncError
+from whysync.facts.snapshot import Snapshot
 from whysync.lab import library
 from whysync.lab.bundle import write_bundle
-from whysync.lab.checking import differences
-from whysync.lab.playing import Play, play
+from whysync.lab.expectations import differences
+from whysync.lab.player import Play, play
 from whysync.lab.scenario import Scenario
 from whysync.reports import fleet, json_v1, lab_pages, markdown, terminal
 from whysync.reports.data import as_json, as_yaml

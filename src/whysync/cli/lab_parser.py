@@ -72,7 +72,7 @@ def _lab_test(verb: argparse.ArgumentParser) -> None:
 
 def _duration(written: str) -> float:
     """`5m`, `90s`."""
-    from whysync.semantics.policies.durations import BadDuration, parse_duration
+    from whysync.golang.duration import BadDuration, parse_duration
 
     try:
         found = parse_duration(written)

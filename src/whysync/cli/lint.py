@@ -12,21 +12,21 @@ import msgspec
 from whysync.cli.exits import Exit
 from whysync.cli.lint_parser import FORMS
 from whysync.cli.targets import show, targets, write
-from whysync.contracts.yaml import Invalid
-from whysync.contracts.yaml.reading import decoded, encoded_like
 from whysync.diagnosis.finding import Severity
 from whysync.errors import NotFound, Refused, Unreadable, UsageError
+from whysync.files import check_editable, read_file, write_file
+from whysync.kubernetes.api.yaml import Invalid
+from whysync.kubernetes.api.yaml.load import decoded, encoded_like
 from whysync.lint import baseline
+from whysync.lint.autofix import fixed
 from whysync.lint.check import Check, all_checks
 from whysync.lint.configuration import NAME, Configuration, Outside, check_version, read_configuration
-from whysync.lint.fixing import fixed
-from whysync.lint.item import File
-from whysync.lint.linting import lint as linted
+from whysync.lint.files import File
+from whysync.lint.lint import lint as linted
 from whysync.lint.remark import Outcome, Remark
 from whysync.lint.tree import Tree
 from whysync.reports.output import Safe, err, out
 from whysync.reports.screen import Screen
-from whysync.sources.files import check_editable, read_file, write_file
 
 
 def lint(options: argparse.Namespace, screen: Screen) -> int:

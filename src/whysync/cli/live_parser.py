@@ -117,7 +117,7 @@ def watching(verb: argparse.ArgumentParser) -> None:
 
 def seconds(written: str) -> float:
     """For argparse: `90`, `90s`, `2m`."""
-    from whysync.semantics.policies.durations import BadDuration, parse_duration
+    from whysync.golang.duration import BadDuration, parse_duration
 
     try:
         found = parse_duration(f"{written}s" if written.replace(".", "", 1).isdecimal() else written)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 
 from whysync.cli.live_parser import ANOTHER_MEANING, WRITING, live, watching
-from whysync.cli.slips import Parser
+from whysync.cli.suggest import Parser
 from whysync.errors import UsageError
 
 OUTPUTS = ("text", "wide", "json", "yaml", "markdown", "name")

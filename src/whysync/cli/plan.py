@@ -10,23 +10,23 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from whysync import app
-from whysync.cli.choose import place_of, with_progress
+from whysync.argocd.repo_server.git import GitFailed
 from whysync.cli.exits import Exit
-from whysync.cli.places import is_told
+from whysync.cli.filters import place_of, with_progress
 from whysync.cli.plan_parser import FORMS
+from whysync.cli.sources import is_told
 from whysync.cli.targets import show, targets
-from whysync.contracts.snapshot import Snapshot
 from whysync.deadline import Deadline
 from whysync.diagnosis.report import Report
 from whysync.errors import NotFound, UsageError, WhysyncError
-from whysync.planning.checkout import Checkout, open_checkout
-from whysync.planning.plan import AppPlan, Plan, Run
-from whysync.planning.planning import plan as planned
-from whysync.planning.trial import Trial, with_trials
-from whysync.planning.worlds import case_in
+from whysync.facts.snapshot import Snapshot
+from whysync.plan.checkout import Checkout, open_checkout
+from whysync.plan.plan import AppPlan, Plan, Run
+from whysync.plan.planner import plan as planned
+from whysync.plan.simulations import case_in
+from whysync.plan.trial import Trial, with_trials
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen
-from whysync.sources.git import GitFailed
 
 _SEVERAL = 2
 _MOST_CAUSES = 3

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from whysync.cli.exits import Exit, exit_of
 from whysync.cli.parser import Unfit, parser
-from whysync.cli.terminated import taken_like_ctrl_c
+from whysync.cli.signals import taken_like_ctrl_c
 from whysync.deadline import Deadline
 from whysync.errors import Unreadable, WhysyncError
 from whysync.reports.output import err, one_safe_line, out
@@ -109,7 +109,7 @@ def _run(arguments: Sequence[str]) -> int:
     color = not options.no_color and "NO_COLOR" not in os.environ and _wants_color()
     screen = _screen(color)
     if getattr(options, "watch", 0):
-        from whysync.cli.watching import watch
+        from whysync.cli.watch import watch
 
         return watch(lambda: _once(options, screen), every=options.watch)
     return _once(options, screen)
@@ -145,7 +145,7 @@ def _wants_color() -> bool:
 
 def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
     from whysync import app
-    from whysync.cli.choose import chosen, chosen_by_column, facts
+    from whysync.cli.filters import chosen, chosen_by_column, facts
     from whysync.diagnosis.finding import Severity
     from whysync.reports import fleet, json_v1, markdown, terminal
     from whysync.reports.data import as_json, as_yaml
@@ -163,7 +163,7 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
         case "name":
             text = fleet.names(report)
         case form:
-            from whysync.cli.same_place import same_place
+            from whysync.cli.source_flags import same_place
 
             place = same_place(options)
             text = terminal.render(
@@ -179,7 +179,7 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
     import msgspec
 
     from whysync import app
-    from whysync.cli.choose import chosen, chosen_by_column, facts
+    from whysync.cli.filters import chosen, chosen_by_column, facts
     from whysync.diagnosis.finding import Severity
     from whysync.reports import fleet
     from whysync.reports.data import as_json, as_yaml
@@ -207,7 +207,7 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
 
 def _get(options: argparse.Namespace, screen: Screen) -> int:
     from whysync import app
-    from whysync.cli.choose import facts
+    from whysync.cli.filters import facts
     from whysync.reports import one_app
 
     cases = app.cases(facts(options), options.apps)
@@ -216,7 +216,7 @@ def _get(options: argparse.Namespace, screen: Screen) -> int:
 
 
 def _diff(options: argparse.Namespace, screen: Screen) -> int:
-    from whysync.cli.diffing import diff
+    from whysync.cli.diff import diff
 
     return diff(options, screen)
 

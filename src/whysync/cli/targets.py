@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from whysync.errors import UsageError
+from whysync.files import write_output
 from whysync.reports.output import Safe, out
 from whysync.reports.screen import Screen
-from whysync.sources.files import write_output
 
 _FOR_PEOPLE = ("text", "wide")
 

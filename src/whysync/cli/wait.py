@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from whysync import app
-from whysync.cli.choose import place_of
 from whysync.cli.exits import Exit
-from whysync.cli.same_place import same_place
+from whysync.cli.filters import place_of
+from whysync.cli.source_flags import same_place
 from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Report
@@ -21,10 +21,10 @@ from whysync.reports import json_v1, markdown, terminal
 from whysync.reports.data import as_json, as_yaml
 from whysync.reports.output import Out, err, out
 from whysync.reports.screen import Screen
-from whysync.waiting.goal import Goal, Standing
-from whysync.waiting.loop import Outcome, Times, Watcher
-from whysync.waiting.loop import wait as waited
-from whysync.waiting.picture import Frames, Lines, clock
+from whysync.wait.goal import Goal, Standing
+from whysync.wait.loop import Outcome, Times, Watcher
+from whysync.wait.loop import wait as waited
+from whysync.wait.progress import Frames, Lines, clock
 
 INTERRUPTED = 130
 

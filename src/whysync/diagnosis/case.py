@@ -12,39 +12,35 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from whysync.contracts.application import (
-    Application,
-    OperationState,
-    ResourceResult,
-    ResourceRow,
-)
-from whysync.contracts.container_log import Log
-from whysync.contracts.decode import decode
-from whysync.contracts.event import Event
-from whysync.contracts.git_head import Head
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.project import AppProject
-from whysync.contracts.ref import Key, Ref
-from whysync.contracts.snapshot import Gap
-from whysync.contracts.tree import fields
+from whysync.argocd.api.application import Application, OperationState, ResourceResult, ResourceRow
+from whysync.argocd.api.git_head import Head
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.normalization import Normalization
+from whysync.argocd.health.assess import health_of
+from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.ignore_differences import BadRule, Normalizer
+from whysync.argocd.repo_server.git_url import repository_key
+from whysync.argocd.settings import Settings
+from whysync.argocd.tracking import TRACKING_ID
 from whysync.diagnosis.drift import Drift, drifts_of
+from whysync.diagnosis.failures import Reported, reported_in
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
+from whysync.diagnosis.messages_of_case import Spoken, texts_of
+from whysync.diagnosis.owning_resource import row_above
 from whysync.diagnosis.pods import PodStory, stories_of
-from whysync.diagnosis.reported import Reported, reported_in
-from whysync.diagnosis.rows_above import row_above
 from whysync.diagnosis.rule import Fact
-from whysync.diagnosis.spoken import Spoken, texts_of
+from whysync.diagnosis.snapshot_index import World
 from whysync.diagnosis.symptom import Symptom
 from whysync.diagnosis.symptoms import symptoms_of
-from whysync.diagnosis.world import World
-from whysync.semantics.comparison.normalization import Normalization
-from whysync.semantics.health.assess import health_of
-from whysync.semantics.health.verdict import Verdict
-from whysync.semantics.ignore import BadRule, Normalizer
-from whysync.semantics.messages import AutosyncWipeRefused, Failure
-from whysync.semantics.project import repository_key
-from whysync.semantics.settings import Settings
-from whysync.semantics.tracking import TRACKING_ID
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import fields
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.event import Event
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.failures.argocd import AutosyncWipeRefused
+from whysync.messages.failures.base import Failure
 
 F = TypeVar("F", bound=Failure)
 

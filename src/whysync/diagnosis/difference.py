@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
-from whysync.contracts import pointer as pointers
-from whysync.contracts.tree import MISSING, Json, Missing, Object
+from whysync.json_tree import MISSING, Json, Missing, Object
+from whysync.kubernetes.api import pointer as pointers
 
 # What identifies an element of a list, the most telling first.
 _KEYS = ("name", "mountPath", "containerPort", "port", "key", "secretKey", "type", "ip", "topologyKey", "uid")

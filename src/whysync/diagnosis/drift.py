@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whysync.contracts import pointer as pointers
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Key, Ref
-from whysync.contracts.tree import MISSING, Json, Missing, Object, text
+from whysync.argocd.diff.compare import diff
+from whysync.argocd.diff.compare_options import DiffOptions
+from whysync.argocd.diff.strategy import Strategy, strategy_for
+from whysync.argocd.tracking import TRACKING_ID, MalformedMetadata
+from whysync.argocd.tracking.marks import with_annotation
 from whysync.diagnosis.difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
-from whysync.semantics.diff import DiffError, DiffOptions, Strategy, diff, strategy_for
-from whysync.semantics.tracking import TRACKING_ID, MalformedMetadata
-from whysync.semantics.tracking.marks import with_annotation
-from whysync.semantics.writers import Writer, writer_of
+from whysync.json_tree import MISSING, Json, Missing, Object, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key, Ref
+from whysync.kubernetes.field_writers import Writer, writer_of
+from whysync.kubernetes.merge.errors import DiffError
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from whysync.contracts.container_log import Log
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Missing
+from whysync.json_tree import Json, Missing
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
 
 LONGEST_VALUE = 2_000
 

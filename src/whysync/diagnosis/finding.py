@@ -6,11 +6,11 @@ from enum import StrEnum
 
 import msgspec
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.symptom import Side
-from whysync.semantics.writers import Writer
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.field_writers import Writer
 
 
 class Severity(StrEnum):

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.ref import Ref
 
 
 class FixKind(StrEnum):

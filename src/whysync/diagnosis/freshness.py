@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.rule import Fact
-from whysync.semantics.regexes import matches_any
+from whysync.golang.regexp import matches_any
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

@@ -11,15 +11,11 @@ import json
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from whysync.contracts import pointer as pointers
-from whysync.contracts.tree import Json, Missing, fields
-from whysync.diagnosis.admission import mutating_webhook
-from whysync.diagnosis.cloud_marks import is_instant, is_written_by_cloud
-from whysync.diagnosis.crds import default_in_schema
-from whysync.diagnosis.freshness import looping
-from whysync.diagnosis.known_fields import builtin_knows, schema_knows
-from whysync.diagnosis.meaning import list_with_twins, reordered_list_of, same_but
-from whysync.diagnosis.shape import (
+from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
+from whysync.diagnosis.cloud_annotations import is_instant, is_written_by_cloud
+from whysync.diagnosis.crd_schemas import default_in_schema
+from whysync.diagnosis.equivalent_values import list_with_twins, reordered_list_of, same_but
+from whysync.diagnosis.field_heuristics import (
     is_builtin,
     is_ca_bundle,
     is_filled_in_by_controller,
@@ -30,8 +26,12 @@ from whysync.diagnosis.shape import (
     looks_defaulted,
     looks_generated,
 )
-from whysync.semantics.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
-from whysync.semantics.writers import Writer, WriterKind
+from whysync.diagnosis.freshness import looping
+from whysync.diagnosis.mutating_webhooks import mutating_webhook
+from whysync.diagnosis.schema_fields import builtin_knows, schema_knows
+from whysync.json_tree import Json, Missing, fields
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.field_writers import Writer, WriterKind
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from whysync.contracts.container_log import Log
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, integer, items, text
-from whysync.semantics.messages import LogFailure, log_failure
+from whysync.json_tree import fields, integer, items, text
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.logs import LogFailure, log_failure
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

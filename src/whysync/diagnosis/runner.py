@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whysync.contracts.pointer import index_of
-from whysync.diagnosis.alike import without_repeats
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.dedupe_evidence import without_repeats
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.report import AppReport, Crashed, Group, Reason, Safety, Skipped, SyncSafety
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.symptom import Side, Symptom
+from whysync.kubernetes.api.pointer import index_of
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from whysync.contracts.ref import Ref
+from whysync.kubernetes.api.ref import Ref
 
 
 class Side(StrEnum):

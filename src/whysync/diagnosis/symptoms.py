@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from whysync.contracts.application import OperationState, ResourceRow
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import fields, items, text
+from whysync.argocd.api.application import OperationState, ResourceRow
 from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
-from whysync.diagnosis.rows_above import row_above
-from whysync.diagnosis.spoken import FAILED_PHASES, Spoken
+from whysync.diagnosis.messages_of_case import FAILED_PHASES, Spoken
+from whysync.diagnosis.owning_resource import row_above
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
-from whysync.semantics.messages import ArgocdDenied, Unknown, understand
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.argocd import ArgocdDenied
+from whysync.messages.failures.base import Unknown
+from whysync.messages.parse import understand
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from whysync.contracts.application import Application
-from whysync.contracts.decode import decode
-from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.tree import copy_object, dig, fields, items
+from whysync.argocd.api.application import Application
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix, FixKind
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.text import object_of
+from whysync.json_tree import copy_object, dig, fields, items
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest, Role
 
 
 def applied(fix: Fix, case: Case) -> Case:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whysync.contracts.pointer import index_of, split
-from whysync.contracts.tree import Json, Object, copy, copy_object
 from whysync.diagnosis.fix import Add, Edit, Remove, Set
+from whysync.json_tree import Json, Object, copy, copy_object
+from whysync.kubernetes.api.pointer import index_of, split
 
 
 def edited(body: Object, edits: Iterable[Edit]) -> Object:

@@ -7,25 +7,25 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from whysync.contracts import pointer as pointers
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.manifest_places import Place, places_in
-from whysync.contracts.ref import Ref, ref_of
-from whysync.contracts.tree import Json, Missing, Object, copy, copy_object, fields, items, same, text
-from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import argocd_namespace
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
 from whysync.errors import Refused
-from whysync.fixes.cutting import without_document
+from whysync.facts.checkout import Checkout
 from whysync.fixes.edit import edited
-from whysync.fixes.elsewhere import moved
-from whysync.fixes.following import is_in_git, made_by
+from whysync.fixes.follow_up import is_in_git, made_by
+from whysync.fixes.matching_field import moved
 from whysync.fixes.origin import Folder, Tool, folders_of
-from whysync.fixes.secrecy import secret_lines
+from whysync.fixes.remove_document import without_document
+from whysync.fixes.secret_lines import secret_lines
 from whysync.fixes.text import holds_a_mask, new_file_name, object_of
-from whysync.fixes.written import Uneditable, rewritten
-from whysync.sources.checkout import Checkout
+from whysync.fixes.yaml_edit import Uneditable, rewritten
+from whysync.json_tree import Json, Missing, Object, copy, copy_object, fields, items, same, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.manifest_places import Place, places_in
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.kubernetes.api.yaml import dump
+from whysync.queries.commands import argocd_namespace
 
 _TRACKING = "argocd.argoproj.io/tracking-id"
 
@@ -117,7 +117,7 @@ def _edited(checkout: Checkout, place: Place, body: Object, what: str) -> FileCh
 
 
 def _documents(written: str) -> list[tuple[int, Json]]:
-    from whysync.contracts.yaml import Document, documents
+    from whysync.kubernetes.api.yaml import Document, documents
 
     found = [d.body for d in documents(written) if isinstance(d, Document) and d.body is not None]
     return list(enumerate(found))

@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from whysync.contracts.pointer import join
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object, fields, items, text
-from whysync.contracts.yaml import dump
+from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import argocd_namespace, remark
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Add, Fix, FixKind, Set
-from whysync.diagnosis.ignoring import RESPECT
 from whysync.diagnosis.report import AppReport, Group
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.runner import groups_of, likeness
 from whysync.fixes.apply import compared_anew, with_settings_of
 from whysync.fixes.edit import edited
 from whysync.fixes.text import object_of
-from whysync.semantics.settings.overrides import ResourceOverride
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.yaml import dump
+from whysync.queries.commands import argocd_namespace, remark
+from whysync.queries.ignore_rules import RESPECT
 
 _IGNORE = "/spec/ignoreDifferences"
 _PATHS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")

@@ -7,16 +7,16 @@ from shlex import quote
 
 import msgspec
 
-from whysync.contracts.tree import Object, copy_object, fields
-from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import kubectl, remark
 from whysync.diagnosis.fix import Edit, Fix, FixKind, Remove
 from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
-from whysync.fixes.following import following, is_in_git
+from whysync.fixes.follow_up import following, is_in_git
 from whysync.fixes.text import RESOURCES, cluster_patch, holds_a_mask, new_file_name, object_of, patch_text
+from whysync.json_tree import Object, copy_object, fields
+from whysync.kubernetes.api.yaml import dump
+from whysync.queries.commands import kubectl, remark
 
 _SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 _NOT_IN_GIT = ("argocd.argoproj.io/tracking-id", "kubectl.kubernetes.io/last-applied-configuration")

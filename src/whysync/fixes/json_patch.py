@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whysync.contracts.pointer import join, resolve, split
-from whysync.contracts.tree import Json, Missing, Object, same
 from whysync.diagnosis.fix import Add, Edit, Remove, Set
 from whysync.fixes.edit import edited
+from whysync.json_tree import Json, Missing, Object, same
+from whysync.kubernetes.api.pointer import join, resolve, split
 
 
 def json_patch(body: Object, edits: Iterable[Edit]) -> list[Json]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis.case import Case
 from whysync.errors import Refused
-from whysync.sources.checkout import Checkout
+from whysync.facts.checkout import Checkout
 
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.ref import Ref, ref_of
-from whysync.contracts.tree import Json, Object, fields, items, same
-from whysync.contracts.yaml import dump
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.commands import kubectl, remark
 from whysync.diagnosis.difference import differences
 from whysync.diagnosis.fix import Add, Fix, FixKind, Set
+from whysync.facts.masking.marks import is_mark
 from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
 from whysync.fixes.json_patch import json_patch
-from whysync.sources.masking.marks import is_mark
+from whysync.json_tree import Json, Object, fields, items, same
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.kubernetes.api.yaml import dump
+from whysync.queries.commands import kubectl, remark
 
 RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
 

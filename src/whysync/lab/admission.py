@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from whysync.cluster.model import Model
-from whysync.cluster.model.cel import evaluate
-from whysync.cluster.model.cel_values import CelError, NotKnown
-from whysync.cluster.model.failures import Refused
-from whysync.cluster.model.webhooks import Webhook as Answer
-from whysync.contracts.tree import Json, Object, copy, copy_object, dig, fields, items, text
-from whysync.engine.commands.merging import merged
+from whysync.argocd.simulation.commands.merge import merged
+from whysync.json_tree import Json, Object, copy, copy_object, dig, fields, items, text
+from whysync.kubernetes.admission.webhooks import Webhook as Answer
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.cel.evaluate import evaluate
+from whysync.kubernetes.cel.values import CelError, NotKnown
 from whysync.lab.scenario import Webhook
 
 _GROUPS: Final = {

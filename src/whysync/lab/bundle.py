@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from whysync.contracts import yaml
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Json
 from whysync.errors import UsageError
-from whysync.sources.files import remove_empty_folders, remove_file, write_file
+from whysync.facts.snapshot import Snapshot
+from whysync.files import remove_empty_folders, remove_file, write_file
+from whysync.json_tree import Json
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.manifest import Manifest
 
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 

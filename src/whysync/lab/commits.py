@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Final
 
-from whysync.contracts import yaml
 from whysync.errors import TooLarge
-from whysync.lab.nodes import Node
+from whysync.kubernetes.api import yaml
 from whysync.lab.scenario import DEFAULT_REPO, Commit, Rendering, Repo
+from whysync.lab.yaml_nodes import Node
 
 COMMIT_KEYS: Final = ("message", "id", "files", "folder", "broken", "removes", "renders")
 _HEXADECIMAL: Final = re.compile(r"[0-9a-f]{4,40}")

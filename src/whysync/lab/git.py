@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from whysync.cluster.model.clock import Clock
-from whysync.contracts import yaml
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.engine.argocd import Folder, GitRepositories, GitRepository, Outage
+from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository, Outage
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.clock import Clock
 from whysync.lab.scenario import Commit, Rendering, Repo, Scenario
 
 _MANIFESTS = (".yaml", ".yml", ".json")
@@ -142,7 +142,10 @@ def _unreadable(written: str) -> str:
     """Mirrors `getObjsFromYAMLOrJSON`, Argo CD 3.6: what does not look like a manifest is passed over."""
     if not any(isinstance(one, yaml.Broken) for one in yaml.documents(written)):
         return ""
-    from whysync.sources.render.decode import NotAnObject, objects_in  # seldom needed, and not light
+    from whysync.argocd.repo_server.render.decode import (  # seldom needed, and not light
+        NotAnObject,
+        objects_in,
+    )
 
     read = 0
     try:

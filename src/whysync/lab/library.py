@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from whysync.errors import NotFound, TooLarge, Unreadable
-from whysync.lab.reading import LARGEST, scenario_from
+from whysync.files import open_regular
+from whysync.lab.parse import LARGEST, scenario_from
 from whysync.lab.scenario import Scenario
-from whysync.sources.files import open_regular
 
 _MOST: Final = 1_000
 

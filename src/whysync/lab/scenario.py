@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from whysync.cluster.life.script import Script
-from whysync.contracts.tree import Json, Object
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.controllers.behavior import Script
 
 DEFAULT_REPO = "https://git.example.com/platform/deploy.git"
 

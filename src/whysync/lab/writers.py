@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from whysync.cluster.model import Model
-from whysync.cluster.protocol import Answer, Request
-from whysync.contracts.tree import Object, fields, same
-from whysync.engine.commands.kinds import patch_verb, served_kind
+from whysync.argocd.simulation.commands.kinds import patch_verb, served_kind
+from whysync.json_tree import Object, fields, same
+from whysync.kubernetes.apiserver.protocol import Answer, Request
+from whysync.kubernetes.apiserver.server import Model
 from whysync.lab.scenario import Writer
 
 

@@ -15,7 +15,7 @@ import msgspec
 from whysync.diagnosis.finding import Severity
 
 if TYPE_CHECKING:
-    from whysync.lint.item import File, Item
+    from whysync.lint.files import File, Item
     from whysync.lint.remark import Remark
     from whysync.lint.tree import Tree
 

@@ -9,10 +9,10 @@ from typing import Final
 
 import msgspec
 
-from whysync.contracts.tree import Json
-from whysync.contracts.yaml import Invalid, load
 from whysync.errors import UsageError
-from whysync.semantics.schemas.releases import BASE, NEWEST, OLDEST, release_of
+from whysync.json_tree import Json
+from whysync.kubernetes.api.yaml import Invalid, load
+from whysync.kubernetes.schema.releases import BASE, NEWEST, OLDEST, release_of
 
 NAME: Final = ".whysync.yaml"
 OFF: Final = "off"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _PATCHES = (

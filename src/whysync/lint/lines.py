@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from whysync.contracts.pointer import split
-from whysync.contracts.yaml.problems import Invalid
-from whysync.fixes.written.nodes import Node, Shape, unreadable_nodes, written_documents
-from whysync.lint.item import File
+from whysync.fixes.yaml_edit.nodes import Node, Shape, unreadable_nodes, written_documents
+from whysync.kubernetes.api.pointer import split
+from whysync.kubernetes.api.yaml.errors import Invalid
+from whysync.lint.files import File
 
 
 class Lines:

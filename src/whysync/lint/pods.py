@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import Object, dig, fields, items
+from whysync.json_tree import Object, dig, fields, items
+from whysync.kubernetes.api.manifest import Manifest
 
 TEMPLATES = {
     "Pod": ("", ""),

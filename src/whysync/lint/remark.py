@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Edit
+from whysync.kubernetes.api.ref import Ref
 
 
 class Mend(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,17 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from whysync.contracts.tree import Object, fields, items, text
 from whysync.errors import WhysyncError
+from whysync.json_tree import Object, fields, items, text
 from whysync.lint.check import Check, Layer
-from whysync.lint.item import File, Item, Part
+from whysync.lint.files import File, Item, Part
 from whysync.lint.kustomizations import Kustomization
 from whysync.lint.remark import Note, Remark
-from whysync.lint.running import Desk
+from whysync.lint.runner import Desk
 from whysync.lint.tree import Tree
 
 if TYPE_CHECKING:
-    from whysync.sources.git.tree import Tree as Copy
+    from whysync.argocd.repo_server.git.tree import Tree as Copy
 
 _LAYERS = (Layer.SCHEMA, Layer.REFERENCES, Layer.GITOPS)
 _MOST = 200
@@ -108,7 +108,7 @@ class Rendered(NamedTuple):
 
 
 def rendered(tree: Tree, checks: Iterable[Check], charts: Iterable[str], paths: Iterable[str]) -> Rendered:
-    from whysync.sources.git.tree import tree_of_folder
+    from whysync.argocd.repo_server.git.tree import tree_of_folder
 
     chosen = {one.id: one for one in checks if one.layer in _LAYERS}
     wanted = list(sources_of(tree, charts))
@@ -125,8 +125,8 @@ def rendered(tree: Tree, checks: Iterable[Check], charts: Iterable[str], paths: 
 
 
 def _all(wanted: list[Source], copied: Copy, place: _Place, tree: Tree, checks: dict[str, Check]) -> Rendered:
-    from whysync.sources.render import CannotRender, RenderOptions, RenderProblem, render
-    from whysync.sources.render.options import USUAL
+    from whysync.argocd.repo_server.render import CannotRender, RenderOptions, RenderProblem, render
+    from whysync.argocd.repo_server.render.options import USUAL
 
     found, notes, count = list[Remark](), list[Note](), 0
     missing: set[str] = set()

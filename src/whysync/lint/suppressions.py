@@ -11,8 +11,8 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from whysync.contracts.tree import text
-from whysync.lint.item import File, Item
+from whysync.json_tree import text
+from whysync.lint.files import File, Item
 from whysync.lint.remark import Remark
 
 ANNOTATION: Final = "whysync.dev/ignore"

@@ -7,16 +7,16 @@ from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Object, dig, fields, items, text
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.ref import Ref
 from whysync.lint.configuration import Configuration
-from whysync.lint.item import File, Item, Part
+from whysync.lint.files import File, Item, Part
 from whysync.lint.kustomizations import Kustomization
-from whysync.lint.naming import Names
 from whysync.lint.schemas.built_in import is_built_in, is_namespaced
 from whysync.lint.schemas.custom import Definitions
 from whysync.lint.schemas.judging import judged
 from whysync.lint.schemas.misfit import Misfit
+from whysync.lint.similar_names import Names
 
 _ARGOCD = "argoproj.io"
 # `test` and `demo` are not among them: environments are called so.

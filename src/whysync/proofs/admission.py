@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from whysync.cluster.model import Model
-from whysync.contracts import pointer as pointers
-from whysync.contracts.ref import Key, ref_of
-from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, items, same, text
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.fix import Remove, Set
 from whysync.fixes.edit import edited
+from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, items, same, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.ref import Key, ref_of
+from whysync.kubernetes.apiserver.server import Model
 
 NAME: Final = "seen.whysync.dev"
 _CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.references import Reference, is_absent
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.ref import ref_of
+from whysync.messages.failures.apply import DependencyMissing, NamespaceMissing
+from whysync.messages.failures.workload import FailedMount
 from whysync.proofs.objects import pod_templates
-from whysync.semantics.messages import DependencyMissing, FailedMount, NamespaceMissing
+from whysync.queries.references import Reference, is_absent
 
 _Name = tuple[str, str, str]
 """Kind, namespace and name."""

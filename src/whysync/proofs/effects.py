@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from whysync.cluster.model.store import Change
-from whysync.contracts import pointer as pointers
-from whysync.contracts.ref import Key, Ref, ref_of
-from whysync.contracts.tree import MISSING, Json, Missing, Object, dig, fields, integer, items, text
+from whysync.argocd.tracking import owner_of
 from whysync.diagnosis.difference import differences
 from whysync.diagnosis.mechanism import Mechanism
-from whysync.proofs.ground import Simulated
-from whysync.semantics.tracking import owner_of
-from whysync.semantics.writers import Writer, WriterKind, writer_of
+from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
+from whysync.proofs.world import Simulated
 
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
 _DATA: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.cluster.life.podset import is_ready
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import Object, dig, fields, integer, items, text
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.ran_before import ran_before
-from whysync.proofs.ground import Simulated
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.controllers.pod_control import is_ready
+from whysync.proofs.world import Simulated
+from whysync.queries.previous_revision import ran_before
 
 _READY = ("readyReplicas", "numberReady", "succeeded")
 

@@ -10,29 +10,30 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import text
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
-from whysync.diagnosis.ran_before import ran_before
-from whysync.diagnosis.shape import is_builtin
-from whysync.proofs.behaviour import was_cut_off
-from whysync.proofs.claims import Claim, Unlooked, claim_of
-from whysync.proofs.courses import ROUNDS, Course, With, Without, waited, with_fix
-from whysync.proofs.ground import Simulated, simulated
+from whysync.json_tree import text
+from whysync.kubernetes.api.ref import Key
+from whysync.messages.failures.base import Unknown
+from whysync.messages.parse import understand
+from whysync.proofs.apply_fix import Refuted, Unplayable
+from whysync.proofs.finding_claims import Claim, Unlooked, claim_of
 from whysync.proofs.images import is_unready, unseen_images
-from whysync.proofs.lag import is_lag, seen_sooner
-from whysync.proofs.looks import leaves_a_deed, only_waits
+from whysync.proofs.needed_resources import explained_keys, slice_for
+from whysync.proofs.observations import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_in, in_words, signs_for
+from whysync.proofs.observer import Watch
 from whysync.proofs.permission import asked_again, denied_in
-from whysync.proofs.playing import Refuted, Unplayable
-from whysync.proofs.remaining import still_differing
-from whysync.proofs.signs import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_in, in_words, signs_for
-from whysync.proofs.slicing import explained_keys, slice_for
+from whysync.proofs.pod_behavior import was_cut_off
+from whysync.proofs.readonly_commands import leaves_a_deed, only_waits
+from whysync.proofs.refresh_delay import is_lag, seen_sooner
+from whysync.proofs.remaining_differences import still_differing
+from whysync.proofs.runs import ROUNDS, Course, With, Without, waited, with_fix
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run
-from whysync.proofs.watch import Watch
-from whysync.semantics.messages import Unknown, understand
+from whysync.proofs.world import Simulated, simulated
+from whysync.queries.previous_revision import ran_before
 
 _BEHAVING: Final = re.compile("/containers/|/securitycontext/")
 _BEFORE_IT_STARTS: Final = re.compile("keyref/(?:key|name)$|/resources/requests/")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whysync.cluster.life.nodes import ensure_nodes
-from whysync.cluster.model import Model
-from whysync.contracts.tree import Object, dig, fields, integer, items, text
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.kubelet.nodes import ensure_nodes
 from whysync.proofs.objects import pod_templates
 
 _FEWEST: Final = 3

@@ -6,13 +6,13 @@ import base64
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from whysync.cluster.model.kinds import built_in
-from whysync.contracts.ref import group_of, ref_of, version_of
-from whysync.contracts.snapshot import Gap
-from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.diagnosis.case import Case
-from whysync.semantics.messages import KindNotServed
-from whysync.sources.masking import is_mark
+from whysync.facts.masking import is_mark
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.ref import group_of, ref_of, version_of
+from whysync.kubernetes.apiserver.builtin_kinds import built_in
+from whysync.messages.failures.apply import KindNotServed
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _CRD: Final = "CustomResourceDefinition"

@@ -10,12 +10,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from whysync.cluster.model import Model
-from whysync.cluster.model.store import Place
-from whysync.contracts.application import HealthCode
-from whysync.contracts.ref import Key, ref_of
-from whysync.contracts.tree import Object, dig, fields, integer, text
+from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis.case import Case
+from whysync.json_tree import Object, dig, fields, integer, text
+from whysync.kubernetes.api.ref import Key, ref_of
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.storage import Place
 
 _AFTER: Final = timedelta(seconds=3)
 _OBSERVED: Final = "observedGeneration"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from whysync.contracts.tree import Object, fields
+from whysync.argocd.rbac import Asker, Request, decide, read_policy
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.text import object_of
+from whysync.json_tree import Object, fields
+from whysync.messages.failures.argocd import ArgocdDenied
 from whysync.proofs.verdicts import Rejected, not_run
-from whysync.semantics.messages import ArgocdDenied
-from whysync.semantics.policies.rbac import Asker, Request, decide, read_policy
 
 
 def denied_in(case: Case, finding: Finding) -> ArgocdDenied | None:

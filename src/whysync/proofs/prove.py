@@ -9,15 +9,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from whysync.cluster.life.life import Restless as NoRest
-from whysync.cluster.timeline import Restless
 from whysync.deadline import Deadline
 from whysync.diagnosis.finding import Finding, RejectedFix
 from whysync.diagnosis.fix import Fix, Proof
 from whysync.diagnosis.report import AppReport
-from whysync.proofs.ground import NotSimulated
+from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
+from whysync.kubernetes.timeline import Restless
 from whysync.proofs.judge import Judge
 from whysync.proofs.verdicts import Rejected, not_run
+from whysync.proofs.world import NotSimulated
 
 log = logging.getLogger(__name__)
 _NO_DEADLINE: Final = Deadline()

@@ -11,25 +11,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from whysync.cluster.model import Model
-from whysync.cluster.model.failures import Refused
-from whysync.contracts.ref import Key, Ref, ref_of
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.mended import mended_by
-from whysync.diagnosis.reported import Reported
-from whysync.proofs.admission import configuration
-from whysync.proofs.objects import unmasked
-from whysync.semantics.messages import (
+from whysync.diagnosis.failures import Reported
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.messages.failures.apply import (
     AdmissionDenied,
     AlreadyExists,
-    Failure,
     Forbidden,
     LimitRange,
     QuotaExceeded,
     SecretEncoding,
     WebhookDown,
 )
+from whysync.messages.failures.base import Failure
+from whysync.proofs.admission import configuration
+from whysync.proofs.objects import unmasked
+from whysync.queries.already_fixed import mended_by
 
 _NAME: Final = "refused.whysync.dev"
 _KUBECTLS: Final = re.compile(r'\Aerror when (?:patching|replacing) "[^"]*": ')

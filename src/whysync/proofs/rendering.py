@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whysync.contracts.ref import Key, ref_of
-from whysync.contracts.tree import Json, Object
+from whysync.argocd.repo_server.repository import GitRepositories, GitRepository, Rendered
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.fix import Set
-from whysync.engine.argocd import GitRepositories, GitRepository, Rendered
 from whysync.fixes.edit import edited
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.ref import Key, ref_of
 
 
 class Regenerating(GitRepositories):
@@ -52,7 +52,7 @@ def _is_of(drift: Drift, key: Key) -> bool:
 
 
 def _has(obj: Object, pointer: str) -> bool:
-    from whysync.contracts.pointer import resolve
-    from whysync.contracts.tree import Missing
+    from whysync.json_tree import Missing
+    from whysync.kubernetes.api.pointer import resolve
 
     return not isinstance(resolve(obj, pointer), Missing)

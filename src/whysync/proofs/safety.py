@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import Reason, Safety, SyncSafety
-from whysync.fixes.running import is_running
-from whysync.proofs.part import is_forced, is_hook, is_overwritten
+from whysync.fixes.while_syncing import is_running
+from whysync.proofs.scope import is_forced, is_hook, is_overwritten
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
         early = _without_a_world(case)
         if early is not None:
             return early
-        from whysync.proofs.trying import tried  # a whole cluster is loaded only where it is needed
+        from whysync.proofs.try_sync import tried  # a whole cluster is loaded only where it is needed
 
         return tried(case, findings)
     except Exception as problem:  # a diagnosis without a verdict is better than none

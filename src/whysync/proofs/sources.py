@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from whysync.cluster.model import Clock
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.engine.argocd import Folder, GitRepositories, GitRepository
-from whysync.semantics.diff.last_applied import last_applied
-from whysync.semantics.policies.sources import has_multiple_sources, source_of
-from whysync.semantics.project import normalize_git_url
+from whysync.argocd.compare.sources import has_multiple_sources, source_of
+from whysync.argocd.repo_server.git_url import normalize_git_url
+from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.ref import ref_of
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.merge.last_applied import last_applied
 
 _COMMIT: Final = 40
 

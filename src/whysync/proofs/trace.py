@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from whysync.contracts.tree import Json, Missing
+from whysync.argocd.app_controller.trace import What
 from whysync.diagnosis.freshness import looping
-from whysync.engine.argocd import What
-from whysync.proofs.courses import ROUNDS, Course, With
-from whysync.proofs.holding import period_of
-from whysync.proofs.watch import Glimpse, Watch
+from whysync.json_tree import Json, Missing
+from whysync.proofs.aftermath import period_of
+from whysync.proofs.observer import Glimpse, Watch
+from whysync.proofs.runs import ROUNDS, Course, With
 from whysync.proofs.writers import OtherWriter
 
 _MOST: Final = 12

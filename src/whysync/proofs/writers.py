@@ -12,21 +12,21 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from whysync.cluster.model import Model
-from whysync.cluster.timeline import Participant
-from whysync.contracts.ref import Ref
+from whysync.argocd.repo_server.repository import GitRepositories
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
-from whysync.engine.argocd import GitRepositories
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
+from whysync.kubernetes.timeline import Participant
 from whysync.proofs.admission import Passing, admit
-from whysync.proofs.holder import Held, Holder
-from whysync.proofs.part import Part
+from whysync.proofs.field_holder import Held, Holder
 from whysync.proofs.refusals import Refusals
 from whysync.proofs.rendering import Regenerating
-from whysync.semantics.writers import Writer, WriterKind, phrase
+from whysync.proofs.scope import Part
 
 _AGAIN: Final = frozenset(
     {

@@ -8,9 +8,9 @@ from typing import cast
 
 import msgspec
 
-from whysync.contracts.tree import Json
-from whysync.contracts.unsafe import CI_MARK, escaped
+from whysync.json_tree import Json
 from whysync.reports.output import Safe
+from whysync.unsafe_text import CI_MARK, escaped
 
 
 def as_json(value: object) -> Safe:
@@ -23,7 +23,7 @@ def as_json(value: object) -> Safe:
 
 
 def as_yaml(*documents: object) -> Safe:
-    from whysync.contracts.yaml import dump
+    from whysync.kubernetes.api.yaml import dump
 
     return yaml_text(dump(tree(one)) for one in documents)
 

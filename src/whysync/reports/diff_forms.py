@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from whysync.contracts.tree import Json, Missing, Object
-from whysync.engine.ignored import IdleRule, IgnoredField
+from whysync.argocd.compare.ignored_fields import IdleRule, IgnoredField
+from whysync.argocd.diff.changes import FieldChange
+from whysync.json_tree import Json, Missing, Object
+from whysync.kubernetes.field_writers import Writer
 from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
 from whysync.reports.diff_view import (
     answer,
@@ -20,8 +22,6 @@ from whysync.reports.md import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen
 from whysync.reports.yaml_diff import TooLong, unified
-from whysync.semantics.diff import FieldChange
-from whysync.semantics.writers import Writer
 
 _PLAIN = Screen(width=100)
 

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import msgspec
 
+from whysync.argocd.api.application import SyncCode
+from whysync.argocd.compare.comparison import ComparedResource
+from whysync.argocd.compare.ignored_fields import IdleRule, IgnoredField, IgnoredFields
+from whysync.argocd.diff.changes import FieldChange
 from whysync.comparing import ComparedApp
-from whysync.contracts.application import SyncCode
-from whysync.engine.comparison import ComparedResource
-from whysync.engine.ignored import IdleRule, IgnoredField, IgnoredFields
-from whysync.semantics.diff import FieldChange
-from whysync.semantics.writers import Ledger, Ownership
+from whysync.kubernetes.field_writers import Ledger, Ownership
 
 
 class State(StrEnum):

@@ -8,16 +8,18 @@ from datetime import timedelta
 
 import msgspec
 
-from whysync.contracts.tree import Json, Missing
+from whysync.argocd.compare.ignored_fields import IgnoredField
+from whysync.argocd.diff.changes import FieldChange
+from whysync.argocd.diff.strategy import Strategy
 from whysync.diagnosis.case import Case
-from whysync.engine.ignored import IgnoredField
+from whysync.json_tree import Json, Missing
+from whysync.kubernetes.field_writers import Ownership, Standing, Writer, phrase
+from whysync.kubernetes.merge.last_applied import last_applied
 from whysync.reports import output
 from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, ago, one_line
 from whysync.reports.yaml_diff import TooLong, side_by_side, unified
-from whysync.semantics.diff import FieldChange, Strategy, last_applied
-from whysync.semantics.writers import Ownership, Standing, Writer, phrase
 
 WIDE = 140
 _LABEL = 15

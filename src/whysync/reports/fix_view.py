@@ -12,7 +12,7 @@ from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
 from whysync.errors import Refused
 from whysync.fixes.diffs import smallest_context, unified
 from whysync.fixes.files import FileChange
-from whysync.fixes.following import worth_telling
+from whysync.fixes.follow_up import worth_telling
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.text import patch_text
 from whysync.reports import output

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from whysync.contracts.tree import Object
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Group, Report
+from whysync.json_tree import Object
 from whysync.reports import output
 from whysync.reports.data import tree
 from whysync.reports.md import BLANK, Md, md, page, row, rule

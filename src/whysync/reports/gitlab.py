@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from whysync.contracts.tree import Json
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Json
 from whysync.lint.remark import Outcome
 from whysync.reports.data import as_json
 from whysync.reports.output import Safe

@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
-from whysync.contracts.application import HealthCode
-from whysync.contracts.ref import Ref
-from whysync.contracts.snapshot import Gap
-from whysync.contracts.tree import Object
-from whysync.engine.judging import Judged
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.standalone import Judged
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import Object
+from whysync.kubernetes.api.ref import Ref
 from whysync.reports import output
 from whysync.reports.data import as_json, as_yaml
 from whysync.reports.output import Safe

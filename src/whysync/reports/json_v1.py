@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Object
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.diagnosis.symptom import Symptom
 from whysync.fixes.text import patch_text
+from whysync.json_tree import Object
+from whysync.kubernetes.api.ref import Ref
 
 VERSION = 1
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import msgspec
 
-from whysync.contracts import yaml
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api import yaml
 from whysync.reports import output
 from whysync.reports.data import as_json, as_yaml
 from whysync.reports.lab_picture import elapsed

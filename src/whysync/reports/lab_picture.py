@@ -13,13 +13,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import dig, text
-from whysync.engine.argocd.trace import Moment, What
+from whysync.argocd import hooks
+from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.hooks import SyncPhase
+from whysync.json_tree import dig, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
 from whysync.reports.screen import Screen, one_line
-from whysync.semantics import hooks
-from whysync.semantics.hooks import SyncPhase
 
 _ORDER: Final = tuple(SyncPhase)
 _FAILED: Final = ("Failed", "Error", "SyncFailed")

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.engine.argocd.trace import Moment, What
+from whysync.argocd.app_controller.trace import Moment, What
 from whysync.reports.lab_picture import elapsed
 from whysync.reports.screen import Screen, one_line
 

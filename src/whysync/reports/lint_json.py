@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.finding import Severity
+from whysync.kubernetes.api.ref import Ref
 from whysync.lint.remark import Outcome, Remark, Suppressed
 from whysync.reports.data import as_json
 from whysync.reports.output import Safe

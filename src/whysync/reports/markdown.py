@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from whysync.diagnosis.advice import advice_for
-from whysync.diagnosis.commands import app_argument, refresh
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.symptom import Side
-from whysync.fixes.following import following, is_in_git
+from whysync.fixes.follow_up import following, is_in_git
 from whysync.fixes.text import patch_text
+from whysync.kubernetes.field_writers import phrase
+from whysync.queries.advice import advice_for
+from whysync.queries.commands import app_argument, refresh
 from whysync.reports.fleet import since
 from whysync.reports.md import BLANK, Md, code, fenced, joined, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.proof_view import in_a_sentence
 from whysync.reports.screen import ago, one_line
 from whysync.reports.terminal import answer_of, safety_of, state_of
-from whysync.semantics.writers import phrase
 
 
 def render(report: Report) -> Safe:

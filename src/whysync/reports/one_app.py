@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from whysync.contracts.application import ResourceRow
-from whysync.contracts.ref import Key
+from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.sync_windows.windows import can_sync, matching, next_allowed
 from whysync.diagnosis.case import Case
+from whysync.kubernetes.api.ref import Key
 from whysync.reports import output
 from whysync.reports.data import as_json, as_yaml
 from whysync.reports.md import BLANK, Md, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, ago, one_line, table
-from whysync.semantics.policies.windows import can_sync, matching, next_allowed
 
 _LABEL = 20
 

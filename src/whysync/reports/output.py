@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from typing import Final, NewType, TextIO
 
-from whysync.contracts.unsafe import CI_COMMAND, CI_MARK, is_safe
+from whysync.unsafe_text import CI_COMMAND, CI_MARK, is_safe
 
 Safe = NewType("Safe", str)
 """Text that may be written as it is. Only the functions named above make it."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from whysync.planning.plan import Change, Item, Run, Sort, State, Step
+from whysync.plan.plan import Change, Item, Run, Sort, State, Step
 from whysync.reports.markup import Xml, tag
 from whysync.reports.plan_view import MARKS, took
 from whysync.reports.screen import one_line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.diagnosis.report import Report, SyncSafety
-from whysync.planning.plan import AppPlan, Plan
+from whysync.plan.plan import AppPlan, Plan
 from whysync.reports.github import Command, command, commands
 from whysync.reports.output import Safe
 from whysync.reports.plan_view import by_app, verdict_words

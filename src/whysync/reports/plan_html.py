@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
-from whysync.planning.plan import AppPlan, Plan, Run
+from whysync.plan.plan import AppPlan, Plan, Run
 from whysync.reports.markup import Xml, document, joined, tag
 from whysync.reports.output import Safe
 from whysync.reports.plan_diagnosis import diagnosis

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object, fields
 from whysync.diagnosis.report import Report, Safety
-from whysync.planning.plan import AppPlan, Change, Plan, Run, Sort, Step
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.api.ref import Ref
+from whysync.plan.plan import AppPlan, Change, Plan, Run, Sort, Step
 from whysync.reports import json_v1
 from whysync.reports.data import as_json, tree
 from whysync.reports.output import Safe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whysync.diagnosis.report import AppReport, Report
-from whysync.planning.plan import AppPlan, Plan, Run
+from whysync.plan.plan import AppPlan, Plan, Run
 from whysync.reports.markup import Xml, joined, lines_of, suites, tag
 from whysync.reports.output import Safe
 from whysync.reports.plan_view import GROUNDS, by_app, verdict_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
-from whysync.planning.plan import AppPlan, Plan
+from whysync.plan.plan import AppPlan, Plan
 from whysync.reports import markdown
 from whysync.reports.md import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe

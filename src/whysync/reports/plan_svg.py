@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from whysync.diagnosis.report import AppReport, Report
-from whysync.planning.plan import AppPlan, Plan
+from whysync.plan.plan import AppPlan, Plan
 from whysync.reports.markup import XML, Xml, document, joined, tag
 from whysync.reports.output import Safe
 from whysync.reports.plan_drawing import WIDTH, Drawing, colour_of, drawn, in_words, marks_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
-from whysync.planning.plan import AppPlan, Change, Ground, Plan, Run, Sort, State, Step
+from whysync.kubernetes.api.ref import Ref
+from whysync.plan.plan import AppPlan, Change, Ground, Plan, Run, Sort, State, Step
 from whysync.reports import output, terminal
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, one_line

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from whysync.contracts.tree import Object
-from whysync.diagnosis.advice import advice_for
 from whysync.diagnosis.rule import Rule
 from whysync.diagnosis.symptom import Side
+from whysync.json_tree import Object
+from whysync.queries.advice import advice_for
 from whysync.reports import output
 from whysync.reports.data import as_json, as_yaml
 from whysync.reports.output import Safe

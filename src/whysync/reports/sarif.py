@@ -8,8 +8,8 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from whysync import __version__
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Json, Object
 from whysync.lint.check import Check
 from whysync.lint.remark import Outcome, Remark, Suppressed
 from whysync.reports.data import as_json

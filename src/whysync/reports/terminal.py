@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Json
-from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
-from whysync.fixes.following import is_in_git, worth_telling
+from whysync.fixes.follow_up import is_in_git, worth_telling
 from whysync.fixes.text import patch_text
+from whysync.json_tree import Json
+from whysync.kubernetes.field_writers import phrase
+from whysync.queries.commands import app_argument
 from whysync.reports import output
 from whysync.reports.fleet import common_lines
 from whysync.reports.output import Safe
 from whysync.reports.proof_view import mark_of, notes_of, rejected_in, unproven_note
 from whysync.reports.screen import Screen, ago, one_line
-from whysync.semantics.writers import phrase
 
 SIDE_WORDS = {
     Side.COMPARE: "cannot compare",

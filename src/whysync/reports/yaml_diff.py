@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from whysync.contracts.tree import Json, Object, fields
-from whysync.contracts.yaml import dump
-from whysync.semantics.diff import LAST_APPLIED
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.api.yaml import dump
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 _CONTEXT: Final = 3
 _MOST_LINES: Final = 20_000

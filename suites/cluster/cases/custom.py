@@ -18,7 +18,7 @@ from suites.cluster.steps import (
     put,
     ssa,
 )
-from whysync.contracts.tree import Json, Object
+from whysync.json_tree import Json, Object
 
 _GROUP = "nsaaaa.example"
 

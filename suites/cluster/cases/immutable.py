@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from suites.cluster.cases.workloads import workload
 from suites.cluster.steps import Case, case, create, edit, obj, patch, put, ssa
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 _JOB = "template: {spec: {restartPolicy: Never, containers: [{name: c, image: a}]}}"
 _CLAIM = (

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from suites.cluster.steps import Case, case, create, edit, get, obj, patch, put
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 _PORTS = "ports: [{port: 80}]"
 _WEB = "spec: {selector: {app: web}, "

@@ -6,7 +6,7 @@ from __future__ import annotations
 from suites.cluster.cases.server_side import cm, web
 from suites.cluster.cases.workloads import pod
 from suites.cluster.steps import NS, Case, Step, at, case, create, delete, get, listing, obj, patch, ssa
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 _POD = pod("{containers: [{name: c, image: a}]}")
 

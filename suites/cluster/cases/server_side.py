@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from suites.cluster.cases.workloads import LABELS, workload
 from suites.cluster.steps import Case, case, create, delete, edit, get, obj, patch, put, ssa
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 
 def cm(data: str, more: str = "") -> Object:

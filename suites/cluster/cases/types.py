@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from suites.cluster.steps import Case, case, create, obj, patch, ssa
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 _VALUES = {"number": "5", "map": "{a: b}", "list": "[a]"}
 _POD = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from suites.cluster.cases.workloads import LABELS, pod, workload
 from suites.cluster.steps import Case, case, create, edit, get, obj, patch, put, raw
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 _C = "containers: [{name: c, image: a}]"
 _PODS = {

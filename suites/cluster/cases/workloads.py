@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from suites.cluster.steps import Case, case, create, edit, get, obj, patch, put
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 LABELS = "selector: {matchLabels: {app: web}}"
 PLAIN = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: nginx}]}}"

@@ -12,8 +12,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import cast
 
-from whysync.cluster.model.failures import Refused
-from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.apiserver.status_errors import Refused
 
 Judge = Callable[[Object], Object]
 

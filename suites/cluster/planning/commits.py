@@ -11,8 +11,8 @@ from suites.cluster.generated import KINDS, Described, written
 from suites.cluster.planning.desk import Commit
 from suites.cluster.planning.pieces import PIECES, Piece, made
 from suites.cluster.steps import kind_of, tree
-from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
-from whysync.planning.plan import Ground
+from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.plan.plan import Ground
 
 SERVED: Final = tuple(one for one in PIECES if kind_of(*one.kind.rsplit("/", 1)).plural in {
     "configmaps", "secrets", "services", "serviceaccounts", "persistentvolumeclaims", "pods", "namespaces",

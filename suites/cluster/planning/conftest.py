@@ -8,7 +8,7 @@ from suites.cluster.planning.desk import Desk
 from suites.cluster.planning.judging import Score
 from suites.cluster.planning.known import known_differences
 from suites.cluster.sources.ground import Ground
-from whysync.cluster.protocol import Cluster
+from whysync.kubernetes.apiserver.protocol import Cluster
 
 _SCORE = pytest.StashKey[Score]()
 

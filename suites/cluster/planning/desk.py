@@ -15,16 +15,16 @@ from typing import cast
 from suites.cluster.planning.judging import planned_outcome
 from suites.cluster.planning.syncing import BaseFailed, Outcome, synced
 from suites.cluster.planning.twin import end
-from tests.sources.git.conftest import Made
-from whysync.cluster.protocol import Cluster, Request
-from whysync.contracts import yaml
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Json, Object, dig, fields, text
-from whysync.planning.checkout import open_checkout
-from whysync.planning.plan import Ground, Run
-from whysync.planning.planning import plan
-from whysync.sources.kubernetes import KubeAccess, read_kubernetes
-from whysync.sources.selection import Selection
+from tests.argocd.repo_server.git.conftest import Made
+from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.apiserver.protocol import Cluster, Request
+from whysync.plan.checkout import open_checkout
+from whysync.plan.plan import Ground, Run
+from whysync.plan.planner import plan
 
 URL = "https://git.example.org/team/deploy.git"
 NAME = "argocd/app"

@@ -10,9 +10,9 @@ from typing import Final
 
 from suites.cluster.known import Known
 from suites.cluster.planning.syncing import Outcome, outcome_of
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields
-from whysync.planning.plan import Run
+from whysync.json_tree import fields
+from whysync.kubernetes.api.ref import Ref
+from whysync.plan.plan import Run
 
 _CHANGING: Final = (
     (re.compile(r"/dev/shm/\d+"), "<file>"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from suites.cluster.steps import kind_of, tree
-from whysync.contracts.tree import Object, dig, fields, text
+from whysync.json_tree import Object, dig, fields, text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

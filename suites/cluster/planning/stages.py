@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from whysync.contracts import yaml
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
+from whysync.facts.simulated import snapshot_of
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.api import yaml
 from whysync.lab.git import manifests_in
-from whysync.lab.playing import Play
+from whysync.lab.player import Play
 from whysync.lab.scenario import Commit, Push, Scenario
-from whysync.simulated_facts import snapshot_of
 
 _MANIFESTS = (".yaml", ".yml", ".json")
 

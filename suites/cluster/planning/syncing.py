@@ -8,23 +8,25 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from suites.cluster.planning.twin import RealGround, Twin
-from whysync.cluster.life.life import Life
-from whysync.cluster.life.life import Restless as NoRest
-from whysync.cluster.life.script import Script
-from whysync.cluster.model import Clock, Model
-from whysync.cluster.protocol import Cluster
-from whysync.cluster.timeline import Restless
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Object, copy_object, dig, fields, items, text
-from whysync.engine.argocd import Denied, Destination
-from whysync.engine.found_world import destination_for, with_project
-from whysync.engine.operation.ground import Ground
-from whysync.engine.simulation import Simulation
-from whysync.planning.callers import with_callers
-from whysync.planning.finding_apps import qualified
-from whysync.planning.outside import health_of_custom_kinds
-from whysync.planning.syncing import retry_of
-from whysync.planning.worlds import quieted
+from whysync.argocd.app_controller.destination import Destination
+from whysync.argocd.server.server import Denied
+from whysync.argocd.simulation.from_facts import destination_for, with_project
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.sync.cluster_ops import Ground
+from whysync.json_tree import Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.apiserver.protocol import Cluster
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
+from whysync.kubernetes.timeline import Restless
+from whysync.plan.find_applications import qualified
+from whysync.plan.outside import health_of_custom_kinds
+from whysync.plan.service_callers import with_callers
+from whysync.plan.simulations import quieted
+from whysync.plan.syncing import retry_of
 from whysync.proofs.sources import repositories_of
 
 _LONGEST: Final = timedelta(hours=1)

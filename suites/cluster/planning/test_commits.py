@@ -12,9 +12,9 @@ from suites.cluster.planning.commits import ABSENT, SERVED, chunks, commits
 from suites.cluster.planning.desk import Commit, Desk
 from suites.cluster.planning.judging import Score, words
 from suites.cluster.planning.pieces import PIECES, Piece
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object, dig, fields, items, text
-from whysync.planning.plan import Ground
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.plan.plan import Ground
 
 _EXAMPLES = {Ground.EMPTY: 30, Ground.BASE: 25, Ground.LIVE: 25}
 _CHUNKS = [*chunks(SERVED, 5), *chunks(ABSENT, 1)]

@@ -19,22 +19,22 @@ from suites.cluster.planning.twin import end
 from suites.cluster.sources.ground import Ground as Server
 from suites.cluster.sources.ground import collection, name
 from suites.cluster.sources.loading import Unloadable, harmless, loaded
-from tests.sources.git.conftest import Made
-from whysync.cluster.model import Model
-from whysync.cluster.model.failures import Refused
-from whysync.cluster.protocol import Cluster, Request
-from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object, copy_object
+from tests.argocd.repo_server.git.conftest import Made
+from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Object, copy_object
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.apiserver.protocol import Cluster, Request
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.lab.library import built_in, names
-from whysync.planning.checkout import open_checkout
-from whysync.planning.plan import AppPlan, Ground
-from whysync.planning.planning import plan
-from whysync.planning.worlds import case_in
+from whysync.plan.checkout import open_checkout
+from whysync.plan.plan import AppPlan, Ground
+from whysync.plan.planner import plan
+from whysync.plan.simulations import case_in
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.objects import Kinds
-from whysync.sources.kubernetes import KubeAccess, read_kubernetes
-from whysync.sources.selection import Selection
 
 
 @pytest.fixture(scope="session")

@@ -13,14 +13,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from whysync.cluster.model import Model
-from whysync.cluster.model.store import Change, Place
-from whysync.cluster.protocol import Answer, Cluster, Request, ServedKind
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
-from whysync.engine.kubectl.ground import ClusterGround
-from whysync.engine.operation.ground import Refused
-from whysync.semantics.health.assess import Assessment
+from whysync.argocd.health.assess import Assessment
+from whysync.argocd.sync.cluster_ops import Refused
+from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request, ServedKind
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.storage import Change, Place
 
 _READS: Final = ("get", "list", "watch")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from suites.cluster.sources.ground import Ground
-from whysync.cluster.protocol import Cluster
+from whysync.kubernetes.apiserver.protocol import Cluster
 
 
 @pytest.fixture(scope="session")

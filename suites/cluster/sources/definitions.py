@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.contracts.tree import Object
+from whysync.json_tree import Object
 
 
 def definitions() -> list[Object]:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from whysync.contracts.tree import Json, Object, fields
+from whysync.json_tree import Json, Object, fields
 
 SYNCED_AT = (datetime.now(UTC) - timedelta(minutes=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
 REVISION = "8f3c2a1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a"

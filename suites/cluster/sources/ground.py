@@ -13,8 +13,8 @@ from typing import cast
 
 from suites.cluster.sources.definitions import definitions
 from tools.real_cluster.wire import Wire
-from whysync.cluster.protocol import Cluster, Request
-from whysync.contracts.tree import Json, Object, dig, fields, text
+from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.kubernetes.apiserver.protocol import Cluster, Request
 
 _PLURALS = {
     "Application": "applications",

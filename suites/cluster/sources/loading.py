@@ -9,9 +9,9 @@ from typing import Final
 
 from suites.cluster.sources.definitions import definitions
 from suites.cluster.sources.ground import collection, name
-from whysync.cluster.protocol import Answer, Cluster, Request
-from whysync.contracts.ref import ref_of
-from whysync.contracts.tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.api.ref import ref_of
+from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request
 
 # The server sets these itself.
 _ITS_OWN: Final = (

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from suites.cluster.sources.fleet import SYNCED_AT
-from whysync.contracts.tree import Json, Object
+from whysync.json_tree import Json, Object
 
 MARK = "Zq9marked"
 NAMESPACE = "vault"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suites.cluster.sources.fleet import SYNCED_AT
-from whysync.contracts.tree import Json, Object
+from whysync.json_tree import Json, Object
 
 NEEDY = "needy"
 

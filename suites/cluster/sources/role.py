@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from whysync.contracts import yaml
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api import yaml
 
 _PAGE = Path(__file__).parents[3] / "docs" / "live.md"
 _BLOCK = re.compile(r"```yaml\n(.*?)```", re.DOTALL)

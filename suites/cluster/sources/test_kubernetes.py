@@ -15,13 +15,13 @@ from suites.cluster.sources.measured import Figures, fill, measured
 from suites.cluster.sources.needy import NEEDY, needy_world
 from suites.cluster.sources.role import documented_rules, permissions, without
 from whysync.app import cases, diagnose
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Json, Object, dig, fields, items, text
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.world import World
-from whysync.sources.kubernetes import KubeAccess, read_kubernetes
-from whysync.sources.net.problems import Forbidden, NotAuthenticated, NotTrusted
-from whysync.sources.selection import Selection
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.http.errors import Forbidden, NotAuthenticated, NotTrusted
+from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json, Object, dig, fields, items, text
 
 APPS = 100
 

@@ -12,12 +12,12 @@ from suites.cluster.sources.ground import Ground
 from suites.cluster.sources.loading import harmless, loaded
 from suites.cluster.sources.test_scenarios import every
 from tests.cli.running import Whysync
-from tests.planning.shop import HOOK, PASSWORD, SECRET, Shop
-from whysync.cluster.protocol import Cluster
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object, copy_object
-from whysync.planning.checkout import open_checkout
-from whysync.planning.planning import plan
+from tests.plan.shop import HOOK, PASSWORD, SECRET, Shop
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Object, copy_object
+from whysync.kubernetes.apiserver.protocol import Cluster
+from whysync.plan.checkout import open_checkout
+from whysync.plan.planner import plan
 
 RULE: Object = {
     "apiGroups": ["", "apps", "argoproj.io"],

@@ -14,18 +14,18 @@ from msgspec.structs import replace
 from suites.cluster.sources.ground import Ground
 from suites.cluster.sources.loading import Unloadable, harmless, loaded
 from whysync.app import cases, diagnose
-from whysync.cluster.protocol import Cluster
-from whysync.contracts import yaml
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.snapshot import Snapshot
-from whysync.contracts.tree import Object, copy_object, dig
-from whysync.diagnosis.world import World
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
+from whysync.facts.masking import mask_snapshot
+from whysync.facts.selection import Selection
+from whysync.facts.simulated import snapshot_of
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Object, copy_object, dig
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.apiserver.protocol import Cluster
 from whysync.lab.library import built_in, names
-from whysync.lab.playing import play
-from whysync.simulated_facts import snapshot_of
-from whysync.sources.kubernetes import KubeAccess, read_kubernetes
-from whysync.sources.masking import mask_snapshot
-from whysync.sources.selection import Selection
+from whysync.lab.player import play
 
 # It tells by when the Application was made, and a server writes that itself.
 BY_ITS_AGE = ("app-in-unserved-namespace",)

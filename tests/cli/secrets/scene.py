@@ -8,9 +8,9 @@ from typing import cast
 
 from tests.cli.secrets import places
 from tests.cli.secrets.minting import Mint
-from tests.planning.shop import APP, Shop
-from whysync.contracts import yaml
-from whysync.contracts.tree import Json, Object, fields
+from tests.plan.shop import APP, Shop
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.api import yaml
 
 REVISION = "a3f1c29d0b7e4a8c9f6d5e4c3b2a190817263544"
 

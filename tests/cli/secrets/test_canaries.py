@@ -10,7 +10,7 @@ from tests.cli.running import Whysync
 from tests.cli.secrets import places
 from tests.cli.secrets.minting import Mint
 from tests.cli.secrets.scene import checkout, write_bundle
-from tests.planning.shop import DEPLOYMENT, Shop
+from tests.plan.shop import DEPLOYMENT, Shop
 from whysync.cli.lint_parser import FORMS as LINT_FORMS
 from whysync.cli.parser import DIFF_OUTPUTS, FIX_OUTPUTS, OUTPUTS
 from whysync.cli.plan_parser import FORMS as PLAN_FORMS

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
 
-from whysync.contracts.tree import Json
-from whysync.contracts.yaml import dump
+from whysync.json_tree import Json
+from whysync.kubernetes.api.yaml import dump
 
 
 @dataclass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.contracts.tree import fields
-from whysync.contracts.yaml import load
 from whysync.diagnosis.fix import Add, Edit, Remove, Set
 from whysync.fixes.edit import edited
-from whysync.fixes.written import Uneditable, rewritten
+from whysync.fixes.yaml_edit import Uneditable, rewritten
+from whysync.json_tree import fields
+from whysync.kubernetes.api.yaml import load
 
 CASES: dict[str, tuple[str, Edit, str]] = {
     "a field goes with the comment beside it, not with the one above": (

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from tests.fixes.written.pens import written
 from tests.trees import objects, trees
-from whysync.contracts import pointer
-from whysync.contracts.tree import Json, Object, same
-from whysync.contracts.yaml import load
 from whysync.diagnosis.fix import Add, Edit, Remove, Set
 from whysync.fixes.edit import edited
-from whysync.fixes.written import rewritten
+from whysync.fixes.yaml_edit import rewritten
+from whysync.json_tree import Json, Object, same
+from whysync.kubernetes.api import pointer
+from whysync.kubernetes.api.yaml import load
 
 PARTS = st.lists(st.sampled_from(["a", "b", "spec", "name", "x/y", "0", "1", "new"]), min_size=1, max_size=4)
 SLOW = settings(suppress_health_check=[HealthCheck.too_slow])

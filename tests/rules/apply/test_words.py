@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.contracts.ref import Ref
-from whysync.diagnosis.awaited import Wait, minutes
-from whysync.diagnosis.commands import beside, kubectl, remark
-from whysync.diagnosis.log_words import line_in_words, root_in_words
 from whysync.diagnosis.words import counted, one_line
-from whysync.semantics.messages import Awaited, LogFailure, LogReason
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited
+from whysync.messages.log_patterns import LogReason
+from whysync.messages.logs import LogFailure
+from whysync.queries.commands import beside, kubectl, remark
+from whysync.queries.log_lines import line_in_words, root_in_words
+from whysync.queries.waiting_on import Wait, minutes
 
 
 def _wait(age: int, usual: int | None = None) -> Wait:

@@ -21,15 +21,15 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.removed_apis import removal_of
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.schema.releases import BASE, span_of_kind, versions_in
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.configuration import Configuration, version_pair
 from whysync.lint.remark import Remark
 from whysync.lint.schemas.built_in import is_built_in, is_served, kinds_of
 from whysync.lint.tree import Tree
-from whysync.semantics.schemas.releases import BASE, span_of_kind, versions_in
+from whysync.queries.removed_apis import removal_of
 
 
 @check(Layer.SCHEMA, Severity.CRITICAL)

@@ -22,8 +22,8 @@ syncPolicy:
 
 from __future__ import annotations
 
-from whysync.contracts.tree import dig
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import dig
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Object, fields, items, text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Object, fields, items, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Part
+from whysync.lint.files import Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
 

@@ -19,10 +19,10 @@ spec:
 
 from __future__ import annotations
 
-from whysync.contracts.tree import fields, text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import fields, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Part
+from whysync.lint.files import Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
 

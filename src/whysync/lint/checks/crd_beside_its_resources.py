@@ -23,14 +23,14 @@ metadata:
 
 from __future__ import annotations
 
-from whysync.contracts.tree import dig, text
+from whysync.argocd.hooks import sync_phases
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.placement import comes_before
+from whysync.json_tree import dig, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item
+from whysync.lint.files import Item
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.hooks import sync_phases
+from whysync.queries.sync_position import comes_before
 
 
 @check(Layer.GITOPS, Severity.WARNING)

@@ -22,13 +22,13 @@ metadata:
 
 from __future__ import annotations
 
-from whysync.contracts.tree import dig, items
+from whysync.argocd.hooks import SYNC_OPTIONS, options
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.sync_options import with_options
+from whysync.json_tree import dig, items
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Mend, Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.hooks import SYNC_OPTIONS, options
+from whysync.queries.sync_options import with_options
 
 _HOLDS = {
     "PersistentVolumeClaim": "the data of its volume",

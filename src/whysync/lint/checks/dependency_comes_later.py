@@ -27,14 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whysync.argocd.hooks import is_ignored, sync_phases
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.placement import applied_before, place_in_words
-from whysync.diagnosis.references import references_of
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item
+from whysync.lint.files import Item
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.hooks import is_ignored, sync_phases
+from whysync.queries.references import references_of
+from whysync.queries.sync_position import applied_before, place_in_words
 
 _NEEDED = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 

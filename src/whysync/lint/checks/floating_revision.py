@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import re
 
-from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import dig, fields, items, text
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
 from whysync.lint.tree import AppSpec, Tree

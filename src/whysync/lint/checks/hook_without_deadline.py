@@ -24,12 +24,12 @@ spec:
 
 from __future__ import annotations
 
+from whysync.argocd.hooks import is_hook, sync_phases
 from whysync.diagnosis.finding import Severity
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.pods import pod_spec_of
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.hooks import is_hook, sync_phases
 
 
 @check(Layer.GITOPS, Severity.INFO)

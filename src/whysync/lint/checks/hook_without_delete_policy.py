@@ -24,14 +24,14 @@ metadata:
 
 from __future__ import annotations
 
-from whysync.contracts.pointer import join
+from whysync.argocd.hooks import HELM_HOOK, HOOK, is_hook
+from whysync.argocd.hooks.annotations import HELM_HOOK_DELETE_POLICY, HOOK_DELETE_POLICY
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Set
+from whysync.kubernetes.api.pointer import join
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Mend, Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.hooks import HELM_HOOK, HOOK, is_hook
-from whysync.semantics.hooks.annotations import HELM_HOOK_DELETE_POLICY, HOOK_DELETE_POLICY
 
 
 @check(Layer.GITOPS, Severity.WARNING)

@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Object, fields, items, text
+from whysync.argocd.scripts.jq import BadExpression, Deletion
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Object, fields, items, text
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
 from whysync.lint.schemas.built_in import kinds_of
 from whysync.lint.tree import Tree
-from whysync.semantics.jq import BadExpression, Deletion
 
 _FIELDS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")
 

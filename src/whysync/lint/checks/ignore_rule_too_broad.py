@@ -23,8 +23,8 @@ ignoreDifferences:
 
 from __future__ import annotations
 
-from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import fields, items, text
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree

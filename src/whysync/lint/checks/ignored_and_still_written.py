@@ -24,14 +24,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Missing, Object, dig, fields, items, text
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Add
+from whysync.golang.glob import glob_match
+from whysync.json_tree import Missing, Object, dig, fields, items, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item
+from whysync.lint.files import Item
 from whysync.lint.remark import Mend, Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.globs import glob_match
 
 _RESPECT = "RespectIgnoreDifferences=true"
 

@@ -17,10 +17,10 @@ image: registry.example.com/web:1.8.3
 
 from __future__ import annotations
 
-from whysync.contracts.tree import text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Part
+from whysync.lint.files import Part
 from whysync.lint.pods import TEMPLATES, containers_of
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree

@@ -26,10 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Object, dig, fields, items, text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Object, dig, fields, items, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item, Part
+from whysync.lint.files import Item, Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
 

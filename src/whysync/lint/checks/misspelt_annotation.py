@@ -25,18 +25,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from whysync.contracts.pointer import join
-from whysync.contracts.tree import text
+from whysync.argocd import hooks
+from whysync.argocd.hooks.annotations import HOOK_DELETE_POLICY
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Remove, Set
-from whysync.lint.argocd_words import ANNOTATIONS, COMPARE_OPTIONS, PREFIX, SYNC_OPTIONS, in_right_letters
+from whysync.json_tree import text
+from whysync.kubernetes.api.pointer import join
+from whysync.lint.argocd_annotations import (
+    ANNOTATIONS,
+    COMPARE_OPTIONS,
+    PREFIX,
+    SYNC_OPTIONS,
+    in_right_letters,
+)
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item
-from whysync.lint.naming import near
+from whysync.lint.files import Item
 from whysync.lint.remark import Mend, Remark
+from whysync.lint.similar_names import near
 from whysync.lint.tree import Tree
-from whysync.semantics import hooks
-from whysync.semantics.hooks.annotations import HOOK_DELETE_POLICY
 
 _LISTS = {
     hooks.HOOK: ("hook type", (*hooks.HookType, *hooks.DeletionHook)),

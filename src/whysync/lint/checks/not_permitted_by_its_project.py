@@ -26,15 +26,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
-from whysync.contracts.tree import fields, items, text
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.projects.permissions import Cluster, destination_verdict, kind_verdict, source_verdict
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.decode import decode
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Part
+from whysync.lint.files import Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import AppSpec, Tree
-from whysync.semantics.project.permissions import Cluster, destination_verdict, kind_verdict, source_verdict
 
 _HERE = "https://kubernetes.default.svc"
 

@@ -18,10 +18,10 @@ One of them, with all that both say.
 
 from __future__ import annotations
 
-from whysync.contracts.ref import Key
 from whysync.diagnosis.finding import Severity
+from whysync.kubernetes.api.ref import Key
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item, Part
+from whysync.lint.files import Item, Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
 

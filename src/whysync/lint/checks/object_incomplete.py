@@ -23,10 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Json, fields, text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Json, fields, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import File, Part
+from whysync.lint.files import File, Part
 from whysync.lint.remark import Remark
 from whysync.lint.schemas.built_in import is_served
 from whysync.lint.tree import Tree

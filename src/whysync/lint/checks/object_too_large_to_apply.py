@@ -22,14 +22,14 @@ from __future__ import annotations
 
 import msgspec
 
-from whysync.contracts.tree import dig, items
+from whysync.argocd.hooks import SYNC_OPTIONS, options
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.sync_options import with_options
+from whysync.json_tree import dig, items
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item
+from whysync.lint.files import Item
 from whysync.lint.remark import Mend, Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.hooks import SYNC_OPTIONS, options
+from whysync.queries.sync_options import with_options
 
 _LONGEST = 262_144
 _OTHER_WAYS = ("ServerSideApply=true", "Replace=true")

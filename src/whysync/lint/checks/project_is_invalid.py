@@ -20,14 +20,14 @@ roles:
 
 from __future__ import annotations
 
-from whysync.contracts.decode import decode
-from whysync.contracts.project import AppProject
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.projects.validation import project_problem
 from whysync.diagnosis.finding import Severity
+from whysync.kubernetes.api.decode import decode
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Part
+from whysync.lint.files import Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.project.validation import project_problem
 
 
 @check(Layer.ARGOCD, Severity.CRITICAL)

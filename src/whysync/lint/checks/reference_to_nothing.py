@@ -26,13 +26,13 @@ spec:
 
 from __future__ import annotations
 
-from whysync.contracts.tree import items
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.references import Reference, references_of
+from whysync.json_tree import items
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item, Part
+from whysync.lint.files import Item, Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
+from whysync.queries.references import Reference, references_of
 
 _LOOKED_UP = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 _EVERYWHERE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}

@@ -25,13 +25,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whysync.contracts.tree import Json, Missing, dig, fields, items, text
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Json, Missing, dig, fields, items, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item, Part
-from whysync.lint.naming import near
+from whysync.lint.files import Item, Part
 from whysync.lint.pods import pod_spec_of
 from whysync.lint.remark import Remark
+from whysync.lint.similar_names import near
 from whysync.lint.tree import Tree
 
 _KINDS = (("ConfigMap", "configMapKeyRef"), ("Secret", "secretKeyRef"))

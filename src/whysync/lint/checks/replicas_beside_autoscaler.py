@@ -26,11 +26,11 @@ spec: {}   # no replicas: the autoscaler owns them
 
 from __future__ import annotations
 
-from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Remove
+from whysync.json_tree import fields, items, text
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item, Part
+from whysync.lint.files import Item, Part
 from whysync.lint.remark import Mend, Remark
 from whysync.lint.tree import Tree
 

@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from whysync.contracts.tree import Object, dig, fields
 from whysync.diagnosis.finding import Severity
+from whysync.json_tree import Object, dig, fields
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Item, Part
+from whysync.lint.files import Item, Part
 from whysync.lint.pods import TEMPLATES, pod_labels_of
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree, Unit

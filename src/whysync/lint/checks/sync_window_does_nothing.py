@@ -23,15 +23,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from whysync.contracts.decode import decode
-from whysync.contracts.project import SyncWindow
-from whysync.contracts.tree import fields, items
+from whysync.argocd.api.project import SyncWindow
+from whysync.argocd.sync_windows.windows import BadWindow, has_known_zone, next_allowed, read_window
 from whysync.diagnosis.finding import Severity
+from whysync.golang.cron import parse_schedule
+from whysync.json_tree import fields, items
+from whysync.kubernetes.api.decode import decode
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.policies.cron import parse_schedule
-from whysync.semantics.policies.windows import BadWindow, has_known_zone, next_allowed, read_window
 
 # Windows come round within a year or so: when one looks does not matter, the answer must stay the same.
 _FROM = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

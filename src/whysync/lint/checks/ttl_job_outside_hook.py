@@ -23,13 +23,13 @@ metadata:
 
 from __future__ import annotations
 
+from whysync.argocd.hooks import is_any_hook
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.ttl import time_to_live_of
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.item import Part
+from whysync.lint.files import Part
 from whysync.lint.remark import Remark
 from whysync.lint.tree import Tree
-from whysync.semantics.hooks import is_any_hook
+from whysync.queries.ttl import time_to_live_of
 
 
 @check(Layer.GITOPS, Severity.WARNING)

@@ -21,13 +21,13 @@ spec:
 
 from __future__ import annotations
 
-from whysync.contracts.pointer import resolve
-from whysync.contracts.tree import Missing
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Remove, Set
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.pointer import resolve
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.configuration import Configuration
-from whysync.lint.item import Item
+from whysync.lint.files import Item
 from whysync.lint.remark import Mend, Remark
 from whysync.lint.schemas.misfit import How, Misfit
 from whysync.lint.tree import Tree

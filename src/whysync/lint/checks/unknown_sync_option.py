@@ -20,13 +20,13 @@ syncPolicy:
 
 from __future__ import annotations
 
-from whysync.contracts.tree import dig, items, text
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Set
-from whysync.lint.argocd_words import SYNC_OPTIONS, in_right_letters
+from whysync.json_tree import dig, items, text
+from whysync.lint.argocd_annotations import SYNC_OPTIONS, in_right_letters
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.naming import near
 from whysync.lint.remark import Mend, Remark
+from whysync.lint.similar_names import near
 from whysync.lint.tree import Tree
 
 

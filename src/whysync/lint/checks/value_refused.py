@@ -23,11 +23,11 @@ spec:
 from __future__ import annotations
 
 from whysync.diagnosis.finding import Severity
+from whysync.facts.masking import Masker
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
 from whysync.lint.schemas.misfit import How
 from whysync.lint.tree import Tree
-from whysync.sources.masking import Masker
 
 
 @check(Layer.SCHEMA, Severity.CRITICAL)

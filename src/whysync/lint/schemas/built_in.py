@@ -9,17 +9,17 @@ from functools import cache
 from itertools import count
 from typing import Final
 
-from whysync.cluster.model.failures import Refused
-from whysync.cluster.model.kinds import Resource, built_in
-from whysync.cluster.model.served import BuiltIn
-from whysync.cluster.model.strategies import prepare_create
-from whysync.cluster.model.strategy import Ground
-from whysync.contracts.tree import Object, fields
+from whysync.json_tree import Object, fields
+from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
+from whysync.kubernetes.apiserver.registry import Ground
+from whysync.kubernetes.apiserver.registry_strategies import prepare_create
+from whysync.kubernetes.apiserver.resource_kind import BuiltIn
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.schema import type_of
+from whysync.kubernetes.schema.releases import BASE, OLDEST, span_of_kind, type_in
+from whysync.kubernetes.validation import FieldProblem, problems_on_create
 from whysync.lint.schemas.misfit import How, Misfit, as_pointer
 from whysync.lint.schemas.typed import misfits
-from whysync.semantics.schemas import type_of
-from whysync.semantics.schemas.releases import BASE, OLDEST, span_of_kind, type_in
-from whysync.semantics.validation import FieldProblem, problems_on_create
 
 # They ask a running server: nobody commits them.
 _NOT_KEPT: Final = ("authorization.k8s.io", "authentication.k8s.io")

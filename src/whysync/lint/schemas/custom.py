@@ -9,12 +9,12 @@ from typing import cast
 
 import msgspec
 
-from whysync.cluster.model.customs import Custom
-from whysync.cluster.model.failures import Refused
-from whysync.cluster.model.kinds import Resource
-from whysync.contracts.tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.merge.structured import DEDUCED
 from whysync.lint.schemas.misfit import How, Misfit, as_pointer
-from whysync.semantics.diff.typed import DEDUCED
 
 
 class Definitions:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from whysync.contracts.pointer import resolve
-from whysync.contracts.tree import Json, Missing
-from whysync.lint.item import Item, Part
+from whysync.json_tree import Json, Missing
+from whysync.kubernetes.api.pointer import resolve
+from whysync.lint.files import Item, Part
 from whysync.lint.schemas.built_in import built_in_misfits, field_misfits, is_built_in
 from whysync.lint.schemas.custom import Definitions, custom_misfits
 from whysync.lint.schemas.misfit import How, Misfit

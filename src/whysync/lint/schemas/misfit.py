@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from whysync.contracts.tree import MISSING, Json, Missing
-from whysync.semantics.schemas.releases import Span
+from whysync.json_tree import MISSING, Json, Missing
+from whysync.kubernetes.schema.releases import Span
 
 
 class How(Enum):

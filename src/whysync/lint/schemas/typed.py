@@ -10,10 +10,11 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Final
 
-from whysync.contracts.pointer import escape
-from whysync.contracts.tree import MISSING, Json, Missing, Object
-from whysync.lint.schemas.misfit import How, Misfit
-from whysync.semantics.diff.scalars import (
+from whysync.json_tree import MISSING, Json, Missing, Object
+from whysync.kubernetes.api.pointer import escape
+from whysync.kubernetes.schema import Struct, Type
+from whysync.kubernetes.schema.releases import BASE, fields_in, span_of_field
+from whysync.kubernetes.schema.scalars import (
     NotOfType,
     as_bytes,
     as_duration,
@@ -21,8 +22,7 @@ from whysync.semantics.diff.scalars import (
     as_quantity,
     as_time,
 )
-from whysync.semantics.schemas import Struct, Type
-from whysync.semantics.schemas.releases import BASE, fields_in, span_of_field
+from whysync.lint.schemas.misfit import How, Misfit
 
 _SCALARS: Final[dict[str, Callable[[Json], object]]] = {
     "quantity": lambda value: as_quantity(value.strip() if isinstance(value, str) else value),

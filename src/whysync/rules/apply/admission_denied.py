@@ -19,15 +19,15 @@ A webhook that did not answer at all is webhook-down: that says nothing about th
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.taken_back import is_taken_back, taken_back
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import AdmissionDenied, PolicyEngine
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import AdmissionDenied, PolicyEngine
+from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.revert import is_taken_back, taken_back
 
 ENGINES = {
     PolicyEngine.KYVERNO: "Kyverno policy",

@@ -19,16 +19,17 @@ A webhook that answered with a refusal is admission-denied.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.behind_service import scaled_to_zero
-from whysync.diagnosis.commands import kubectl, on_object, sync
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.unreachable import why_unreachable
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import Network, WebhookDown
+from whysync.json_tree import dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import WebhookDown
+from whysync.messages.failures.base import Network
+from whysync.queries.commands import kubectl, on_object, sync
+from whysync.queries.connection_errors import why_unreachable
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.service_backends import scaled_to_zero
 
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 

@@ -20,10 +20,10 @@ No version of the kind is served: its CRD is missing (missing-crd).
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import KindNotServed
+from whysync.messages.failures.apply import KindNotServed
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 API_VERSION = "/apiVersion"
 

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import app_argument, beside
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import counted
-from whysync.semantics.messages import AutosyncWipeRefused
+from whysync.messages.failures.argocd import AutosyncWipeRefused
+from whysync.queries.commands import app_argument, beside
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="autosync-empty-refused", since="0.1")

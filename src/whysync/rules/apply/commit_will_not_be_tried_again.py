@@ -20,13 +20,15 @@ Auto-sync does nothing because a window is closed (sync-window), or because only
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Reported, Set, Severity, cite, rule
-from whysync.diagnosis.commands import sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.mended import given_up_and_mended
-from whysync.diagnosis.spoken import FAILED_PHASES
-from whysync.semantics.messages import AutosyncSkipped, LayerKind, understand
+from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.argocd import AutosyncSkipped
+from whysync.messages.parse import understand
+from whysync.messages.wrappers import LayerKind
+from whysync.queries.already_fixed import given_up_and_mended
+from whysync.queries.commands import sync
+from whysync.queries.group_failures import grouped
 
 HEAL = "/spec/syncPolicy/automated/selfHeal"
 

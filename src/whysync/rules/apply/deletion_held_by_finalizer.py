@@ -20,16 +20,17 @@ The namespace itself is being deleted: namespace-terminating.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.awaited import minutes, wait_of
-from whysync.diagnosis.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.instants import age_at
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import Awaited, DeletionFailed, FinalizerStuck
+from whysync.json_tree import items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import DeletionFailed
+from whysync.messages.failures.argocd import Awaited, FinalizerStuck
+from whysync.queries.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.timestamps import age_at
+from whysync.queries.waiting_on import minutes, wait_of
 
 PATIENCE = timedelta(minutes=2)
 DELETED = "/metadata/deletionTimestamp"

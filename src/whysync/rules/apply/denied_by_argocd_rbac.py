@@ -23,22 +23,13 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import fields
+from whysync.argocd.rbac import Asker, Explanation, Permission, Policy, Reason, Request, explain, read_policy
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, beside
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import ArgocdDenied
-from whysync.semantics.policies.rbac import (
-    Asker,
-    Explanation,
-    Permission,
-    Policy,
-    Reason,
-    Request,
-    explain,
-    read_policy,
-)
+from whysync.json_tree import fields
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.argocd import ArgocdDenied
+from whysync.queries.commands import argocd_namespace, beside
+from whysync.queries.group_failures import grouped
 
 SOMEBODY = "role:NAME"
 

@@ -18,9 +18,9 @@ Decide who owns these fields, and take them out of the other's manifests.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import kubectl, on_object
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import SsaConflict
+from whysync.messages.failures.apply import SsaConflict
+from whysync.queries.commands import kubectl, on_object
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="ssa-conflict", since="0.1")

@@ -19,13 +19,13 @@ admission policies also say forbidden: they are quota and admission-denied.
 from collections import defaultdict
 from collections.abc import Iterator
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import kubectl
-from whysync.diagnosis.grouped import Grouped, grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import Forbidden
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import Forbidden
+from whysync.queries.commands import kubectl
+from whysync.queries.group_failures import Grouped, grouped
 
 READING = ("get", "list", "watch")
 LISTING = ("list", "watch", "deletecollection")

@@ -22,33 +22,32 @@ ends is hook-stuck.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import ResourceResult
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, items, text
+from whysync.argocd.api.application import ResourceResult
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
-from whysync.diagnosis.awaited import is_hook_result
-from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.log_words import root_in_words
-from whysync.diagnosis.placement import is_deleted_before_next_run
+from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import LastWord, last_word, logs_below
-from whysync.diagnosis.rows_above import symptoms_about
-from whysync.diagnosis.spoken import FAILED_PHASES
-from whysync.semantics.messages import (
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import (
     AdmissionDenied,
     AlreadyExists,
     Forbidden,
-    HookFailed,
     ImmutableField,
     KindNotServed,
     NamespaceMissing,
     NamespaceTerminating,
-    OperationTerminated,
     SchemaInvalid,
     WebhookDown,
-    understand,
 )
+from whysync.messages.failures.argocd import HookFailed, OperationTerminated
+from whysync.messages.parse import understand
+from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.log_lines import root_in_words
+from whysync.queries.sync_position import is_deleted_before_next_run
+from whysync.queries.waiting_on import is_hook_result
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 REFUSALS = (

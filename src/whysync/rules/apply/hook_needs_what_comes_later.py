@@ -18,12 +18,12 @@ The Service exists and does not answer: then the hook's own failure (hook-failed
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, cite_line, rule
-from whysync.diagnosis.placement import comes_before, place_in_words
+from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import last_word, logs_below
-from whysync.diagnosis.rows_above import symptoms_about
-from whysync.semantics.messages import LogReason
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.log_patterns import LogReason
+from whysync.queries.sync_position import comes_before, place_in_words
 
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 OUT_OF_REACH = (LogReason.DNS, LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT)

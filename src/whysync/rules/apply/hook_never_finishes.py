@@ -20,8 +20,6 @@ The hook ended with an error: hook-failed. It has only just started: wave-in-pro
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import (
     Case,
     Confidence,
@@ -35,14 +33,17 @@ from whysync.diagnosis import (
     cite_line,
     rule,
 )
-from whysync.diagnosis.awaited import Wait, minutes, wait_of
-from whysync.diagnosis.commands import app_argument, beside, on_object, refresh, remark, sync, terminate
-from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.pods import logs_below
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.rows_above import row_over, symptoms_about
-from whysync.diagnosis.stalled import Stall, why_stalled
-from whysync.semantics.messages import Awaited, ImagePull, ResourceVanished, Unschedulable
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited, ResourceVanished
+from whysync.messages.failures.workload import ImagePull, Unschedulable
+from whysync.queries.commands import app_argument, beside, on_object, refresh, remark, sync, terminate
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.stuck_wait import Stall, why_stalled
+from whysync.queries.waiting_on import Wait, minutes, wait_of
 
 TTL = "/spec/ttlSecondsAfterFinished"
 DEADLINE = "/spec/activeDeadlineSeconds"

@@ -20,18 +20,18 @@ A webhook or policy that forbids the change says so with its own name: that is a
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import child
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing, fields
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import on_object, sync
 from whysync.diagnosis.fix import Edit
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.placement import keeps_old_run
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.sync_options import with_options
-from whysync.semantics.messages import ImmutableField
+from whysync.json_tree import Missing, fields
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import child
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import ImmutableField
+from whysync.queries.commands import on_object, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.sync_options import with_options
+from whysync.queries.sync_position import keeps_old_run
 
 SELECTOR = "/spec/selector"
 LABELS = "/spec/template/metadata/labels"

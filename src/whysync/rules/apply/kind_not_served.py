@@ -23,16 +23,16 @@ from shlex import quote
 
 import msgspec
 
-from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import dig
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import beside, remark, sync
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.placement import comes_before, place_in_words, wave_of
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.sync_options import has_option
-from whysync.semantics.messages import KindNotServed
+from whysync.json_tree import dig
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import KindNotServed
+from whysync.queries.commands import beside, remark, sync
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.sync_options import has_option
+from whysync.queries.sync_position import comes_before, place_in_words, wave_of
 
 SKIP = "SkipDryRunOnMissingResource=true"
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"

@@ -21,12 +21,12 @@ not use it at all.
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import text
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import on_object, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import ConflictModified
+from whysync.json_tree import text
+from whysync.messages.failures.apply import ConflictModified
+from whysync.queries.commands import on_object, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 SERVER_SIDE = "ServerSideApply=true"

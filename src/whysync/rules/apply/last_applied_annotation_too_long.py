@@ -20,13 +20,13 @@ large (resource-too-large): server-side apply does not help there.
 
 from collections.abc import Iterator
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.sync_options import has_option, with_options
-from whysync.semantics.messages import AnnotationTooLong
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import AnnotationTooLong
+from whysync.queries.commands import sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.sync_options import has_option, with_options
 
 SERVER_SIDE = "ServerSideApply=true"
 COPY = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"

@@ -20,17 +20,17 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing, items
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.rows_above import row_over, symptoms_about
-from whysync.semantics.messages import LimitRange
-from whysync.semantics.validation.quantities import amount
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.json_tree import Missing, items
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.validation.quantities import amount
+from whysync.messages.failures.apply import LimitRange
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.previous_revision import with_way_back
 
 _CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
 # The third bound, between limit and request, is no amount that could be asked for.

@@ -21,19 +21,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import index_of, split
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing, json_kind
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.mistyped import Mistyped, is_told, mistyped
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.taken_back import is_taken_back, taken_back
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import SchemaInvalid, SchemaProblem
-from whysync.semantics.schemas.releases import ALWAYS, OLDEST, span_at
+from whysync.json_tree import Missing, json_kind
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import index_of, split
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
+from whysync.messages.failures.apply import SchemaInvalid, SchemaProblem
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.mistyped_fields import Mistyped, is_told, mistyped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.revert import is_taken_back, taken_back
 
 WORDS = {
     SchemaProblem.UNKNOWN_FIELD: "the schema does not know it",

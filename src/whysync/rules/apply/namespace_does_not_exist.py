@@ -17,12 +17,12 @@ The namespace is there and being deleted: namespace-terminating.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.mended import given_up_and_mended, mended_by
-from whysync.semantics.messages import NamespaceMissing
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.apply import NamespaceMissing
+from whysync.queries.already_fixed import given_up_and_mended, mended_by
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.group_failures import grouped
 
 CREATE = "CreateNamespace=true"
 OPTIONS = "/spec/syncPolicy/syncOptions"

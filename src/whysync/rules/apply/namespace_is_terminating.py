@@ -21,16 +21,16 @@ The namespace is simply not there: namespace-missing.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.instants import age_at
-from whysync.diagnosis.rows import row_evidence
-from whysync.diagnosis.rows_above import symptoms_about
-from whysync.semantics.messages import NamespaceTerminating
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import NamespaceTerminating
+from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.resource_rows import row_evidence
+from whysync.queries.timestamps import age_at
 
 HELD = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure")
 DELETED = "/metadata/deletionTimestamp"

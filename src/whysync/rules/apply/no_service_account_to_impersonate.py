@@ -18,12 +18,12 @@ The account is found and lacks a right: k8s-rbac.
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Object
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import sync
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import ImpersonationFailed
+from whysync.json_tree import Object
+from whysync.messages.failures.argocd import ImpersonationFailed
+from whysync.queries.commands import sync
+from whysync.queries.group_failures import grouped
 
 ACCOUNTS = "/spec/destinationServiceAccounts"
 

@@ -22,15 +22,15 @@ permitted is only hidden (hidden-by-project).
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Object
+from whysync.argocd.projects import Cluster, destination_verdict, kind_verdict, source_verdict
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Remove, Severity, cite, rule
-from whysync.diagnosis.commands import hard_refresh, sync
 from whysync.diagnosis.fix import Edit
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.scopes import is_namespaced
-from whysync.semantics.messages import ProjectDenied, ProjectRule
-from whysync.semantics.project import Cluster, destination_verdict, kind_verdict, source_verdict
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import ProjectDenied, ProjectRule
+from whysync.queries.commands import hard_refresh, sync
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.kind_scopes import is_namespaced
 
 LISTS = {
     ProjectRule.SOURCE: "/spec/sourceRepos",

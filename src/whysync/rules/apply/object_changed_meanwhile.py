@@ -18,13 +18,13 @@ Sync again, or let Argo CD retry by itself. Take `metadata.resourceVersion` out 
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import ConflictModified
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.apply import ConflictModified
+from whysync.queries.commands import sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 VERSION = "/metadata/resourceVersion"
 VERSION_REMOVED = "must be specified for an update"

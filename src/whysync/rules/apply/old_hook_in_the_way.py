@@ -19,14 +19,14 @@ The old object hangs in deletion: finalizer-stuck.
 
 from collections.abc import Iterator
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import on_object, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.placement import is_deleted_before_next_run, is_hook, keeps_old_run
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.rows_above import symptoms_about
-from whysync.semantics.messages import AlreadyExists, ImmutableField
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import AlreadyExists, ImmutableField
+from whysync.queries.commands import on_object, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.sync_position import is_deleted_before_next_run, is_hook, keeps_old_run
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 

@@ -18,11 +18,11 @@ The operation is at the newest commit and fails there: then its own failure is t
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Object, same
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import sync, terminate
-from whysync.diagnosis.once_declared import once_declared
-from whysync.diagnosis.rows_above import symptoms_about
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.json_tree import Object, same
+from whysync.queries.commands import sync, terminate
+from whysync.queries.last_applied import once_declared
 
 HELD = "/status/operationState/syncResult/revision"
 ASKED = "/status/operationState/operation/sync/revision"

@@ -24,11 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, Missing
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import is_running, is_too_long, minutes, slowest_sync, wait_of
-from whysync.diagnosis.commands import (
+from whysync.diagnosis.fix import FixKind
+from whysync.json_tree import Json, Missing
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import OperationTerminated
+from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,
     beside,
@@ -38,9 +39,8 @@ from whysync.diagnosis.commands import (
     sync,
     terminate,
 )
-from whysync.diagnosis.fix import FixKind
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import OperationTerminated
+from whysync.queries.group_failures import grouped
+from whysync.queries.waiting_on import is_running, is_too_long, minutes, slowest_sync, wait_of
 
 SILENT = ("", "one or more tasks are running")
 ENDED = "Terminated"

@@ -20,14 +20,14 @@ finalizer-stuck.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.awaited import wait_of
-from whysync.diagnosis.commands import app_argument, on_object, remark
-from whysync.diagnosis.once_declared import once_declared
-from whysync.diagnosis.sync_options import has_option
-from whysync.semantics.messages import Awaited
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited
+from whysync.queries.commands import app_argument, on_object, remark
+from whysync.queries.last_applied import once_declared
+from whysync.queries.sync_options import has_option
+from whysync.queries.waiting_on import wait_of
 
 OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
 OF_APP = "/spec/syncPolicy/syncOptions"

@@ -21,19 +21,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import join
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Object, integer
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, on_object, remark, sync
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.mended import given_up_and_mended, mended_by
-from whysync.diagnosis.quota_room import enough, lacking
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
+from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
 from whysync.diagnosis.words import counted
-from whysync.semantics.messages import QuotaExceeded
+from whysync.json_tree import Object, integer
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import QuotaExceeded
+from whysync.queries.already_fixed import given_up_and_mended, mended_by
+from whysync.queries.commands import kubectl, on_object, remark, sync
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.quotas import enough, lacking
 
 _MAKERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Rollout")
 

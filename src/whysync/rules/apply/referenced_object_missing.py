@@ -26,13 +26,19 @@ from difflib import get_close_matches
 import msgspec
 from msgspec.structs import replace
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import dig, text
+from whysync.argocd.hooks import DeletePolicy, delete_policies
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import beside, kubectl, on_object, remark, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.placement import (
+from whysync.diagnosis.owning_resource import row_above, row_named, symptoms_about
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import dig, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import DependencyMissing
+from whysync.messages.parse import understand
+from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.references import Reference, is_absent, keys_asked_of, references_of
+from whysync.queries.sync_position import (
     applied_before,
     comes_before,
     first_phase,
@@ -40,11 +46,6 @@ from whysync.diagnosis.placement import (
     place_in_words,
     wave_of,
 )
-from whysync.diagnosis.references import Reference, is_absent, keys_asked_of, references_of
-from whysync.diagnosis.rows_above import row_above, row_named, symptoms_about
-from whysync.diagnosis.symptoms import health_of_row
-from whysync.semantics.hooks import DeletePolicy, delete_policies
-from whysync.semantics.messages import DependencyMissing, understand
 
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"

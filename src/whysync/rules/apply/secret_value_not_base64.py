@@ -19,10 +19,10 @@ Another field of the Secret is wrong: schema-invalid.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import SecretEncoding
+from whysync.messages.failures.apply import SecretEncoding
+from whysync.queries.commands import sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 
 @rule(cause="secret-encoding", since="0.1")

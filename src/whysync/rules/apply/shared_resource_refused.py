@@ -18,11 +18,11 @@ Without the option the same situation is only a warning (shared-resource).
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import on_object, remark, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.tracking import let_go
-from whysync.semantics.messages import SharedResource
+from whysync.messages.failures.argocd import SharedResource
+from whysync.queries.commands import on_object, remark, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.tracking import let_go
 
 
 @rule(cause="shared-resource-fail", since="0.1")

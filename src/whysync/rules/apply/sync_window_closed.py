@@ -22,19 +22,13 @@ from collections.abc import Iterator
 from datetime import datetime
 from shlex import quote
 
-from whysync.contracts.project import SyncWindow
+from whysync.argocd.api.project import SyncWindow
+from whysync.argocd.sync_windows.windows import WindowReason, WindowVerdict, can_sync, matching, next_allowed
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import app_argument, sync
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.mechanism import behind_git
-from whysync.semantics.messages import SyncWindowBlocked
-from whysync.semantics.policies.windows import (
-    WindowReason,
-    WindowVerdict,
-    can_sync,
-    matching,
-    next_allowed,
-)
+from whysync.messages.failures.argocd import SyncWindowBlocked
+from whysync.queries.commands import app_argument, sync
+from whysync.queries.group_failures import grouped
 
 WINDOWS = "/spec/syncWindows"
 

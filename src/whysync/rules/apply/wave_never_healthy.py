@@ -19,16 +19,16 @@ no-health-check.
 
 from collections.abc import Iterator
 
-from whysync.contracts.application import HealthCode
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, items
+from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.awaited import Wait, is_hook_result, minutes, wait_of
-from whysync.diagnosis.commands import on_object, remark, sync, terminate
-from whysync.diagnosis.spoken import FAILED_PHASES
-from whysync.diagnosis.stalled import Stall, why_stalled
+from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.words import counted, one_line
-from whysync.semantics.messages import Awaited
+from whysync.json_tree import fields, items
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited
+from whysync.queries.commands import on_object, remark, sync, terminate
+from whysync.queries.stuck_wait import Stall, why_stalled
+from whysync.queries.waiting_on import Wait, is_hook_result, minutes, wait_of
 
 
 @rule(cause="wave-stalled", since="0.1")

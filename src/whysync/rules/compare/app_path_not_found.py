@@ -20,18 +20,18 @@ refuses to empty it.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, hard_refresh
-from whysync.diagnosis.failing_source import (
+from whysync.diagnosis.words import one_line
+from whysync.messages.failures.source import PathNotFound
+from whysync.queries.commands import app_argument, hard_refresh
+from whysync.queries.failing_source import (
     commits_since_the_last_sync,
     failing_source,
     source_flag,
     source_pointer,
 )
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import PathNotFound
+from whysync.queries.group_failures import Grouped, grouped
 
 
 @rule(cause="path-not-found", since="0.1")

@@ -19,15 +19,15 @@ The namespace that the Application deploys to is not permitted: project-denied.
 import json
 from collections.abc import Iterator
 
-from whysync.contracts.pointer import join
-from whysync.contracts.tree import text
+from whysync.argocd.projects import app_namespace_permitted
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.awaited import minutes
-from whysync.diagnosis.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
 from whysync.diagnosis.freshness import is_served, never_looked_at
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import AppNamespaceNotPermitted
-from whysync.semantics.project import app_namespace_permitted
+from whysync.json_tree import text
+from whysync.kubernetes.api.pointer import join
+from whysync.messages.failures.argocd import AppNamespaceNotPermitted
+from whysync.queries.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
+from whysync.queries.group_failures import grouped
+from whysync.queries.waiting_on import minutes
 
 NAMESPACES = join(("data", "application.namespaces"))
 

@@ -20,8 +20,10 @@ Only manifests are missing: the repo-server is down (repo-server-down).
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.argocd_parts import pods_named
-from whysync.diagnosis.commands import (
+from whysync.messages.failures.argocd import ArgocdCacheDown
+from whysync.messages.failures.base import Network
+from whysync.queries.argocd_pods import pods_named
+from whysync.queries.commands import (
     API_SERVER,
     CONTROLLER,
     REPO_SERVER,
@@ -29,9 +31,8 @@ from whysync.diagnosis.commands import (
     hard_refresh,
     restart,
 )
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.unreachable import why_unreachable
-from whysync.semantics.messages import ArgocdCacheDown, Network
+from whysync.queries.connection_errors import why_unreachable
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="argocd-cache-down", since="0.1")

@@ -18,9 +18,9 @@ A container of your own whose disk is full says so in its own log.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import CONTROLLER, REPO_SERVER, argocd_namespace, kubectl, refresh, restart
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import ArgocdDiskFull
+from whysync.messages.failures.argocd import ArgocdDiskFull
+from whysync.queries.commands import CONTROLLER, REPO_SERVER, argocd_namespace, kubectl, refresh, restart
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="argocd-disk-full", since="0.1")

@@ -23,11 +23,12 @@ A message without `(cached)` is fresh: a hard refresh will not help.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import hard_refresh
-from whysync.diagnosis.reported import cite_spoken
-from whysync.diagnosis.spoken import Spoken, texts_of
+from whysync.diagnosis.failures import cite_spoken
+from whysync.diagnosis.messages_of_case import Spoken, texts_of
 from whysync.diagnosis.symptom import SymptomKind
-from whysync.semantics.messages import Message, Unknown, understand
+from whysync.messages.failures.base import Unknown
+from whysync.messages.parse import Message, understand
+from whysync.queries.commands import hard_refresh
 
 _PASSING = (
     "Service Unavailable", "Bad Gateway", "Gateway Time", "502", "503", "504", "i/o timeout",

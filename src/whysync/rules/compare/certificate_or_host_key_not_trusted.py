@@ -23,10 +23,11 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import hard_refresh
-from whysync.diagnosis.failing_source import failing_source
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import Distrust, Peer, TlsUntrusted
+from whysync.messages.failures.base import Peer
+from whysync.messages.failures.source import Distrust, TlsUntrusted
+from whysync.queries.commands import hard_refresh
+from whysync.queries.failing_source import failing_source
+from whysync.queries.group_failures import grouped
 
 WORDS = {
     Distrust.UNKNOWN_AUTHORITY: "the certificate of {host} is signed by an authority unknown to Argo CD",

@@ -23,11 +23,11 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.clusters import cluster_for, known_clusters
-from whysync.diagnosis.commands import argocd_namespace, beside, kubectl, refresh
-from whysync.diagnosis.grouped import grouped
+from whysync.diagnosis.destination_clusters import cluster_for, known_clusters
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import ClusterAuth
+from whysync.messages.failures.cluster import ClusterAuth
+from whysync.queries.commands import argocd_namespace, beside, kubectl, refresh
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="cluster-auth", since="0.1")

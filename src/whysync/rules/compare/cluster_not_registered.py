@@ -22,10 +22,10 @@ from difflib import SequenceMatcher
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.clusters import known_clusters
-from whysync.diagnosis.commands import app_argument, refresh
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import ClusterNotRegistered
+from whysync.diagnosis.destination_clusters import known_clusters
+from whysync.messages.failures.cluster import ClusterNotRegistered
+from whysync.queries.commands import app_argument, refresh
+from whysync.queries.group_failures import grouped
 
 _ALIKE = 0.9
 

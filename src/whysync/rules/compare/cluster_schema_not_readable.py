@@ -19,13 +19,13 @@ The API server does not answer at all: cluster-unreachable.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, refresh
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import OpenApiError
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.cluster import OpenApiError
+from whysync.queries.commands import kubectl, refresh
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="openapi-error", since="0.1")

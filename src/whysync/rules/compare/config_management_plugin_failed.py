@@ -21,10 +21,10 @@ then that is told first.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import argocd_namespace, hard_refresh
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import PluginFailed
+from whysync.messages.failures.source import PluginFailed
+from whysync.queries.commands import argocd_namespace, hard_refresh
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="plugin", since="0.1")

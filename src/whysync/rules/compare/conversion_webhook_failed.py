@@ -19,13 +19,13 @@ An admission webhook that does not answer only blocks applying: webhook-down.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import beside, kubectl, refresh, remark
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.unreachable import why_unreachable
-from whysync.semantics.messages import ConversionWebhookFailed
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.cluster import ConversionWebhookFailed
+from whysync.queries.commands import beside, kubectl, refresh, remark
+from whysync.queries.connection_errors import why_unreachable
+from whysync.queries.group_failures import grouped
 
 NO_CONVERSION = '{"spec":{"conversion":{"strategy":"None","webhook":null}}}'
 

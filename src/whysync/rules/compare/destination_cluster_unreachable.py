@@ -21,10 +21,11 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, refresh
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.unreachable import why_unreachable
-from whysync.semantics.messages import ClusterUnreachable, ConnectionFailed
+from whysync.messages.failures.apply import ConnectionFailed
+from whysync.messages.failures.cluster import ClusterUnreachable
+from whysync.queries.commands import argocd_namespace, refresh
+from whysync.queries.connection_errors import why_unreachable
+from whysync.queries.group_failures import grouped
 
 API_PORTS = (443, 6443)
 

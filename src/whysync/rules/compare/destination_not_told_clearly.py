@@ -17,10 +17,10 @@ One is given, and Argo CD has no such cluster: then it is not registered.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, beside, refresh
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import SourceSpecInvalid
+from whysync.messages.failures.source import SourceSpecInvalid
+from whysync.queries.commands import app_argument, beside, refresh
+from whysync.queries.group_failures import grouped
 
 DESTINATION = "/spec/destination"
 

@@ -22,17 +22,17 @@ The API server refuses the object at the sync: schema-invalid.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing
+from whysync.argocd import hooks
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import CONTROLLER, hard_refresh, remark, restart
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.known_fields import builtin_knows
-from whysync.diagnosis.resources import named_ref
+from whysync.diagnosis.schema_fields import builtin_knows
 from whysync.diagnosis.words import one_line
-from whysync.semantics import hooks
-from whysync.semantics.messages import DiffProblem, DiffSchemaError, DiffSide
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.cluster import DiffProblem, DiffSchemaError, DiffSide
+from whysync.queries.commands import CONTROLLER, hard_refresh, remark, restart
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 COMPARE = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 SERVER_SIDE = "ServerSideDiff=true"

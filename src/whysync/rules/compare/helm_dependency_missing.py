@@ -23,13 +23,13 @@ import re
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import beside, hard_refresh
-from whysync.diagnosis.failing_source import failing_source
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import HelmDependency
+from whysync.messages.failures.source import HelmDependency
+from whysync.queries.commands import beside, hard_refresh
+from whysync.queries.failing_source import failing_source
+from whysync.queries.group_failures import grouped
 
 # The repository is known, and does not answer: another Chart.lock would not change that.
 _AWAY = re.compile(

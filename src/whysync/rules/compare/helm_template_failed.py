@@ -22,13 +22,13 @@ Helm rendered but that is no YAML is invalid-yaml.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import hard_refresh, remark
-from whysync.diagnosis.failing_source import failing_source, source_pointer
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import HelmRender
+from whysync.messages.failures.source import HelmRender
+from whysync.queries.commands import hard_refresh, remark
+from whysync.queries.failing_source import failing_source, source_pointer
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="helm-render", since="0.1")

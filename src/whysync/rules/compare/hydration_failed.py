@@ -20,10 +20,10 @@ The hydrated branch is up to date and the sync from it fails: then that failure 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import HydratorFailed
+from whysync.messages.failures.source import HydratorFailed
+from whysync.queries.commands import app_argument
+from whysync.queries.group_failures import grouped
 
 LAST = "/status/sourceHydrator/currentOperation"
 

@@ -18,10 +18,10 @@ A rule that compiles and never matches does no harm beside the drift that it sho
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
-from whysync.diagnosis.commands import hard_refresh, remark
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import IgnoreRuleInvalid
+from whysync.messages.failures.argocd import IgnoreRuleInvalid
+from whysync.queries.commands import hard_refresh, remark
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="ignore-rule-miss", since="0.1")

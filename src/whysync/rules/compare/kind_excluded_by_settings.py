@@ -20,13 +20,16 @@ The project does not permit the kind: project-denied.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, fields, items, text
-from whysync.contracts.yaml import Invalid, dump, load
+from whysync.argocd.settings.resource_filter import ExcludedBy, excluded_by
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.clusters import cluster_for, known_clusters
-from whysync.diagnosis.commands import (
+from whysync.diagnosis.destination_clusters import cluster_for, known_clusters
+from whysync.diagnosis.fix import Edit, FixKind
+from whysync.json_tree import Json, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.yaml import Invalid, dump, load
+from whysync.messages.failures.argocd import ExcludedResource
+from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,
     beside,
@@ -35,11 +38,8 @@ from whysync.diagnosis.commands import (
     remark,
     restart,
 )
-from whysync.diagnosis.fix import Edit, FixKind
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import ExcludedResource
-from whysync.semantics.settings.resource_filter import ExcludedBy, excluded_by
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 POINTERS = {
     ExcludedBy.EXCLUSIONS: "/data/resource.exclusions",

@@ -18,13 +18,13 @@ A remote base that rejects the login is repo-auth; one that is too slow ends as 
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, hard_refresh
-from whysync.diagnosis.failing_source import commits_since_the_last_sync, failing_source, source_pointer
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import KustomizeBuild
+from whysync.messages.failures.source import KustomizeBuild
+from whysync.queries.commands import argocd_namespace, hard_refresh
+from whysync.queries.failing_source import commits_since_the_last_sync, failing_source, source_pointer
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="kustomize-build", since="0.1")

@@ -20,9 +20,9 @@ The Git host does not answer at all: repo-unreachable. The repo-server is down: 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import argocd_namespace, hard_refresh
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import GenerationTimeout
+from whysync.messages.failures.source import GenerationTimeout
+from whysync.queries.commands import argocd_namespace, hard_refresh
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="generation-timeout", since="0.1")

@@ -20,13 +20,13 @@ Valid YAML with a field that Kubernetes does not know is schema-invalid: that sh
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import hard_refresh
-from whysync.diagnosis.failing_source import commits_since_the_last_sync, failing_source, source_pointer
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import InvalidYaml
+from whysync.messages.failures.source import InvalidYaml
+from whysync.queries.commands import hard_refresh
+from whysync.queries.failing_source import commits_since_the_last_sync, failing_source, source_pointer
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="invalid-yaml", since="0.1")

@@ -18,10 +18,10 @@ The namespace is named and does not exist: then the sync says so.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, refresh
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import NamespaceUnset
+from whysync.messages.failures.argocd import NamespaceUnset
+from whysync.queries.commands import app_argument, refresh
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 
 @rule(cause="namespace-missing", since="0.1")

@@ -19,14 +19,14 @@ from shlex import quote
 
 import msgspec
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.clusters import cluster_for, known_clusters, managed_namespaces
-from whysync.diagnosis.commands import argocd_namespace, kubectl, refresh, remark
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import NamespaceNotManaged
+from whysync.diagnosis.destination_clusters import cluster_for, known_clusters, managed_namespaces
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.cluster import NamespaceNotManaged
+from whysync.queries.commands import argocd_namespace, kubectl, refresh, remark
+from whysync.queries.group_failures import grouped
 
 PLAIN = "/stringData/namespaces"
 CLUSTERS = "argocd.argoproj.io/secret-type=cluster"

@@ -17,11 +17,11 @@ The project exists and does not permit the source or destination: project-denied
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, argocd_namespace
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import ProjectMissing
+from whysync.json_tree import Json, Object
+from whysync.messages.failures.argocd import ProjectMissing
+from whysync.queries.commands import app_argument, argocd_namespace
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="project-missing", since="0.1")

@@ -19,10 +19,10 @@ The Git host itself does not answer, or rejects the login: then a restart does n
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import REPO_SERVER, hard_refresh, restart
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import RepoCopyBroken
+from whysync.messages.failures.source import RepoCopyBroken
+from whysync.queries.commands import REPO_SERVER, hard_refresh, restart
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="repo-server-down", since="0.1")

@@ -23,14 +23,14 @@ tls-trust.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
-from whysync.contracts.manifest import Manifest
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, hard_refresh, kubectl
-from whysync.diagnosis.failing_source import failing_source, repository_secret, source_pointer
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import AuthMethod, RepoAuthFailed
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.source import AuthMethod, RepoAuthFailed
+from whysync.queries.commands import argocd_namespace, hard_refresh, kubectl
+from whysync.queries.failing_source import failing_source, repository_secret, source_pointer
+from whysync.queries.group_failures import grouped
 
 CREDENTIALS = {
     AuthMethod.SSH: ("SSH key", "--ssh-private-key-path KEYFILE"),

@@ -20,11 +20,12 @@ It answers, but too late: generation-timeout. It cannot reach the Git host: repo
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.argocd_parts import pods_named
-from whysync.diagnosis.commands import REPO_SERVER, argocd_namespace, refresh, restart
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.unreachable import why_unreachable
-from whysync.semantics.messages import Network, RepoServerDown
+from whysync.messages.failures.argocd import RepoServerDown
+from whysync.messages.failures.base import Network
+from whysync.queries.argocd_pods import pods_named
+from whysync.queries.commands import REPO_SERVER, argocd_namespace, refresh, restart
+from whysync.queries.connection_errors import why_unreachable
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="repo-server-down", since="0.1")

@@ -20,14 +20,15 @@ Then mend the name, the route or the address.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, argocd_namespace, beside, hard_refresh
-from whysync.diagnosis.failing_source import failing_source, is_oci, oci_chart, source_flag, source_pointer
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.unreachable import why_unreachable
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import Network, RepoUnreachable
+from whysync.messages.failures.base import Network
+from whysync.messages.failures.source import RepoUnreachable
+from whysync.queries.commands import app_argument, argocd_namespace, beside, hard_refresh
+from whysync.queries.connection_errors import why_unreachable
+from whysync.queries.failing_source import failing_source, is_oci, oci_chart, source_flag, source_pointer
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="repo-unreachable", since="0.1")

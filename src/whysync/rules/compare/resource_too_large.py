@@ -20,10 +20,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.contracts.pointer import join
-from whysync.contracts.tree import Json, Object
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import (
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.pointer import join
+from whysync.messages.failures.cluster import SizeLimit, TooLarge
+from whysync.queries.commands import (
     API_SERVER,
     CONTROLLER,
     REPO_SERVER,
@@ -33,9 +34,8 @@ from whysync.diagnosis.commands import (
     restart,
     sync,
 )
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import SizeLimit, TooLarge
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
 
 GRPC_LIMIT = "ARGOCD_GRPC_MAX_SIZE_MB=300"
 TELLING = 500_000

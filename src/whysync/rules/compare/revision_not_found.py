@@ -21,10 +21,11 @@ gone: path-not-found.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, beside, hard_refresh
-from whysync.diagnosis.failing_source import (
+from whysync.messages.failures.source import RevisionNotFound
+from whysync.queries.commands import app_argument, beside, hard_refresh
+from whysync.queries.failing_source import (
     failing_source,
     is_oci,
     oci_chart,
@@ -32,8 +33,7 @@ from whysync.diagnosis.failing_source import (
     source_pointer,
     synced_commit,
 )
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import RevisionNotFound
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="revision-not-found", since="0.1")

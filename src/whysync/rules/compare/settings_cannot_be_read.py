@@ -18,13 +18,13 @@ A Lua health check that is read and then fails is health-script-error.
 import json
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import child
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, beside, kubectl, refresh
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import SettingsMalformed
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import child
+from whysync.messages.failures.argocd import SettingsMalformed
+from whysync.queries.commands import argocd_namespace, beside, kubectl, refresh
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="settings-malformed", since="0.1")

@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import hard_refresh
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import SourceIntegrity
+from whysync.messages.failures.source import SourceIntegrity
+from whysync.queries.commands import hard_refresh
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="source-integrity", since="0.1")

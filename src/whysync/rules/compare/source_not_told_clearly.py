@@ -18,10 +18,10 @@ All is named, and what it names is not there: then the path, the revision or the
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument, refresh
-from whysync.diagnosis.grouped import grouped
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import SourceSpecInvalid
+from whysync.messages.failures.source import SourceSpecInvalid
+from whysync.queries.commands import app_argument, refresh
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="path-not-found", since="0.1")

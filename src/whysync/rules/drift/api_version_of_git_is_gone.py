@@ -22,7 +22,7 @@ custom resource the versions of its CRD decide.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
-from whysync.diagnosis.removed_apis import removal_of
+from whysync.queries.removed_apis import removal_of
 
 API_VERSION = "/apiVersion"
 

@@ -20,12 +20,12 @@ or of a CRD needs no webhook.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import text
 from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Mechanism, Set, cite, rule
-from whysync.diagnosis.admission import mutating_webhook
-from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import WriterKind, phrase
+from whysync.diagnosis.mutating_webhooks import mutating_webhook
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.queries.ignore_rules import ignore_field
 
 COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 

@@ -20,11 +20,11 @@ name is a second deployer.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import MISSING, Missing
 from whysync.diagnosis import Case, Confidence, Drift, Edit, Fact, Finding, Fix, Mechanism, Remove, Set, rule
-from whysync.diagnosis.commands import sync
-from whysync.semantics.writers import Writer, phrase
+from whysync.json_tree import MISSING, Missing
+from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.field_writers import Writer, phrase
+from whysync.queries.commands import sync
 
 
 @rule(cause="manual-edit", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

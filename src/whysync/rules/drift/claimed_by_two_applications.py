@@ -20,12 +20,12 @@ tracking: then switch to annotation tracking.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.commands import remark
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.tracking import is_mark_of_a_tool, let_go, other_app_of
-from whysync.semantics.messages import SharedResource
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import SharedResource
+from whysync.queries.commands import remark
+from whysync.queries.named_objects import named_ref
+from whysync.queries.tracking import is_mark_of_a_tool, let_go, other_app_of
 
 _EITHER = "Let one of them go: remove it from the other one's source"
 

@@ -20,9 +20,9 @@ cluster drifted, not Git.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import app_argument, sync
 from whysync.diagnosis.mechanism import behind_git
-from whysync.diagnosis.ttl import time_to_live_of
+from whysync.queries.commands import app_argument, sync
+from whysync.queries.ttl import time_to_live_of
 
 _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 

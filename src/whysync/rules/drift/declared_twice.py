@@ -19,13 +19,13 @@ Two *Applications* that declare one object are told by `SharedResourceWarning`.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.commands import app_argument
 from whysync.diagnosis.difference import differences
-from whysync.diagnosis.resources import named_ref
-from whysync.semantics.messages import DuplicateResource
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import DuplicateResource
+from whysync.queries.commands import app_argument
+from whysync.queries.named_objects import named_ref
 
 
 @rule(cause="duplicate-resource", since="0.1")

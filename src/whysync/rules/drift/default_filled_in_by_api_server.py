@@ -20,8 +20,8 @@ comes from a mutating webhook.
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, rule
+from whysync.json_tree import Missing
 
 COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 

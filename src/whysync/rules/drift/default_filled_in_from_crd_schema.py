@@ -20,20 +20,9 @@ manager in managedFields.
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Missing
-from whysync.diagnosis import (
-    Case,
-    Confidence,
-    Drift,
-    Fact,
-    Finding,
-    Fix,
-    Mechanism,
-    Set,
-    cite,
-    rule,
-)
-from whysync.diagnosis.crds import default_in_schema
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis.crd_schemas import default_in_schema
+from whysync.json_tree import Missing
 
 COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 

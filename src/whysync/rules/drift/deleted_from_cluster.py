@@ -20,11 +20,11 @@ declares objects that were never made.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.ref import Key
 from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, rule
-from whysync.diagnosis.commands import refresh, sync
 from whysync.diagnosis.mechanism import behind_git
-from whysync.diagnosis.ttl import time_to_live_of
+from whysync.kubernetes.api.ref import Key
+from whysync.queries.commands import refresh, sync
+from whysync.queries.ttl import time_to_live_of
 
 _GONE = ("Deleted", "Killing", "SuccessfulDelete", "ResourceDeleted")
 

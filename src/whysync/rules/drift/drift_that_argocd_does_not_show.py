@@ -20,12 +20,12 @@ Defaults of the API server, status, and what controllers write are no drift, and
 import json
 from collections.abc import Iterator
 
-from whysync.contracts.pointer import index_of, split
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import on_object
-from whysync.diagnosis.unseen import BY_HAND, Unseen, hidden_by_ignoring, unseen_by_hand
-from whysync.semantics.writers import phrase
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.pointer import index_of, split
+from whysync.kubernetes.field_writers import phrase
+from whysync.queries.commands import on_object
+from whysync.queries.hidden_drift import BY_HAND, Unseen, hidden_by_ignoring, unseen_by_hand
 
 
 @rule(cause="undetected-drift", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

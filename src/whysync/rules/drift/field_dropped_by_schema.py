@@ -21,8 +21,6 @@ removed the field by hand: then managedFields or the audit log tell.
 
 from collections.abc import Iterator
 
-from whysync.contracts.pointer import split
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import (
     Case,
     Confidence,
@@ -37,11 +35,13 @@ from whysync.diagnosis import (
     cite,
     rule,
 )
-from whysync.diagnosis.commands import kubectl
 from whysync.diagnosis.fix import Edit
-from whysync.diagnosis.known_fields import builtin_knows, schema_lacks
-from whysync.diagnosis.misspelt import meant
+from whysync.diagnosis.schema_fields import builtin_knows, schema_lacks
 from whysync.diagnosis.words import one_line
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.pointer import split
+from whysync.queries.commands import kubectl
+from whysync.queries.misspelt_fields import meant
 
 
 @rule(cause="unknown-field-dropped", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

@@ -21,8 +21,8 @@ hand has a rule of its own.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import Writer, WriterKind, phrase
+from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
+from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

@@ -19,7 +19,7 @@ An object without a time to live was deleted by somebody, or never created.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, SymptomKind, cite, rule
-from whysync.diagnosis.ttl import time_to_live_of
+from whysync.queries.ttl import time_to_live_of
 
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"

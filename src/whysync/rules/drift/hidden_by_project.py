@@ -19,12 +19,12 @@ The project permits it: then it was deleted, or never created.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import ResourceRow
-from whysync.contracts.tree import Object
+from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.projects import Cluster, Verdict, destination_verdict, kind_verdict
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Fact, Finding, Fix, cite, rule
-from whysync.diagnosis.commands import refresh
-from whysync.diagnosis.rows import row_evidence
-from whysync.semantics.project import Cluster, Verdict, destination_verdict, kind_verdict
+from whysync.json_tree import Object
+from whysync.queries.commands import refresh
+from whysync.queries.resource_rows import row_evidence
 
 DESTINATIONS = "/spec/destinations"
 

@@ -22,13 +22,13 @@ A rule about another object, or about another field of this one, is simply anoth
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest, Role
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Object
+from whysync.argocd.ignore_differences import Miss, MissKind, Rule, application_rules, explain_miss
 from whysync.diagnosis import Add, Case, Confidence, Edit, Finding, Fix, Set, SymptomKind, cite, rule
-from whysync.diagnosis.commands import beside, hard_refresh, kubectl
-from whysync.diagnosis.unseen import emptied_by_ignoring, hidden_by_ignoring
-from whysync.semantics.ignore import Miss, MissKind, Rule, application_rules, explain_miss
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import beside, hard_refresh, kubectl
+from whysync.queries.hidden_drift import emptied_by_ignoring, hidden_by_ignoring
 
 _KEYS = {MissKind.GROUP: "group", MissKind.KIND: "kind"}
 

@@ -20,9 +20,9 @@ Git does not declare the field: then a sync does not write it, and nothing has t
 from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Fact, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.ignoring import RESPECT
-from whysync.diagnosis.unseen import BY_HAND, Unseen, hidden_by_ignoring
-from whysync.semantics.writers import WriterKind, phrase
+from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.queries.hidden_drift import BY_HAND, Unseen, hidden_by_ignoring
+from whysync.queries.ignore_rules import RESPECT
 
 _QUIET = BY_HAND | {WriterKind.ARGOCD, WriterKind.UNKNOWN, WriterKind.API_SERVER, WriterKind.KUBECTL_APPLY}
 

@@ -23,11 +23,11 @@ Another manager owns the field: then it is that manager's. Git was changed and n
 
 from collections.abc import Iterator
 
-from whysync.contracts.pointer import index_of, join, split
-from whysync.contracts.tree import Missing, items
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, rule
-from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import writer_of
+from whysync.json_tree import Missing, items
+from whysync.kubernetes.api.pointer import index_of, join, split
+from whysync.kubernetes.field_writers import writer_of
+from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="ssa-ownership", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

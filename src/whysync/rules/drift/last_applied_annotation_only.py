@@ -20,8 +20,8 @@ Any other field that differs as well: that one is the cause, the annotation its 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Severity, rule
-from whysync.diagnosis.ignoring import ignore_field
 from whysync.diagnosis.mechanism import LAST_APPLIED
+from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="last-applied", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

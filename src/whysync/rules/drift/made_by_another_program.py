@@ -22,9 +22,9 @@ An object that Argo CD itself once applied was removed from Git: that is a prune
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
-from whysync.diagnosis.commands import argocd_namespace, kubectl, on_object
-from whysync.diagnosis.makers import maker_of
-from whysync.diagnosis.rows import row_evidence
+from whysync.queries.commands import argocd_namespace, kubectl, on_object
+from whysync.queries.creators import maker_of
+from whysync.queries.resource_rows import row_evidence
 
 IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
 ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'

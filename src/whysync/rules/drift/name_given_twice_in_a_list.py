@@ -18,21 +18,10 @@ The same object twice in one source has its own warning; the same elements in an
 
 from collections.abc import Iterator
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Json, fields, items, text
-from whysync.diagnosis import (
-    Case,
-    Confidence,
-    Drift,
-    Fact,
-    Finding,
-    Fix,
-    Mechanism,
-    Set,
-    cite,
-    rule,
-)
-from whysync.diagnosis.meaning import list_with_twins, twins_in
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis.equivalent_values import list_with_twins, twins_in
+from whysync.json_tree import Json, fields, items, text
+from whysync.kubernetes.api.ref import Ref
 
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

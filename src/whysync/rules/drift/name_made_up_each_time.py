@@ -21,11 +21,11 @@ pruning.
 import re
 from collections.abc import Iterator
 
-from whysync.contracts.application import ResourceRow
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
-from whysync.diagnosis.commands import app_argument, remark
 from whysync.diagnosis.mechanism import behind_git, same_source_as_synced
-from whysync.diagnosis.rows import row_evidence
+from whysync.queries.commands import app_argument, remark
+from whysync.queries.resource_rows import row_evidence
 
 # A day alone may be a version; with an hour it is a time. Seconds since 1970 have ten digits, or 13.
 _TIME = re.compile(

@@ -19,8 +19,8 @@ Every row Synced, the metadata the same on both sides: then a part of the status
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.commands import sync
-from whysync.diagnosis.namespaces import differing_metadata, managed_metadata_differs
+from whysync.queries.commands import sync
+from whysync.queries.managed_namespace import differing_metadata, managed_metadata_differs
 
 WANTED = "/spec/syncPolicy/managedNamespaceMetadata"
 WRITTEN = "/status/operationState/syncResult/managedNamespaceMetadata"

@@ -18,14 +18,14 @@ An object that was removed from Git and not pruned is a row of the app, not an o
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Key
-from whysync.contracts.tree import Object
+from whysync.argocd.compare.orphans import is_expected
+from whysync.argocd.tracking import INSTANCE_LABEL, TRACKING_ID
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument
-from whysync.semantics.comparison.orphans import is_expected
-from whysync.semantics.messages import OrphanedResources
-from whysync.semantics.tracking import INSTANCE_LABEL, TRACKING_ID
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key
+from whysync.messages.failures.argocd import OrphanedResources
+from whysync.queries.commands import app_argument
 
 # Controllers make these below others, though not always with an owner reference.
 _BELOW = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease", "Pod", "ReplicaSet", "PodMetrics"})

@@ -20,13 +20,13 @@ itself (`Prune=false`) forbids it: prune-blocked.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import ResourceRow
-from whysync.contracts.manifest import Manifest
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
-from whysync.diagnosis.commands import on_object, refresh, sync
-from whysync.diagnosis.makers import maker_of
-from whysync.diagnosis.sync_options import has_option
-from whysync.semantics.messages import AutosyncWipeRefused
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.argocd import AutosyncWipeRefused
+from whysync.queries.commands import on_object, refresh, sync
+from whysync.queries.creators import maker_of
+from whysync.queries.sync_options import has_option
 
 STATE = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "StatefulSet", "Namespace"})
 

@@ -23,9 +23,9 @@ references or annotations name it. If Git has moved on since the last sync, it i
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
-from whysync.diagnosis.commands import app_argument, remark
-from whysync.diagnosis.ignoring import ignore_field
 from whysync.diagnosis.mechanism import moved_in_git, rendered_anew
+from whysync.queries.commands import app_argument, remark
+from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="nondeterministic", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

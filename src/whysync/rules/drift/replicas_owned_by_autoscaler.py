@@ -20,7 +20,7 @@ No autoscaler scales the workload: then somebody scaled it by hand.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, cite, rule
-from whysync.diagnosis.ignoring import ignore_field
+from whysync.queries.ignore_rules import ignore_field
 
 REPLICAS = "/spec/replicas"
 

@@ -19,8 +19,8 @@ A ClusterRole without `aggregationRule` was changed by a person or an operator.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
-from whysync.diagnosis.commands import argocd_namespace, kubectl
-from whysync.diagnosis.ignoring import ignore_field
+from whysync.queries.commands import argocd_namespace, kubectl
+from whysync.queries.ignore_rules import ignore_field
 
 RULES = "/rules"
 OPTION = '{"data":{"resource.compareoptions":"ignoreAggregatedRoles: true\\n"}}'

@@ -19,8 +19,6 @@ A value that differs in meaning; a field that the cluster does not keep because 
 
 from collections.abc import Iterator
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import (
     Case,
     Confidence,
@@ -35,7 +33,9 @@ from whysync.diagnosis import (
     cite,
     rule,
 )
-from whysync.diagnosis.meaning import SameBut, reordered_list_of, same_but
+from whysync.diagnosis.equivalent_values import SameBut, reordered_list_of, same_but
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.ref import Ref
 
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

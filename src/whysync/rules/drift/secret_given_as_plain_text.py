@@ -19,9 +19,9 @@ A value that is no base64 at all fails the sync. A random value comes out differ
 
 from collections.abc import Iterator
 
-from whysync.contracts.pointer import join
-from whysync.contracts.tree import fields
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+from whysync.json_tree import fields
+from whysync.kubernetes.api.pointer import join
 
 
 @rule(cause="secret-encoding", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

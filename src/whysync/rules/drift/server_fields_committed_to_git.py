@@ -18,10 +18,10 @@ An operator's status that Git never declared does not count as a difference.
 
 from collections.abc import Iterator
 
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.grouped import grouped
-from whysync.semantics.messages import ConflictModified
+from whysync.json_tree import Missing
+from whysync.messages.failures.apply import ConflictModified
+from whysync.queries.group_failures import grouped
 
 _VERSION = "/metadata/resourceVersion"
 

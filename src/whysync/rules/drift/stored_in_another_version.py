@@ -20,8 +20,8 @@ A conversion webhook that does not answer stops the comparison altogether.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
-from whysync.diagnosis.ignoring import ignore_field
 from whysync.diagnosis.mechanism import PRESERVE_UNKNOWN
+from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="crd-conversion", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

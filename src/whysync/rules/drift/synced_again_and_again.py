@@ -21,10 +21,10 @@ Somebody who syncs by hand, again and again, shows in the history as that user.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, Set, cite, rule
-from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.freshness import Looping, looping
-from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import WriterKind, phrase
+from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.queries.ignore_rules import ignore_field
+from whysync.queries.waiting_on import minutes
 
 SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
 # Nobody writes these back: the API server does so itself while a request passes, or never keeps them.

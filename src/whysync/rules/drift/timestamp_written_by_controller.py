@@ -20,8 +20,8 @@ both sides that differs comes from a template that renders the present time.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.ignoring import ignore_field
-from whysync.semantics.writers import phrase
+from whysync.kubernetes.field_writers import phrase
+from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="timestamp", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")

@@ -25,12 +25,12 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.commands import argocd_namespace, kubectl, sync
 from whysync.diagnosis.mechanism import INSTANCE
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.tracking import is_mark_of_a_tool, other_app_of
-from whysync.semantics.messages import SharedResource
-from whysync.semantics.writers import WriterKind, phrase
+from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.messages.failures.argocd import SharedResource
+from whysync.queries.commands import argocd_namespace, kubectl, sync
+from whysync.queries.named_objects import named_ref
+from whysync.queries.tracking import is_mark_of_a_tool, other_app_of
 
 ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
 

@@ -19,8 +19,8 @@ The set is well and the app is held back by its rollout steps: then the app wait
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.commands import on_object
 from whysync.diagnosis.freshness import troubled_set_of
+from whysync.queries.commands import on_object
 
 
 @rule(cause="appset-error", since="0.1")

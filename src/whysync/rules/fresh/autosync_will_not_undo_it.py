@@ -21,8 +21,8 @@ operation is under way. Where only pruning is due, automatic pruning is off.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import sync
 from whysync.diagnosis.mechanism import behind_git
+from whysync.queries.commands import sync
 
 
 @rule(cause="autosync-given-up", since="0.1")

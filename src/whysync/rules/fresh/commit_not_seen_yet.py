@@ -22,8 +22,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import minutes
-from whysync.diagnosis.commands import refresh
+from whysync.queries.commands import refresh
+from whysync.queries.waiting_on import minutes
 
 # timeout.reconciliation, its jitter, and the repo-server's cache of revisions: the longest normal wait.
 PATIENCE = timedelta(seconds=120 + 60 + 180)

@@ -20,12 +20,12 @@ branch or a commit of its own, without a parent, is no finding at all.
 
 from collections.abc import Iterator
 
-from whysync.contracts.application import Application
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import text
+from whysync.argocd.api.application import Application
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.case import same_repo
 from whysync.diagnosis.mechanism import TRACKING_ID
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
 
 REVISION = "/spec/source/targetRevision"
 

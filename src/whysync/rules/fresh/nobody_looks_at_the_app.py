@@ -20,12 +20,12 @@ Look at the controller: is it running, restarting, out of memory; do its shards 
 
 from collections.abc import Iterator
 
-from whysync.contracts.pointer import join
-from whysync.contracts.tree import Missing
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import minutes
-from whysync.diagnosis.commands import argocd_namespace, kubectl, refresh
 from whysync.diagnosis.freshness import REFRESH, is_served, never_looked_at, overdue
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.pointer import join
+from whysync.queries.commands import argocd_namespace, kubectl, refresh
+from whysync.queries.waiting_on import minutes
 
 CONTROLLER_PODS = "app.kubernetes.io/name=argocd-application-controller"
 ASKED = join(("metadata", "annotations", REFRESH))

@@ -19,13 +19,13 @@ hide: ignore-rule-miss.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import items
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.awaited import is_running
-from whysync.diagnosis.commands import app_argument, refresh
-from whysync.diagnosis.instants import instant
-from whysync.diagnosis.rows import row_evidence
+from whysync.json_tree import items
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.queries.commands import app_argument, refresh
+from whysync.queries.resource_rows import row_evidence
+from whysync.queries.timestamps import instant
+from whysync.queries.waiting_on import is_running
 
 
 @rule(cause="stale-state", since="0.1", last_resort=True)

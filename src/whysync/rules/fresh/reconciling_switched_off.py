@@ -19,10 +19,10 @@ No annotation, and still nobody looks: the controller is stuck or does not serve
 from collections.abc import Iterator
 from datetime import timedelta
 
-from whysync.contracts.pointer import join
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import minutes
 from whysync.diagnosis.freshness import SKIP_RECONCILE
+from whysync.kubernetes.api.pointer import join
+from whysync.queries.waiting_on import minutes
 
 POINTER = join(("metadata", "annotations", SKIP_RECONCILE))
 

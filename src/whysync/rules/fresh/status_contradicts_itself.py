@@ -20,12 +20,12 @@ permit. Labels of a managed namespace differ without a row.
 
 from collections.abc import Iterator
 
-from whysync.contracts.application import Source
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import is_running
-from whysync.diagnosis.commands import app_argument, argocd_namespace, hard_refresh, kubectl, refresh
-from whysync.diagnosis.namespaces import managed_metadata_differs
-from whysync.diagnosis.unseen import unseen_by_hand
+from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, refresh
+from whysync.queries.hidden_drift import unseen_by_hand
+from whysync.queries.managed_namespace import managed_metadata_differs
+from whysync.queries.waiting_on import is_running
 
 
 @rule(cause="stale-state", since="0.1")

@@ -19,14 +19,15 @@ A claim of which the volume was deleted is Lost. No node takes a Pod for other r
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Key, Ref
-from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import wait_of
-from whysync.diagnosis.commands import kubectl, on_object
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import VolumePending, understand
+from whysync.json_tree import dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.failures.workload import VolumePending
+from whysync.messages.parse import understand
+from whysync.queries.commands import kubectl, on_object
+from whysync.queries.waiting_on import wait_of
 
 CLASS = "/spec/storageClassName"
 PHASE = "/status/phase"

@@ -22,17 +22,19 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.asked_keys import asked_at, key_alike, keys_of
-from whysync.diagnosis.commands import beside, kubectl, on_object, sync
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.reported import Reported
-from whysync.diagnosis.rows_above import row_over, symptoms_about
+from whysync.diagnosis.failures import Reported
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import ContainerConfigInvalid, DependencyMissing, understand
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import DependencyMissing
+from whysync.messages.failures.workload import ContainerConfigInvalid
+from whysync.messages.parse import understand
+from whysync.queries.commands import beside, kubectl, on_object, sync
+from whysync.queries.config_keys import asked_at, key_alike, keys_of
+from whysync.queries.group_failures import grouped
+from whysync.queries.previous_revision import with_way_back
 
 _REASONS = frozenset(
     {"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError"}

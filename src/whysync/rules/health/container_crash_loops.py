@@ -21,8 +21,6 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import (
     Case,
     Confidence,
@@ -35,12 +33,14 @@ from whysync.diagnosis import (
     cite_line,
     rule,
 )
-from whysync.diagnosis.commands import kubectl
-from whysync.diagnosis.killed import killed_for_probe
+from whysync.diagnosis.owning_resource import row_over
 from whysync.diagnosis.pods import ContainerStory, LastWord, PodStory, last_word, logs_below
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.rows_above import row_over
-from whysync.semantics.messages import CrashLoop
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import CrashLoop
+from whysync.queries.commands import kubectl
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.probe_kills import killed_for_probe
 
 
 @rule(cause="crashloop", since="0.1")

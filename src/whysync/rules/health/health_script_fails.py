@@ -19,17 +19,18 @@ A resource without any script has no health at all, and does not count.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import join
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, text
+from whysync.argocd.health.assess import assess
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, FixKind, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl, refresh, remark
-from whysync.diagnosis.lua_guards import guarded
-from whysync.diagnosis.resources import named_ref
-from whysync.diagnosis.rows_above import symptoms_about
-from whysync.semantics.health.assess import assess
-from whysync.semantics.messages import HealthScriptError, Named
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.json_tree import fields, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import HealthScriptError
+from whysync.messages.failures.base import Named
+from whysync.queries.commands import kubectl, refresh, remark
+from whysync.queries.lua_guards import guarded
+from whysync.queries.named_objects import named_ref
 
 _KEY = "resource.customizations.health."
 

@@ -22,14 +22,15 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import awaited_hook
-from whysync.diagnosis.commands import beside, kubectl, sync
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.rows_above import row_over
-from whysync.diagnosis.running_tags import names_another_tag, pointers_of, runs_elsewhere
-from whysync.semantics.messages import ImagePull, understand
+from whysync.diagnosis.owning_resource import row_over
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import ImagePull
+from whysync.messages.parse import understand
+from whysync.queries.commands import beside, kubectl, sync
+from whysync.queries.image_tags import names_another_tag, pointers_of, runs_elsewhere
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.waiting_on import awaited_hook
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 

@@ -25,16 +25,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.contracts.application import ResourceRow
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import fields, items, text
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import beside, kubectl, on_object
-from whysync.diagnosis.references import is_absent, references_of
-from whysync.diagnosis.rows import row_evidence
-from whysync.diagnosis.rows_above import symptoms_about
+from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.semantics.messages import LoadBalancerFailed
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.workload import LoadBalancerFailed
+from whysync.queries.commands import beside, kubectl, on_object
+from whysync.queries.references import is_absent, references_of
+from whysync.queries.resource_rows import row_evidence
 
 ADDRESS = "/status/loadBalancer"
 CLASS = "/spec/ingressClassName"

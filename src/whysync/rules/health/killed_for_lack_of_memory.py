@@ -21,16 +21,16 @@ from shlex import quote
 
 from msgspec.structs import replace
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import dig, fields, items, text
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import kubectl, sync
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.pods import ContainerStory, PodStory
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.rows_above import row_over, symptoms_about
-from whysync.semantics.messages import CrashLoop, OomKilled
-from whysync.semantics.validation.quantities import amount
+from whysync.json_tree import dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.validation.quantities import amount
+from whysync.messages.failures.workload import CrashLoop, OomKilled
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.previous_revision import with_way_back
 
 CONTAINERS = "/spec/template/spec/containers"
 

@@ -22,16 +22,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.contracts.application import HealthCode
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.pointer import join
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, items, text
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.assess import health_of
+from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, FixKind, Set, Severity, cite, rule
-from whysync.diagnosis.shape import is_builtin
+from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.words import one_line
-from whysync.semantics.health.assess import health_of
-from whysync.semantics.settings.overrides import ResourceOverride
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.ref import Ref
 
 _TELLING = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
 _PHASES = ("phase", "state")

@@ -22,14 +22,14 @@ blame: ingress-pending.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl
-from whysync.diagnosis.instants import age_at
-from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.semantics.messages import LoadBalancerFailed
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import LoadBalancerFailed
+from whysync.queries.commands import kubectl
+from whysync.queries.resource_rows import row_evidence
+from whysync.queries.timestamps import age_at
 
 ADDRESS = "/status/loadBalancer"
 TYPE = "/spec/type"

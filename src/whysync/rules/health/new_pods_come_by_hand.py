@@ -19,12 +19,12 @@ Pods that are not ready have a trouble of their own.
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import dig, integer
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.commands import kubectl
-from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import dig, integer
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.queries.commands import kubectl
+from whysync.queries.resource_rows import row_evidence
 
 STRATEGY = "/spec/updateStrategy"
 # The wanted number, the ready ones and those of the new revision, by kind.

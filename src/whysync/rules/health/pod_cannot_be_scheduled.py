@@ -21,17 +21,17 @@ two minutes this is normal: a volume is being made, an autoscaler brings a node.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.awaited import awaited_hook
-from whysync.diagnosis.commands import kubectl
-from whysync.diagnosis.instants import age_at
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.rows_above import row_over
-from whysync.diagnosis.unfit import why_unfit
-from whysync.semantics.messages import Unschedulable
+from whysync.diagnosis.owning_resource import row_over
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import Unschedulable
+from whysync.queries.commands import kubectl
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.timestamps import age_at
+from whysync.queries.unschedulable import why_unfit
+from whysync.queries.waiting_on import awaited_hook
 
 PATIENCE = timedelta(minutes=2)
 

@@ -21,17 +21,17 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from whysync.contracts.ref import Ref
-from whysync.contracts.tree import Missing, dig, fields, items, text
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.commands import on_object, sync
-from whysync.diagnosis.grouped import Grouped, grouped
-from whysync.diagnosis.killed import killed_for_probe
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.pods import PodStory
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.rows_above import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import CrashLoop, ProbeFailed
+from whysync.json_tree import Missing, dig, fields, items, text
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import CrashLoop, ProbeFailed
+from whysync.queries.commands import on_object, sync
+from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.probe_kills import killed_for_probe
 
 CONTAINERS = "/spec/template/spec/containers"
 _DOWN = "while it is down, it is not ready"

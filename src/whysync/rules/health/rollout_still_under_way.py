@@ -19,9 +19,9 @@ rule, however young the rollout is.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import app_argument
-from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
+from whysync.queries.commands import app_argument
+from whysync.queries.resource_rows import row_evidence
 
 
 @rule(cause="wave-in-progress", since="0.1", last_resort=True)

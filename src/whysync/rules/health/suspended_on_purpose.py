@@ -20,15 +20,15 @@ Progressing is work under way; Degraded is failure.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.contracts.application import ResourceRow
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.tree import Missing, integer
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import sync
 from whysync.diagnosis.evidence import Evidence
-from whysync.diagnosis.rows import row_evidence
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.semantics.writers import WriterKind, writer_of
+from whysync.json_tree import Missing, integer
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.field_writers import WriterKind, writer_of
+from whysync.queries.commands import sync
+from whysync.queries.resource_rows import row_evidence
 
 SWITCHES = ("/spec/paused", "/spec/suspend", "/status/pauseConditions", "/status/phase")
 IN_GIT = ("/spec/paused", "/spec/suspend")

@@ -19,13 +19,14 @@ A claim without a volume is not bound yet. A Secret or ConfigMap that does not e
 
 from collections.abc import Iterator
 
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.commands import kubectl, on_object
-from whysync.diagnosis.grouped import grouped
-from whysync.diagnosis.rows_above import row_over, symptoms_about
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
-from whysync.semantics.messages import DependencyMissing, FailedMount
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import DependencyMissing
+from whysync.messages.failures.workload import FailedMount
+from whysync.queries.commands import kubectl, on_object
+from whysync.queries.group_failures import grouped
 
 ELSEWHERE = "Multi-Attach"
 

@@ -19,12 +19,12 @@ Minutes after a sync this is normal. A claim or a load balancer that waits has a
 
 from collections.abc import Iterator
 
-from whysync.contracts.manifest import Manifest
-from whysync.contracts.ref import Ref
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
-from whysync.diagnosis.rows import row_evidence
-from whysync.diagnosis.shape import is_builtin
+from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.symptoms import health_of_row
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.resource_rows import row_evidence
 
 IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
 

@@ -20,15 +20,15 @@ With Pods, events or logs at hand, a more exact cause is named instead of this o
 
 from collections.abc import Iterator
 
-from whysync.contracts.application import ResourceRow
-from whysync.contracts.tree import fields, items, text
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.commands import kubectl
-from whysync.diagnosis.ran_before import with_way_back
-from whysync.diagnosis.rows import row_evidence
-from whysync.diagnosis.shape import is_builtin
+from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.diagnosis.words import one_line
+from whysync.json_tree import fields, items, text
+from whysync.queries.commands import kubectl
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.resource_rows import row_evidence
 
 
 @rule(cause="degraded-workload", since="0.1", last_resort=True)

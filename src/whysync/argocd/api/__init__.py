@@ -1,0 +1,1 @@
+"""Argo CD's API types: Application, AppProject, conditions, operation state."""

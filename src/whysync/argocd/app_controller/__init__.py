@@ -1,0 +1,1 @@
+"""The application controller: refresh, auto-sync, operations, deletion."""

@@ -1,0 +1,242 @@
+"""What Argo CD knows beside its Applications: settings, projects, clusters, the repo-server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Final
+
+from whysync.argocd.api.application import Application
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
+from whysync.argocd.app_controller.live_cache import LiveCache, Tell
+from whysync.argocd.app_controller.need_refresh import Processing, processing
+from whysync.argocd.app_controller.timings import Pace
+from whysync.argocd.health.assess import Assessment, assess
+from whysync.argocd.projects import (
+    Cluster,
+    NoCluster,
+    app_namespace_permitted,
+    destination_cluster,
+    effective_project,
+)
+from whysync.argocd.repo_server.repository import Repository
+from whysync.argocd.repo_server.server import REVISIONS_KEPT, RepoServer
+from whysync.argocd.settings import Settings
+from whysync.argocd.sync.cluster_ops import Ground
+from whysync.argocd.sync.kubectl.client import Client, said
+from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.json_tree import Object, dig, fields, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Key, ref_of
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.merge.errors import DiffError
+
+MANAGER: Final = "argocd-controller"
+GroundOf = Callable[[Destination, str], Ground]
+PARAMETERS: Final = "argocd-cmd-params-cm"
+DEFAULT_PROJECT: Final[Object] = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "AppProject",
+    "metadata": {"name": "default", "namespace": "argocd"},
+    "spec": {
+        "sourceRepos": ["*"],
+        "destinations": [{"server": "*", "namespace": "*"}],
+        "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+    },
+}
+
+
+def _nobody(instance: str, *, own: bool) -> None: ...
+
+
+class Office:
+    def __init__(
+        self,
+        destinations: Iterable[Destination],
+        repository: Repository,
+        clock: Clock,
+        *,
+        projects: Iterable[Object],
+        config_maps: Iterable[Object],
+        namespace: str,
+        ground: GroundOf | None,
+        pace: Pace | None,
+    ) -> None:
+        self.clock = clock
+        self.namespace = namespace
+        self.destinations = {one.server: one for one in destinations}
+        self.config_maps = {text(dig(one, "metadata", "name")): one for one in config_maps}
+        self.projects = {text(dig(one, "metadata", "name")): one for one in projects}
+        self.projects.setdefault("default", DEFAULT_PROJECT)
+        self.settings = self._settings()
+        self._paced = pace is not None
+        self.pace = pace or Pace.of(self.data(PARAMETERS))
+        self._clients: dict[str, Client] = {}
+        self.repo_server = RepoServer(repository, clock)
+        self._ground = ground
+        self.caches = {
+            server: LiveCache(one, self.settings, watches_all=self._watches_all)
+            for server, one in self.destinations.items()
+        }
+        self._typed: dict[str, AppProject] | None = None
+        self._effective: dict[str, AppProject] = {}
+        self.relearn()
+        self.tell: Tell = _nobody
+
+    # --- settings --------------------------------------------------------------------------------
+
+    def _settings(self) -> Settings:
+        maps = self.config_maps
+        return Settings.from_config_maps(maps.get("argocd-cm"), maps.get(PARAMETERS))
+
+    def relearn(self) -> None:
+        """After a change of settings: the caches of clusters are made anew."""
+        settings = self._settings()
+        if settings != self.settings:
+            self.settings = settings
+            for cache in self.caches.values():
+                cache.learn(settings, watches_all=self._watches_all)
+        told = dig(self.config_maps.get("argocd-cm", {}), "data", "timeout.reconciliation")
+        seconds = timedelta(seconds=settings.reconciliation_seconds)
+        self.repo_server.revisions_kept = seconds if isinstance(told, str) and told else REVISIONS_KEPT
+        self._effective = {}
+
+    @property
+    def _watches_all(self) -> bool:
+        return self.data("argocd-cm").get("resource.ignoreResourceUpdatesEnabled") == "false"
+
+    def set_config_map(self, config_map: Object) -> None:
+        name = text(dig(config_map, "metadata", "name"))
+        self.config_maps[name] = config_map
+        self.relearn()
+        if name == PARAMETERS and not self._paced:
+            # The controller reads these when it starts: who changes them restarts it.
+            self.pace = Pace.of(self.data(PARAMETERS))
+
+    def set_namespaces(self, destination: Destination, namespaces: tuple[str, ...]) -> None:
+        """`argocd cluster set --namespace`: the cache of the cluster is made anew."""
+        destination.namespaces = () if "*" in namespaces else namespaces
+        self.caches[destination.server].learn(self.settings, watches_all=self._watches_all)
+
+    def data(self, name: str) -> dict[str, str]:
+        data = fields(self.config_maps.get(name, {}).get("data"))
+        return {key: value for key, value in data.items() if isinstance(value, str)}
+
+    @property
+    def soft(self) -> timedelta:
+        return timedelta(seconds=self.settings.reconciliation_seconds)
+
+    @property
+    def hard(self) -> timedelta:
+        return timedelta(seconds=self.settings.hard_reconciliation_seconds)
+
+    # --- projects --------------------------------------------------------------------------------
+
+    def set_project(self, project: Object) -> None:
+        self.projects[text(dig(project, "metadata", "name"))] = project
+        self._typed = None
+        self._effective = {}
+
+    def drop_project(self, name: str) -> None:
+        self.projects.pop(name, None)
+        self._typed = None
+        self._effective = {}
+
+    def typed_projects(self) -> dict[str, AppProject]:
+        """Each with what it inherits from global projects."""
+        if self._typed is None:
+            found = {name: decode(body, AppProject)[0] for name, body in self.projects.items()}
+            self._typed = {name: one for name, one in found.items() if one is not None}
+        if not self._effective:
+            globals = self.settings.global_projects
+            self._effective = {
+                name: effective_project(one, globals, self._typed) for name, one in self._typed.items()
+            }
+        return self._effective
+
+    def looks_after(self, app: Object) -> bool:
+        """Neither refreshes nor operations of other Applications are ever looked at."""
+        found = processing(app, self.namespace, self.settings.application_namespaces)
+        return found is Processing.PROCESSED
+
+    def project_of(self, app: Application) -> AppProject | str:
+        """The project, or why it cannot be had."""
+        project = self.typed_projects().get(app.project)
+        if project is None:
+            return (
+                f'error getting app project "{app.project}": appproject.argoproj.io "{app.project}" not found'
+            )
+        if not app_namespace_permitted(project, app.namespace, self.namespace):
+            return (
+                f"application '{app.name}' in namespace '{app.namespace}' is not permitted to use "
+                f"project '{project.metadata.name}'"
+            )
+        return project
+
+    # --- clusters --------------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Read what was written to the clusters, and tell whom it concerns."""
+        for cache in self.caches.values():
+            cache.follow(self.tell)
+
+    def own_kinds(self) -> list[Key]:
+        """Objects of Argo CD's own kinds in its own cluster that were written since this was last asked."""
+        cache = self.caches.get(IN_CLUSTER)
+        if cache is None or not cache.own_kinds:
+            return []
+        found, cache.own_kinds = cache.own_kinds, []
+        return found
+
+    @property
+    def writes(self) -> int:
+        """How much was ever written to the clusters, by anybody."""
+        return sum(len(one.model.store.journal) for one in self.destinations.values())
+
+    @property
+    def clusters(self) -> list[Cluster]:
+        return [one.cluster for one in self.destinations.values()]
+
+    def clusters_of(self, project: str) -> list[Cluster]:
+        return [one for one in self.clusters if one.project == project]
+
+    def cluster_of(self, app: Application) -> Cluster:
+        """Raises `NoCluster`."""
+        return destination_cluster(app.spec.destination, self.clusters)
+
+    def cache_of(self, app: Application) -> LiveCache | None:
+        try:
+            return self.caches.get(self.cluster_of(app).server)
+        except NoCluster:
+            return None
+
+    def ground(self, server: str, user: str) -> Ground:
+        destination = self.destinations[server]
+        if self._ground is not None:
+            return self._ground(destination, user)
+        return ClusterGround(
+            destination.model, user=user, health=self.health, wave_delay=self.pace.wave_delay
+        )
+
+    def dry_run(self, server: str) -> Callable[[Object], Object]:
+        """What a server-side apply would make of an object, as `argocd-controller` asks it; for its diffs."""
+        client = self._clients.get(server)
+        if client is None:
+            client = self._clients[server] = Client(self.destinations[server].model)
+
+        def applied(obj: Object) -> Object:
+            ref = ref_of(obj)
+            served = client.kind(ref.api_version, ref.kind)
+            if served is None:
+                raise DiffError(f'no matches for kind "{ref.kind}" in version "{ref.api_version}"')
+            path = served.path(ref.namespace, ref.name)
+            answer = client.send("ssa", path, obj, manager=MANAGER, force=True, dry_run=True)
+            if not answer.ok or answer.body is None:
+                raise DiffError(said(answer))
+            return answer.body
+
+        return applied
+
+    def health(self, obj: Object) -> Assessment | None:
+        return assess(obj, self.settings.overrides, now=self.clock.now.timestamp())

@@ -1,0 +1,199 @@
+"""One look at an Application that is being deleted: PreDelete hooks, resources, PostDelete hooks, cleanup.
+
+Resources go wave by wave, the highest first, and the next wave not before all that was deleted is gone.
+Mirrors `finalizeApplicationDeletion`, Argo CD 3.6: one stage in a look, but for PreDelete hooks, which the
+resources follow at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from whysync.argocd.api.application import Condition
+from whysync.argocd.app_controller.deletion.cascade import Fate, fate_of
+from whysync.argocd.app_controller.deletion.finalizers import CLEANUP, Finalizers
+from whysync.argocd.app_controller.deletion.hooks import HooksFailed, clean_up, run_hooks
+from whysync.argocd.compare.conditions import set_conditions
+from whysync.argocd.compare.deletion_confirmation import is_confirmed
+from whysync.argocd.hooks import first_deleted
+from whysync.argocd.hooks.recognition import DeletionHook
+from whysync.argocd.sync.app_request import APPROVED
+from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Key, ref_of
+
+DELETION_ERROR: Final = "DeletionError"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class CannotDelete(Exception):
+    """Live objects or manifests could not be had; the text becomes the condition's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppDeletion:
+    """What the controller knows; `application` is raw and has a `deletionTimestamp`.
+
+    - `live` answers the managed objects that the project permits, as they are now;
+    - `targets` answers all manifests of the Application, its hooks included: without them nothing is
+      deleted where there are hooks;
+    - `mark` puts the tracking of the Application on an object.
+
+    Both may raise `CannotDelete`.
+    """
+
+    application: Object
+    ground: Ground
+    live: Callable[[], Mapping[Key, Object]]
+    targets: Callable[[], Sequence[Object]] = tuple
+    mark: Callable[[Object], Object] = lambda obj: obj
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finalized:
+    finalizers: tuple[str, ...]
+    """Those that are left; with none of anybody's the Application is gone."""
+    error: str = ""
+    waits_for: str = ""
+    """What Argo CD tells in its log while it waits."""
+
+
+def finalize(deletion: AppDeletion) -> Finalized:
+    return _Look(deletion).take()
+
+
+def finalize_without_cluster(application: Object) -> Finalized:
+    """The destination is unknown: whatever lives there stays, and Argo CD lets go."""
+    left = Finalizers.of(application)
+    left.remove_all()
+    return Finalized(finalizers=left.names)
+
+
+def conditions_after(application: Object, finalized: Finalized, now: datetime) -> tuple[Condition, ...]:
+    """The Application's conditions. What surprises: an error stays there when the next look goes well."""
+    rows = [decode(fields(one), Condition)[0] for one in items(dig(application, "status", "conditions"))]
+    before = tuple(one for one in rows if one is not None)
+    if not finalized.error:
+        return before
+    if any((one.type, one.message) == (DELETION_ERROR, finalized.error) for one in before):
+        return before
+    told = Condition(type=DELETION_ERROR, message=finalized.error)
+    return tuple(set_conditions(before, [told], [DELETION_ERROR], now))
+
+
+class _Look:
+    def __init__(self, deletion: AppDeletion) -> None:
+        self.deletion = deletion
+        self.app = deletion.application
+        self.left = Finalizers.of(deletion.application)
+        self.options = [text(one) for one in items(dig(self.app, "spec", "syncPolicy", "syncOptions"))]
+        self.waits_for = ""
+
+    def take(self) -> Finalized:
+        error = ""
+        try:
+            self._stages()
+        except Refused as problem:
+            error = problem.message
+        except (CannotDelete, HooksFailed) as problem:
+            error = str(problem)
+        return Finalized(finalizers=self.left.names, error=error, waits_for=self.waits_for)
+
+    def _stages(self) -> None:
+        before, after = DeletionHook.PRE_DELETE, DeletionHook.POST_DELETE
+        if self.left.has(before):
+            live = self._live("error getting permitted app live objects: ")
+            if not self._run(before, live, "error executing pre-delete hooks: "):
+                return
+            self.left.remove(before)
+        if self.left.cascades:
+            if self._resources_gone():
+                self.left.stop_cascading()
+        elif self.left.has(after):
+            if self._run(after, self._live(), ""):
+                self.left.remove(after)
+        elif self.left.has(before, CLEANUP):
+            live = self._live("error getting permitted app live objects for pre-delete cleanup: ")
+            if self._cleaned(before, live, "error cleaning up pre-delete hooks: "):
+                self.left.remove(before, CLEANUP)
+        elif self.left.has(after, CLEANUP) and self._cleaned(after, self._live(), ""):
+            self.left.remove(after, CLEANUP)
+
+    def _live(self, failed: str = "") -> Mapping[Key, Object]:
+        try:
+            return self.deletion.live()
+        except CannotDelete as problem:
+            raise CannotDelete(f"{failed}{problem}") from problem
+
+    def _run(self, kind: DeletionHook, live: Mapping[Key, Object], failed: str) -> bool:
+        try:
+            done = run_hooks(
+                self.deletion.ground,
+                kind,
+                live,
+                self.deletion.targets(),
+                namespace=text(dig(self.app, "spec", "destination", "namespace")),
+                mark=self.deletion.mark,
+            )
+        except Refused as problem:
+            raise CannotDelete(f"{failed}{problem.message}") from problem
+        except (CannotDelete, HooksFailed) as problem:
+            raise CannotDelete(f"{failed}{problem}") from problem
+        if not done:
+            self.waits_for = f"waiting for {kind.value} hooks to complete"
+        return done
+
+    def _cleaned(self, kind: DeletionHook, live: Mapping[Key, Object], failed: str) -> bool:
+        try:
+            done = clean_up(self.deletion.ground, kind, live)
+        except Refused as problem:
+            raise CannotDelete(f"{failed}{problem.message}") from problem
+        if not done:
+            self.waits_for = f"waiting for {kind.value} hooks to be deleted"
+        return done
+
+    def _resources_gone(self) -> bool:
+        live = self._live()
+        if any(dig(obj, "metadata", "deletionTimestamp") for obj in live.values()):
+            self.waits_for = f"{len(live)} objects remaining for deletion"
+            return False
+        going = {key: obj for key, obj in sorted(live.items()) if self._goes(obj)}
+        unconfirmed = self._unconfirmed()
+        asking = next((key for key in going if key in unconfirmed), None)
+        if asking is not None:
+            self.waits_for = f"Resource {asking} requires manual confirmation to delete"
+            return False
+        for obj in first_deleted(going.values()):
+            self.deletion.ground.delete(ref_of(obj), self.left.propagation)
+        rest = [obj for obj in self._live().values() if self._goes(obj)]
+        if rest:
+            self.waits_for = f"{len(rest)} objects remaining for deletion"
+        return not rest
+
+    def _goes(self, obj: Object) -> bool:
+        return fate_of(obj, self.app, self.options) is Fate.DELETED
+
+    def _unconfirmed(self) -> frozenset[Key]:
+        """`Delete=confirm` or `Prune=confirm`, as the last comparison has noted it, and nobody has."""
+        approved = text(dig(self.app, "metadata", "annotations", APPROVED))
+        if is_confirmed(approved, _instant(text(dig(self.app, "metadata", "deletionTimestamp")))):
+            return frozenset()
+        rows = [fields(row) for row in items(dig(self.app, "status", "resources"))]
+        return frozenset(_key(row) for row in rows if row.get("requiresDeletionConfirmation") is True)
+
+
+def _key(row: Object) -> Key:
+    """Of a row of `status.resources`."""
+    group, kind, namespace, name = (text(row.get(key)) for key in ("group", "kind", "namespace", "name"))
+    return Key(group, kind, namespace, name)
+
+
+def _instant(stamp: str) -> datetime:
+    try:
+        return datetime.fromisoformat(stamp)
+    except ValueError:
+        return _EPOCH

@@ -1,0 +1,100 @@
+"""The finalizers of an Application: what has to happen before it may go.
+
+Mirrors `types.go` of the Application, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.argocd.hooks.recognition import DeletionHook
+from whysync.argocd.sync.options import Propagation
+from whysync.json_tree import Object, dig, items
+
+RESOURCES: Final = "resources-finalizer.argocd.argoproj.io"
+_BACKGROUND: Final = f"{RESOURCES}/background"
+_CASCADING: Final = frozenset({RESOURCES, f"{RESOURCES}/foreground", _BACKGROUND})
+_HOOKS: Final = {
+    DeletionHook.PRE_DELETE: "pre-delete-finalizer.argocd.argoproj.io",
+    DeletionHook.POST_DELETE: "post-delete-finalizer.argocd.argoproj.io",
+}
+CLEANUP: Final = "/cleanup"
+
+
+class Finalizers:
+    """Those of one Application, while a look at it changes them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = list(names)
+
+    @staticmethod
+    def of(application: Object) -> Finalizers:
+        found = items(dig(application, "metadata", "finalizers"))
+        return Finalizers(tuple(one for one in found if isinstance(one, str)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._names)
+
+    @property
+    def cascades(self) -> bool:
+        """Do the resources go with the Application?"""
+        return any(name in _CASCADING for name in self._names)
+
+    @property
+    def propagation(self) -> Propagation:
+        """The first that speaks of resources has the word."""
+        first = next((name for name in self._names if name in _CASCADING), "")
+        return Propagation.BACKGROUND if first == _BACKGROUND else Propagation.FOREGROUND
+
+    def has(self, hook: DeletionHook, stage: str = "") -> bool:
+        return f"{_HOOKS[hook]}{stage}" in self._names
+
+    def add(self, hook: DeletionHook) -> None:
+        for stage in ("", CLEANUP):
+            if not self.has(hook, stage):
+                self._names.append(f"{_HOOKS[hook]}{stage}")
+
+    def remove(self, hook: DeletionHook, stage: str = "") -> None:
+        self._drop(f"{_HOOKS[hook]}{stage}")
+
+    def cascade(self, propagation: str) -> None:
+        """Mirrors `SetCascadedDeletion` with the finalizer of that policy; those that are there stay."""
+        name = _BACKGROUND if propagation == "background" else RESOURCES
+        if name not in self._names:
+            self._names.append(name)
+
+    def stop_cascading(self) -> None:
+        for name in [name for name in self._names if name in _CASCADING]:
+            self._drop(name)
+
+    def remove_all(self) -> None:
+        """Everything that is Argo CD's: the cluster is gone, and nothing can be cleaned up there."""
+        self.stop_cascading()
+        for prefix in (_HOOKS[DeletionHook.POST_DELETE], _HOOKS[DeletionHook.PRE_DELETE]):
+            for name in [name for name in self._names if name.startswith(prefix)]:
+                self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        """As upstream: the last one takes the place of the one that goes."""
+        if name in self._names:
+            at, last = self._names.index(name), self._names.pop()
+            if at < len(self._names):
+                self._names[at] = last
+
+
+def with_hook_finalizers(application: Object, *, pre_delete: bool, post_delete: bool) -> tuple[str, ...]:
+    """The finalizers after a refresh: those of hooks come and go with the hooks in Git.
+
+    An Application that is being deleted keeps what it has. Mirrors `processAppRefreshQueueItem`.
+    """
+    found = Finalizers.of(application)
+    if dig(application, "metadata", "deletionTimestamp"):
+        return found.names
+    for hook, wanted in ((DeletionHook.PRE_DELETE, pre_delete), (DeletionHook.POST_DELETE, post_delete)):
+        if wanted:
+            found.add(hook)
+        else:
+            found.remove(hook)
+            found.remove(hook, CLEANUP)
+    return found.names

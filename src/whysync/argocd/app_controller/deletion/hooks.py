@@ -1,0 +1,135 @@
+"""PreDelete and PostDelete hooks: created, waited for, and cleaned up.
+
+Mirrors `executeHooks` and `cleanupHooks` of the application controller, Argo CD 3.6. Unlike the hooks of a
+sync they are created, not applied; one that fails is deleted and created again, for as long as it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.application import is_worse
+from whysync.argocd.hooks import DeletePolicy, delete_policies
+from whysync.argocd.hooks.recognition import DeletionHook, is_deletion_hook
+from whysync.argocd.sync.cluster_ops import Ground, Mode, Reason, Refused
+from whysync.argocd.sync.options import Propagation
+from whysync.json_tree import Object, dig, fields
+from whysync.kubernetes.api.ref import Key, ref_of
+
+
+class HooksFailed(Exception):
+    """The deletion cannot go on; the text becomes the condition's."""
+
+
+def run_hooks(
+    ground: Ground,
+    kind: DeletionHook,
+    live: Mapping[Key, Object],
+    targets: Iterable[Object],
+    *,
+    namespace: str,
+    mark: Callable[[Object], Object],
+) -> bool:
+    """Are all of them done? Raises `Refused` and `HooksFailed`.
+
+    `targets` are all manifests of the Application; `mark` puts its tracking on a hook that is created.
+    """
+    running = {key: obj for key, obj in live.items() if is_deletion_hook(obj, kind)}
+    if _create(ground, _missing(kind, running, targets, namespace), mark):
+        return False
+    health = {key: _health(ground, obj) for key, obj in sorted(running.items())}
+    failed = [key for key, code in health.items() if code is HealthCode.DEGRADED]
+    if failed:
+        for key in failed:
+            _delete_quietly(ground, running[key])
+        told = ", ".join(f"{key.namespace}/{key.name}" for key in failed)
+        raise HooksFailed(f"{kind.value} hook(s) failed: {told}")
+    return HealthCode.PROGRESSING not in health.values()
+
+
+def clean_up(ground: Ground, kind: DeletionHook, live: Mapping[Key, Object]) -> bool:
+    """Is nothing left that has to go? Raises `Refused`.
+
+    What surprises: a hook without a policy has one, `BeforeHookCreation`, and so it stays behind.
+    """
+    hooks = [obj for _, obj in sorted(live.items()) if is_deletion_hook(obj, kind)]
+    worst = HealthCode.HEALTHY
+    for obj in hooks:
+        code = _health(ground, obj)
+        if is_worse(code, than=worst):
+            worst = code
+    leaving = [obj for obj in hooks if _is_deleted(obj, worst)]
+    for obj in leaving:
+        if not dig(obj, "metadata", "deletionTimestamp"):
+            try:
+                _delete(ground, obj)
+            except Refused as problem:
+                if problem.reason is not Reason.NOT_FOUND:
+                    raise
+    return not leaving
+
+
+def _is_deleted(hook: Object, worst: HealthCode) -> bool:
+    policies = delete_policies(hook)
+    return (DeletePolicy.HOOK_FAILED in policies and worst is HealthCode.DEGRADED) or (
+        DeletePolicy.HOOK_SUCCEEDED in policies and worst is HealthCode.HEALTHY
+    )
+
+
+def _missing(
+    kind: DeletionHook, running: Mapping[Key, Object], targets: Iterable[Object], namespace: str
+) -> list[Object]:
+    found: dict[Key, Object] = {}
+    for target in targets:
+        if not is_deletion_hook(target, kind):
+            continue
+        meta = fields(target.get("metadata"))
+        placed: Object = target
+        if not meta.get("namespace") and namespace:
+            placed = {**target, "metadata": {**meta, "namespace": namespace}}
+        key = ref_of(placed).key
+        if key not in running:
+            found[key] = placed
+    return [obj for _, obj in sorted(found.items())]
+
+
+def _create(ground: Ground, hooks: Iterable[Object], mark: Callable[[Object], Object]) -> int:
+    """How many were created; one that is there already is no error."""
+    created = 0
+    for hook in hooks:
+        ref = ref_of(hook)
+        try:
+            ground.discover(ref.api_version, ref.kind, "create")
+        except Refused as problem:
+            raise problem.within("failed to get api resource") from problem
+        try:
+            ground.create(mark(hook), Mode())
+        except Refused as problem:
+            if problem.reason is not Reason.ALREADY_EXISTS:
+                raise
+        else:
+            created += 1
+    return created
+
+
+def _health(ground: Ground, obj: Object) -> HealthCode:
+    """Raises `Refused`. Whatever nobody can judge is healthy."""
+    found = ground.health(obj)
+    if found is None:
+        return HealthCode.HEALTHY
+    if found.error is not None:
+        raise Refused(found.error)
+    return found.verdict.code or HealthCode.HEALTHY
+
+
+def _delete(ground: Ground, obj: Object) -> None:
+    ground.delete(ref_of(obj), Propagation.FOREGROUND)
+
+
+def _delete_quietly(ground: Ground, obj: Object) -> None:
+    """A failure is only logged."""
+    try:
+        _delete(ground, obj)
+    except Refused:
+        return

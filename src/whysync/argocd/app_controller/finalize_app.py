@@ -1,0 +1,143 @@
+"""An Application on its way out: one look of the controller at it.
+
+What is deleted, and in which order, is decided in `engine/deletion`. Mirrors the frame of
+`finalizeApplicationDeletion`, Argo CD 3.6; differs: while objects are going, it is looked at again 5
+seconds after one of them has changed, else when the app would be refreshed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from whysync.argocd.api.application import Application
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.app_controller.app_registry import Registry
+from whysync.argocd.app_controller.context import Office
+from whysync.argocd.app_controller.deletion.finalize import (
+    AppDeletion,
+    CannotDelete,
+    Finalized,
+    conditions_after,
+    finalize,
+    finalize_without_cluster,
+)
+from whysync.argocd.app_controller.deletion.finalizers import Finalizers
+from whysync.argocd.app_controller.live_cache import LiveCache
+from whysync.argocd.app_controller.trace import What
+from whysync.argocd.compare.app_status import conditions_json
+from whysync.argocd.compare.live_objects import LiveStateProblem
+from whysync.argocd.compare.sources import has_multiple_sources, source_of
+from whysync.argocd.projects import (
+    NoCluster,
+    NoServiceAccount,
+    ProjectClustersUnknown,
+    live_verdict,
+    service_account_for,
+)
+from whysync.argocd.repo_server.server import NoTargets, Wish
+from whysync.argocd.tracking import instance_name, with_tracking
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Key, ref_of
+
+
+class Undertaker:
+    def __init__(self, office: Office, registry: Registry) -> None:
+        self._office = office
+        self._registry = registry
+
+    def look(self, name: str) -> bool:
+        app, record = self._registry.applications[name], self._registry.records[name]
+        written = self._office.writes
+        done = self._finalized(app)
+        if not done.finalizers:
+            self._registry.say(name, What.DELETED)
+            self._registry.drop(name)
+            return True
+        now = self._office.clock.now
+        left: list[Json] = [*done.finalizers]
+        meta: Object = {**fields(app.get("metadata")), "finalizers": left}
+        status: Object = {**fields(app.get("status"))}
+        status |= conditions_json(conditions_after(app, done, now))
+        if done.waits_for and done.waits_for != record.waits_for:
+            self._registry.say(name, What.STEP, done.waits_for)
+            record.waits_for = done.waits_for
+        record.operate(now + (self._office.soft or timedelta(minutes=2)))
+        changed = self._registry.save(name, {**app, "metadata": meta, "status": status})
+        return changed or self._office.writes != written
+
+    def _finalized(self, app: Object) -> Finalized:
+        typed = decode(app, Application)[0] or Application()
+        project = self._office.project_of(typed)
+        if isinstance(project, str):
+            return Finalized(finalizers=Finalizers.of(app).names, error=project)
+        try:
+            cluster = self._office.cluster_of(typed)
+        except NoCluster:
+            return finalize_without_cluster(app)
+        instance = instance_name(typed.name, typed.namespace, self._office.namespace)
+        settings, cache = self._office.settings, self._office.caches[cluster.server]
+        user = ""
+        if settings.impersonation_enabled:
+            try:
+                user = service_account_for(
+                    project,
+                    app_namespace=typed.namespace,
+                    destination_namespace=typed.spec.destination.namespace,
+                    cluster=cluster,
+                )
+            except NoServiceAccount as problem:
+                told = f"cannot apply impersonation: error deriving service account to impersonate: {problem}"
+                return Finalized(finalizers=Finalizers.of(app).names, error=told)
+
+        def mark(obj: Object) -> Object:
+            return with_tracking(
+                obj,
+                app=instance,
+                method=settings.tracking_method,
+                namespace=typed.spec.destination.namespace,
+                label_key=settings.instance_label_key,
+                installation_id=settings.installation_id,
+            )
+
+        return finalize(
+            AppDeletion(
+                application=app,
+                ground=self._office.ground(cluster.server, user),
+                live=lambda: self._live(cache, instance, typed, project),
+                targets=lambda: self._targets(app, typed, instance),
+                mark=mark,
+            )
+        )
+
+    def _live(
+        self, cache: LiveCache, instance: str, app: Application, project: AppProject
+    ) -> Mapping[Key, Object]:
+        self._office.follow()
+        others = self._office.clusters_of(app.project)
+        try:
+            found = cache.managed(instance, ())
+            return {
+                key: obj
+                for key, obj in found.items()
+                if live_verdict(project, ref_of(obj), cache.destination.cluster, others).permitted
+            }
+        except (LiveStateProblem, ProjectClustersUnknown) as problem:
+            raise CannotDelete(str(problem)) from problem
+
+    def _targets(self, app: Object, typed: Application, instance: str) -> tuple[Object, ...]:
+        spec = fields(app.get("spec"))
+        several = has_multiple_sources(spec)
+        sources = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
+        wish = Wish(
+            application=app,
+            instance=instance,
+            namespace=typed.spec.destination.namespace,
+            settings=self._office.settings,
+        )
+        revisions = [text(one.get("targetRevision")) for one in sources]
+        try:
+            return self._office.repo_server.manifests(wish, sources, revisions).objects
+        except NoTargets as problem:
+            raise CannotDelete(str(problem)) from problem

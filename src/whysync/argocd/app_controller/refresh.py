@@ -1,0 +1,271 @@
+"""One look at one Application: is a refresh due, how deep, and what comes of it.
+
+Mirrors `processAppRefreshQueueItem`, Argo CD 3.6: project and spec are checked, then the app is compared,
+then auto-sync decides, then the status is written.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from whysync.argocd.api.application import Application
+from whysync.argocd.app_controller.app_registry import Registry
+from whysync.argocd.app_controller.auto_sync import AutoSync, AutoSyncReason, auto_sync
+from whysync.argocd.app_controller.compare_app import Aim, Compared, Setting, aim_at_spec, compared
+from whysync.argocd.app_controller.context import Office
+from whysync.argocd.app_controller.live_cache import LiveCache
+from whysync.argocd.app_controller.need_refresh import Refresh, RefreshReason, need_refresh, spec_conditions
+from whysync.argocd.app_controller.operation_state import CompareWith
+from whysync.argocd.app_controller.queue_state import Record
+from whysync.argocd.app_controller.status_patch import (
+    source_types,
+    unknown,
+    with_condition,
+    with_finalizers,
+    without_refresh,
+)
+from whysync.argocd.app_controller.summary import summary_of
+from whysync.argocd.app_controller.trace import What
+from whysync.argocd.compare.app_status import conditions_json
+from whysync.argocd.compare.compare_app_state import NotComparedYet
+from whysync.argocd.compare.diff_memory import Memory
+from whysync.argocd.compare.orphans import orphan_warning, orphans
+from whysync.argocd.projects import NoCluster
+from whysync.argocd.sync_windows.windows import can_sync, matching
+from whysync.argocd.tracking import instance_name
+from whysync.json_tree import Object, dig, fields, items
+from whysync.kubernetes.api.decode import decode
+
+_A_MOMENT: Final = timedelta(microseconds=1)
+"""Upstream asks whether more time than the timeout has passed; here it is looked at right then."""
+_SYNC_ERROR: Final = "SyncError"
+_ORPHANS: Final = "OrphanedResourceWarning"
+
+
+class Refresher:
+    def __init__(self, office: Office, registry: Registry) -> None:
+        self._office = office
+        self._registry = registry
+        self._summaries: dict[str, tuple[int, Object]] = {}
+
+    def look(self, name: str) -> bool:
+        """True where the Application was changed by it."""
+        app, record = self._registry.applications[name], self._registry.records[name]
+        record.queued = False
+        office, now = self._office, self._office.clock.now
+        if not office.looks_after(app):
+            return False
+        need = need_refresh(
+            app,
+            now,
+            soft=_shortened(office.soft),
+            hard=_shortened(office.hard),
+            requested=() if record.level is None else (record.level,),
+        )
+        if need.reason is RefreshReason.CONTROLLER:
+            record.level = None
+        changed = need.reason is not None and self._refresh(name, app, record, need)
+        self._look_again(name, record)
+        return changed
+
+    def _look_again(self, name: str, record: Record) -> None:
+        office, now = self._office, self._office.clock.now
+        reconciled = _time(dig(self._registry.applications[name], "status", "reconciledAt"))
+        dues: list[datetime] = []
+        for timeout in (office.soft, office.hard):
+            if timeout > timedelta():
+                due = reconciled + timeout if reconciled is not None else now
+                dues.append(due if due > now else now + timeout)
+        record.look_at = min(dues, default=None)
+
+    def _refresh(self, name: str, app: Object, record: Record, need: Refresh) -> bool:
+        typed = decode(app, Application)[0] or Application()
+        cache = self._office.cache_of(typed)
+        if need.level is CompareWith.ComparisonWithNothing and cache is not None and record.compared:
+            return self._persist(name, app, {**fields(app.get("status")), **self._summary(typed, cache)})
+        now = self._office.clock.now
+        self._registry.say(name, What.REFRESHED, _told(need))
+        if need.reason is RefreshReason.REQUESTED:
+            record.rules = ()  # what the API server answered to a dry run may be different by now
+        checked = spec_conditions(
+            typed,
+            self._office.typed_projects(),
+            self._office.clusters,
+            now,
+            controller_namespace=self._office.namespace,
+        )
+        status = {**fields(app.get("status")), **conditions_json(checked.conditions)}
+        if not checked.conditions:
+            status.pop("conditions", None)
+        if checked.has_errors:
+            return self._persist(name, app, unknown(status, now))
+        recent = need.level is CompareWith.CompareWithRecent
+        forced = need.level is CompareWith.CompareWithLatestForceResolve
+        with_conditions: Object = {**app, "status": status}
+        aim = aim_at_spec(with_conditions, recent=recent, hard=need.hard, fresh=forced)
+        try:
+            found = self.compare(name, with_conditions, aim, forced=forced)
+        except (NotComparedYet, NoCluster):
+            return False
+        record.compared = True
+        record.targets = found.comparison.inputs.targets
+        return self._conclude(name, app, typed, found, need)
+
+    # --- comparing -------------------------------------------------------------------------------
+
+    def compare(self, name: str, app: Object, aim: Aim, *, forced: bool) -> Compared:
+        """Raises `NotComparedYet` while an error of the repository is kept back, and `NoCluster`."""
+        office, record = self._office, self._registry.records[name]
+        typed = decode(app, Application)[0] or Application()
+        project = office.typed_projects()[typed.project]
+        cluster = office.cluster_of(typed)
+        cache = office.caches[cluster.server]
+        setting = Setting(
+            settings=office.settings,
+            project=project,
+            cluster=cluster,
+            project_clusters=office.clusters_of(typed.project),
+            live=cache,
+            repo_server=office.repo_server,
+            namespace=office.namespace,
+            now=office.clock.now,
+            dry_run=office.dry_run(cluster.server),
+            memory=_memory(record, app, office.settings, project, cache, cache.schemas, cache.scopes),
+        )
+        try:
+            found = compared(app, typed, aim, setting, error_since=record.repo_error_since, forced=forced)
+        except NotComparedYet:
+            record.repo_error_since = record.repo_error_since or office.clock.now
+            raise
+        if found.comparison.inputs.target_error is None:
+            record.repo_error_since = None
+        return found
+
+    # --- what comes of it ------------------------------------------------------------------------
+
+    def _conclude(self, name: str, app: Object, typed: Application, found: Compared, need: Refresh) -> bool:
+        office, record, now = self._office, self._registry.records[name], self._office.clock.now
+        comparison = found.comparison
+        status = dict(comparison.status)
+        before = fields(app.get("status"))
+        if need.level < CompareWith.CompareWithLatest and before.get("reconciledAt"):
+            status["reconciledAt"] = before["reconciledAt"]
+        status |= source_types(comparison.inputs.spec, found.source_types)
+        status["controllerNamespace"] = office.namespace
+        cache = office.cache_of(typed)
+        if cache is not None:
+            status |= self._summary(typed, cache)
+            status = self._orphans(typed, cache, found, status)
+        decided = self._decide(name, app, typed, status, found)
+        if decided.reason is not AutoSyncReason.WINDOW:
+            status = with_condition(status, _SYNC_ERROR, decided.condition, now)
+        after: Object = {**app, "status": status}
+        if decided.operation is not None:
+            # A new operation wipes what was known of the last one.
+            after["operation"] = decided.operation
+            status.pop("operationState", None)
+        if decided.retry_in is not None:
+            record.ask_later(CompareWith.CompareWithLatest, now + decided.retry_in)
+        after = with_finalizers(
+            after, pre=comparison.has_pre_delete_hooks, post=comparison.has_post_delete_hooks
+        )
+        return self._registry.save(name, without_refresh(after))
+
+    def _decide(
+        self, name: str, app: Object, typed: Application, status: Object, found: Compared
+    ) -> AutoSync:
+        office, record = self._office, self._registry.records[name]
+        project = office.typed_projects()[typed.project]
+        windows = can_sync(matching(project.spec.sync_windows, typed), office.clock.now, manual=False)
+        rows = [fields(row) for row in items(status.get("resources"))]
+        decided = auto_sync(
+            app,
+            office.clock.now,
+            sync_status=fields(status.get("sync")),
+            resources=rows,
+            revisions_have_changes=found.has_changes,
+            pace=office.pace.self_heal,
+            windows=windows,
+        )
+        said = str(decided.reason)
+        if said != record.decided or decided.starts:
+            if decided.reason not in (AutoSyncReason.NOT_AUTOMATED, AutoSyncReason.DISABLED):
+                self._registry.say(name, What.AUTO_SYNC, _why(decided), status=said)
+            record.decided = said
+        return decided
+
+    def _summary(self, typed: Application, cache: LiveCache) -> Object:
+        instance = instance_name(typed.name, typed.namespace, self._office.namespace)
+        known = self._summaries.get(instance)
+        if known is None or known[0] != cache.seen:
+            known = self._summaries[instance] = cache.seen, summary_of(cache.tree(instance))
+        return {"summary": known[1]}
+
+    def _orphans(self, typed: Application, cache: LiveCache, found: Compared, status: Object) -> Object:
+        """A warning of objects that nobody owns, where the project asks for it."""
+        project = self._office.typed_projects()[typed.project]
+        count = 0
+        if project.spec.orphaned_resources is not None and not cache.destination.unreachable:
+            names = (
+                instance_name(name.partition("/")[2], name.partition("/")[0], self._office.namespace)
+                for name in self._registry.applications
+            )
+            keys = orphans(
+                project,
+                cache.top_level(typed.spec.destination.namespace),
+                managed=(one.key for one in found.comparison.resources),
+                existing_apps=names,
+            )
+            count = sum(1 for _ in cache.below(keys))
+        told = orphan_warning(project, count) or ""
+        return with_condition(status, _ORPHANS, told, self._office.clock.now)
+
+    def _persist(self, name: str, app: Object, status: Object) -> bool:
+        return self._registry.save(name, without_refresh({**app, "status": status}))
+
+
+def _memory(record: Record, app: Object, *rules: object) -> Memory:
+    """What was remembered, as long as all that it rests on is the same."""
+    spec, meta = fields(app.get("spec")), fields(app.get("metadata"))
+    policy = fields(spec.get("syncPolicy"))
+    own = (
+        spec.get("ignoreDifferences"),
+        spec.get("destination"),
+        policy.get("syncOptions"),
+        policy.get("managedNamespaceMetadata"),
+        fields(meta.get("annotations")).get("argocd.argoproj.io/compare-options"),
+    )
+    now = (*rules, own)
+    same = len(record.rules) == len(now) and all(
+        one is other for one, other in zip(record.rules[:-1], rules, strict=True)
+    )
+    if not record.rules or not same or record.rules[-1] != own:
+        record.memory = Memory()
+        record.rules = now
+    return record.memory
+
+
+def _told(need: Refresh) -> str:
+    how = "hard " if need.hard else ""
+    return f"{how}{need.reason} (level {int(need.level)})"
+
+
+def _why(decided: AutoSync) -> str:
+    if decided.condition:
+        return f"{decided.reason}: {decided.condition}"
+    if decided.retry_in is not None:
+        return f"{decided.reason}: again in {decided.retry_in.total_seconds():g}s"
+    return str(decided.reason)
+
+
+def _shortened(timeout: timedelta) -> timedelta:
+    return timeout - _A_MOMENT if timeout > timedelta() else timeout
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None

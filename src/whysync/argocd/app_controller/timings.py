@@ -1,0 +1,44 @@
+"""How fast the controller is told to be, by its command line or argocd-cmd-params-cm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from whysync.argocd.app_controller.auto_sync import SelfHealPace
+
+_HEAL: Final = "controller.self.heal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    self_heal: SelfHealPace = field(default_factory=SelfHealPace)
+    sync_timeout: timedelta = timedelta()
+    """Zero: a sync may take as long as it likes."""
+    wave_delay: float = 2
+    step: timedelta = timedelta(seconds=30)
+    """A sync that waits is looked at this often."""
+    step_after_change: timedelta = timedelta(seconds=5)
+
+    @classmethod
+    def of(cls, params: Mapping[str, str]) -> Pace:
+        """`params` is the data of argocd-cmd-params-cm; what is no number counts as not told."""
+        base = _seconds(params, f"{_HEAL}.backoff.timeout.seconds", 2)
+        return cls(
+            self_heal=SelfHealPace(
+                base=timedelta(seconds=base) if base else None,
+                factor=_seconds(params, f"{_HEAL}.backoff.factor", 3),
+                cap=timedelta(seconds=_seconds(params, f"{_HEAL}.backoff.cap.seconds", 300)),
+                # A sync takes no time here: without any pause, a war would never leave its instant.
+                plain=timedelta(seconds=max(1, _seconds(params, f"{_HEAL}.timeout.seconds", 0))),
+            ),
+            sync_timeout=timedelta(seconds=_seconds(params, "controller.sync.timeout.seconds", 0)),
+            wave_delay=_seconds(params, "controller.sync.wave.delay.seconds", 2),
+        )
+
+
+def _seconds(params: Mapping[str, str], key: str, default: int) -> int:
+    value = params.get(key, "")
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else default

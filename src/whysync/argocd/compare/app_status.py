@@ -1,0 +1,150 @@
+"""The Application's status after a comparison, in Argo CD's JSON. Mirrors the end of
+`processAppRefreshQueueItem` and `persistAppStatus`, Argo CD 3.6."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from whysync.argocd.api.application import Condition, HealthCode, SyncCode
+from whysync.argocd.compare.comparison import ComparedResource, Inputs
+from whysync.argocd.compare.conditions import set_conditions
+from whysync.argocd.health.application import AppHealth, health_status
+from whysync.json_tree import Json, Object, fields, items
+
+# What a comparison answers for; conditions of other types stay as they were.
+EVALUATED: Final = (
+    "ComparisonError",
+    "SharedResourceWarning",
+    "RepeatedResourceWarning",
+    "ExcludedResourceWarning",
+)
+
+
+def status_after(
+    inputs: Inputs,
+    *,
+    sync: SyncCode,
+    health: AppHealth,
+    resources: Sequence[ComparedResource],
+    conditions: Iterable[Condition],
+) -> Object:
+    before = fields(inputs.application.get("status"))
+    inline = inputs.settings.persist_resource_health
+    now = go_time(inputs.now)
+    rows: list[Json] = [row.body for row in _rows(inputs, resources, inline=inline).by_name]
+    after = _without(before, "resources", "conditions", "resourceHealthSource")
+    after["reconciledAt"] = now
+    after["sync"] = sync_status(inputs, sync)
+    after["health"] = health_status(fields(before.get("health")), health, persisted=inline, now=now)
+    after["controllerNamespace"] = inputs.control_plane_namespace
+    if not inline:
+        after["resourceHealthSource"] = "appTree"
+    if rows:
+        after["resources"] = rows
+    kept = set_conditions(inputs.app.status.conditions, conditions, EVALUATED, inputs.now)
+    return after | conditions_json(kept)
+
+
+def status_without_settings(inputs: Inputs) -> Object:
+    """Settings that cannot be read: Unknown twice, no rows, and not a word about why."""
+    before = fields(inputs.application.get("status"))
+    now = go_time(inputs.now)
+    unknown = AppHealth(code=HealthCode.UNKNOWN, message="", rows=())
+    after = _without(before, "resources")
+    after["reconciledAt"] = now
+    after["sync"] = sync_status(inputs, SyncCode.UNKNOWN)
+    after["health"] = health_status(fields(before.get("health")), unknown, persisted=True, now=now)
+    return after
+
+
+def sync_status(inputs: Inputs, code: SyncCode) -> Object:
+    spec = inputs.spec
+    several = bool(items(spec.get("sources")))
+    # Go writes the one source also where there are several, and then it is empty.
+    compared: Object = {"source": {"repoURL": ""} if several else spec.get("source") or {"repoURL": ""}}
+    compared["destination"] = spec.get("destination") or {}
+    if several:
+        compared["sources"] = spec["sources"]
+    if spec.get("ignoreDifferences"):
+        compared["ignoreDifferences"] = spec["ignoreDifferences"]
+    status: Object = {"status": str(code), "comparedTo": compared}
+    revisions: list[Json] = list(inputs.revisions)
+    if revisions and several:
+        status["revisions"] = revisions
+    elif revisions:
+        status["revision"] = revisions[0]
+    return status
+
+
+def go_time(instant: datetime) -> str:
+    """As Kubernetes writes times: in UTC, to the second."""
+    utc = instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def conditions_json(conditions: Iterable[Condition]) -> Object:
+    """The part of the status that holds them; none, and there is no such part."""
+    told: list[Json] = [_condition(one) for one in conditions]
+    return {"conditions": told} if told else {}
+
+
+def _condition(one: Condition) -> Object:
+    said: Object = {"type": one.type, "message": one.message}
+    if one.last_transition_time is not None:
+        said["lastTransitionTime"] = go_time(one.last_transition_time)
+    return said
+
+
+class _Row(NamedTuple):
+    name: str
+    body: Object
+
+
+class _Rows(NamedTuple):
+    by_name: tuple[_Row, ...]
+
+
+def _rows(inputs: Inputs, resources: Sequence[ComparedResource], *, inline: bool) -> _Rows:
+    """By name; of one name, in the order of the comparison."""
+
+    def row(one: ComparedResource) -> _Row:
+        return _Row(_by_name(one), _row(one, inline=inline))
+
+    def ordered(rows: Iterable[_Row]) -> _Rows:
+        return _Rows(tuple(sorted(rows, key=lambda row: row.name)))
+
+    if inputs.memory is None:
+        return ordered(map(row, resources))
+    known = inputs.memory.memo(_Row)
+    return inputs.memory.memo(_Rows).recall(
+        lambda: ordered(known.recall(lambda one=one: row(one), one) for one in resources), resources
+    )
+
+
+def _row(one: ComparedResource, *, inline: bool) -> Object:
+    row: Object = {
+        "group": one.ref.group,
+        "version": one.ref.version,
+        "kind": one.ref.kind,
+        "namespace": one.ref.namespace,
+        "name": one.ref.name,
+        "status": str(one.sync or ""),
+        "hook": one.hook,
+        "requiresPruning": one.requires_pruning,
+        "requiresDeletionConfirmation": one.requires_deletion_confirmation,
+        "syncWave": one.sync_wave,
+    }
+    if inline and one.health is not None:
+        health = {"status": str(one.health.code or ""), "message": one.health.message}
+        row["health"] = {key: value for key, value in health.items() if value}
+    return {key: value for key, value in row.items() if value}  # Go leaves out what is empty
+
+
+def _by_name(one: ComparedResource) -> str:
+    return f"{one.ref.group}/{one.ref.kind}/{one.ref.namespace}/{one.ref.name}"
+
+
+def _without(tree: Object, *names: str) -> Object:
+    return {key: value for key, value in tree.items() if key not in names}

@@ -1,0 +1,144 @@
+"""One row for each resource, and what the rows make of the app. Mirrors the loop of `CompareAppState`,
+Argo CD 3.6."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from whysync.argocd.api.application import Condition, SyncCode
+from whysync.argocd.compare.comparison import ComparedResource, Inputs
+from whysync.argocd.compare.deletion_confirmation import requires_confirmation
+from whysync.argocd.compare.destination_namespace import is_own_namespace
+from whysync.argocd.compare.reconcile_pairs import Pair, Pairing
+from whysync.argocd.compare.resource_status import is_plain, row_status
+from whysync.argocd.compare.state_diffs import Diffed, Diffs
+from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.hooks import is_any_hook, wave_of
+from whysync.argocd.projects import kind_verdict
+from whysync.argocd.tracking import is_self_referenced
+from whysync.json_tree import Object
+from whysync.kubernetes.api.ref import Ref, ref_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    resources: tuple[ComparedResource, ...]
+    sync: SyncCode
+    """Synced or OutOfSync, by the rows alone."""
+    conditions: tuple[Condition, ...]
+
+
+class Row(NamedTuple):
+    resource: ComparedResource
+    drifts_app: bool
+    problem: Condition | None
+
+
+class RowMaker:
+    """`failed`: something could not be loaded or compared, so that nothing can be said of any resource."""
+
+    def __init__(self, inputs: Inputs, hooks: Sequence[Object], *, compared: bool, failed: bool) -> None:
+        self._inputs = inputs
+        self._hooks = hooks
+        self._compared = compared
+        self._failed = failed
+        self._options = inputs.app.spec.sync_policy.sync_options
+        self._app_asks_first = requires_confirmation({}, self._options)
+        self._permissions: dict[tuple[str, str, str, bool], bool] = {}
+
+    def row(self, pair: Pair, diffed: Diffed, health: Verdict | None) -> Row:
+        inputs, settings = self._inputs, self._inputs.settings
+        target, live, ref = pair.target, pair.live, ref_of(pair.obj)
+        own = is_self_referenced(
+            live,
+            target,
+            app=inputs.app.name,
+            method=settings.tracking_method,
+            installation_id=settings.installation_id,
+        )
+        namespaced = inputs.scopes.is_namespaced(ref.group, ref.kind)
+        # A kind that the cluster does not know counts as cluster-scoped here.
+        permitted = self._is_permitted(ref, namespaced=namespaced is True)
+        problem = None
+        if namespaced and not ref.namespace:
+            message = f"Namespace for {ref.name} {ref.group}/{ref.version}, Kind={ref.kind} is missing."
+            problem = Condition(type="InvalidSpecError", message=message)
+        plain = is_plain(target) and is_plain(live)
+        status = row_status(
+            pair,
+            is_plain=plain,
+            modified=self._compared and diffed.diff is not None and diffed.diff.modified,
+            is_own=own,
+            may_be_absent=live is None and is_own_namespace(pair.obj, inputs.app),
+        )
+        # What it did to the app stays done.
+        sync = SyncCode.UNKNOWN if self._failed or not permitted else status.sync
+        hook = not plain and is_any_hook(pair.obj)
+        resource = ComparedResource(
+            ref=ref,
+            target=target,
+            live=live,
+            diff=diffed.diff,
+            strategy=diffed.strategy,
+            sync=sync,
+            health=health,
+            hook=hook,
+            requires_pruning=target is None and own,
+            requires_deletion_confirmation=self._asks_first(pair, plain=plain),
+            sync_wave=0 if plain else self._wave(pair, ref, hook=hook),
+            is_own=own,
+            is_permitted=permitted,
+            error=diffed.error,
+        )
+        return Row(resource, drifts_app=status.drifts_app, problem=problem)
+
+    def _asks_first(self, pair: Pair, *, plain: bool) -> bool:
+        if plain:
+            return self._app_asks_first
+        return any(requires_confirmation(one, self._options) for one in (pair.target, pair.live))
+
+    def _wave(self, pair: Pair, ref: Ref, *, hook: bool) -> int:
+        if pair.target is not None:
+            return wave_of(pair.target)
+        return self._wave_in_git(ref) if hook else 0
+
+    def _is_permitted(self, ref: Ref, *, namespaced: bool) -> bool:
+        project = self._inputs.project
+        if project is None:
+            return True
+        # Names count for cluster-scoped kinds alone.
+        key = ref.group, ref.kind, "" if namespaced else ref.name, namespaced
+        found = self._permissions.get(key)
+        if found is None:
+            verdict = kind_verdict(project, ref.group, ref.kind, ref.name, namespaced=namespaced)
+            found = self._permissions[key] = verdict.permitted
+        return found
+
+    def _wave_in_git(self, ref: Ref) -> int:
+        """Of a live hook; Git's one was set aside before the comparison."""
+        for hook in self._hooks:
+            wanted = ref_of(hook)
+            if (wanted.name, wanted.kind, wanted.namespace) == (ref.name, ref.kind, ref.namespace):
+                return wave_of(hook)
+        return 0
+
+
+def rows_of(
+    pairing: Pairing, diffs: Diffs, health: Sequence[Verdict | None], inputs: Inputs, *, failed: bool
+) -> Rows:
+    maker = RowMaker(inputs, pairing.hooks, compared=not diffs.error, failed=failed)
+    if inputs.memory is None or failed or diffs.error:
+        rows = list(map(maker.row, pairing.pairs, diffs.results, health))
+    else:
+        known = inputs.memory.memo(Row)
+        rows = [
+            known.recall(lambda given=given: maker.row(*given), given[0].target, given[0].live, *given[1:])
+            for given in zip(pairing.pairs, diffs.results, health, strict=True)
+        ]
+    return Rows(
+        resources=tuple(row.resource for row in rows),
+        sync=SyncCode.OUT_OF_SYNC if any(row.drifts_app for row in rows) else SyncCode.SYNCED,
+        conditions=tuple(row.problem for row in rows if row.problem is not None),
+    )

@@ -1,0 +1,181 @@
+"""What differs between live and predicted live, field by field, and how to make the one from the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+from whysync.json_tree import MISSING, Json, Missing, Object, same
+from whysync.kubernetes.api.pointer import child, index_of, split
+from whysync.kubernetes.schema import Field, Type
+
+
+class ChangeKind(StrEnum):
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One field that an apply would change.
+
+    `pointer` counts list items as they stand in live; an item that live lacks is counted as it stands in the
+    prediction. `path` names items of keyed lists for people: `spec.containers[name=app].image`.
+    """
+
+    pointer: str
+    path: str
+    desired: Json | Missing
+    live: Json | Missing
+
+    @property
+    def kind(self) -> ChangeKind:
+        if isinstance(self.live, Missing):
+            return ChangeKind.ADDED
+        return ChangeKind.REMOVED if isinstance(self.desired, Missing) else ChangeKind.CHANGED
+
+
+def changes_between(live: Object, predicted: Object, kind: Type | None = None) -> tuple[FieldChange, ...]:
+    """All differences, sorted by where they are."""
+    return tuple(sorted(_in_maps(live, predicted, kind, "", ""), key=lambda change: _place(change.pointer)))
+
+
+def _place(pointer: str) -> tuple[tuple[int, str], ...]:
+    """Items of lists by number; the text decides between the keys `1` and `01` of a map."""
+    parts = split(pointer)
+    return tuple((-1 if (at := index_of(part)) is None else at, part) for part in parts)
+
+
+def _in_maps(live: Object, predicted: Object, kind: Type | None, at: str, path: str) -> Iterator[FieldChange]:
+    struct = kind.struct if kind is not None and kind.kind == "struct" else None
+    for key in live.keys() | predicted.keys():
+        field = struct.fields.get(key) if struct is not None else None
+        inner = field.type if field is not None else None
+        if inner is None and kind is not None and kind.kind == "map":
+            inner = kind.of
+        old, new = live.get(key, MISSING), predicted.get(key, MISSING)
+        yield from _in_values(old, new, inner, field, child(at, key), _named(path, key))
+
+
+def _named(path: str, key: str) -> str:
+    if "." in key or "/" in key or "[" in key:
+        return f'{path}["{key}"]'
+    return f"{path}.{key}" if path else key
+
+
+def _in_values(
+    old: Json | Missing, new: Json | Missing, kind: Type | None, field: Field | None, at: str, path: str
+) -> Iterator[FieldChange]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        if not same(old, new):
+            yield from _in_maps(old, new, kind, at, path)
+    elif isinstance(old, list) and isinstance(new, list):
+        if not same(old, new):
+            yield from _in_lists(old, new, kind, field, at, path)
+    elif not same(old, new):
+        yield FieldChange(pointer=at, path=path, desired=new, live=old)
+
+
+def _in_lists(
+    old: list[Json], new: list[Json], kind: Type | None, field: Field | None, at: str, path: str
+) -> Iterator[FieldChange]:
+    element = kind.of if kind is not None and kind.kind == "list" else None
+    keys = _keys(field)
+    before, after = _names(old, keys), _names(new, keys)
+    if before is None or after is None:
+        yield from _by_index(old, new, element, at, path)
+        return
+    if [name for name in before if name in after] != [name for name in after if name in before]:
+        yield FieldChange(pointer=at, path=path, desired=new, live=old)
+        return
+    for name, index in before.items():
+        where, label = child(at, index), f"{path}[{name}]"
+        there = after.get(name)
+        item: Json | Missing = MISSING if there is None else new[there]
+        yield from _in_values(old[index], item, element, None, where, label)
+    for name, index in after.items():
+        if name not in before:
+            yield FieldChange(
+                pointer=child(at, index), path=f"{path}[{name}]", desired=new[index], live=MISSING
+            )
+
+
+def _by_index(
+    old: list[Json], new: list[Json], element: Type | None, at: str, path: str
+) -> Iterator[FieldChange]:
+    for index in range(max(len(old), len(new))):
+        left: Json | Missing = old[index] if index < len(old) else MISSING
+        right: Json | Missing = new[index] if index < len(new) else MISSING
+        yield from _in_values(left, right, element, None, child(at, index), f"{path}[{index}]")
+
+
+def _keys(field: Field | None) -> tuple[str, ...]:
+    if field is None:
+        return ()
+    return field.list_keys or ((field.merge_key,) if field.merge_key else ())
+
+
+def _names(items: list[Json], keys: tuple[str, ...]) -> dict[str, int] | None:
+    """Items by name; `None` when they have none, or not each its own."""
+    if not keys:
+        return None
+    found: dict[str, int] = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, dict) or not any(key in item for key in keys):
+            return None
+        name = ",".join(f"{key}={item[key]}" for key in keys if key in item)
+        if name in found:
+            return None
+        found[name] = index
+    return found
+
+
+def apply_changes(live: Object, changes: tuple[FieldChange, ...]) -> Object:
+    """The prediction, made from live and the changes; nothing passed in is changed."""
+    here: list[tuple[tuple[str, ...], FieldChange]] = [(split(change.pointer), change) for change in changes]
+    result = _applied(live, here)
+    assert isinstance(result, dict)
+    return result
+
+
+def _applied(value: Json, changes: list[tuple[tuple[str, ...], FieldChange]]) -> Json:
+    direct = [(path[0], change) for path, change in changes if len(path) == 1]
+    deeper: defaultdict[str, list[tuple[tuple[str, ...], FieldChange]]] = defaultdict(list)
+    for path, change in changes:
+        if len(path) > 1:
+            deeper[path[0]].append((path[1:], change))
+    if isinstance(value, dict):
+        result = dict(value)
+        for key, below in deeper.items():
+            result[key] = _applied(result[key], below)
+        for key, change in direct:
+            if isinstance(change.desired, Missing):
+                del result[key]
+            else:
+                result[key] = change.desired
+        return result
+    assert isinstance(value, list)
+    items = list(value)
+    for key, below in deeper.items():
+        items[int(key)] = _applied(items[int(key)], below)
+    return _applied_to_list(items, [(int(key), change) for key, change in direct])
+
+
+def _applied_to_list(items: list[Json], changes: list[tuple[int, FieldChange]]) -> list[Json]:
+    """Changes and removals by place in live first, then additions by place in the result."""
+    gone: set[int] = set()
+    added: list[tuple[int, Json]] = []
+    for index, change in changes:
+        if isinstance(change.desired, Missing):
+            gone.add(index)
+        elif isinstance(change.live, Missing):
+            added.append((index, change.desired))
+        else:
+            items[index] = change.desired
+    kept = [item for index, item in enumerate(items) if index not in gone]
+    for index, item in sorted(added, key=lambda pair: pair[0]):
+        kept.insert(index, item)
+    return kept

@@ -1,0 +1,73 @@
+"""What a comparison found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from whysync.argocd.diff.changes import FieldChange, changes_between
+from whysync.json_tree import Object
+from whysync.kubernetes.merge.errors import DiffError
+from whysync.kubernetes.schema import Type
+
+
+class Sides(NamedTuple):
+    """The two trees that were compared; `None` stands for an object that does not exist."""
+
+    live: Object | None
+    predicted: Object | None
+    kind: Type | None = None
+
+
+Look: TypeAlias = Callable[[], Sides]
+
+
+class DiffResult:
+    """Is a resource modified, what is live after normalising, and what would it be after an apply?
+
+    `way` is how it was compared: `two-way`, `three-way`, `structured-merge`, `server-side`, or `create` and
+    `delete` where one side does not exist. Trees and changes are worked out when they are asked for: most
+    resources are equal, and nobody asks. They may share parts with the objects that were compared, and must
+    not be changed.
+    """
+
+    __slots__ = ("_changes", "_look", "_sides", "modified", "way")
+
+    def __init__(self, *, modified: bool, way: str, look: Look) -> None:
+        self.modified = modified
+        self.way = way
+        self._look = look
+        self._sides: Sides | None = None
+        self._changes: tuple[FieldChange, ...] | None = None
+
+    @property
+    def sides(self) -> Sides:
+        if self._sides is None:
+            try:
+                self._sides = self._look()
+            except RecursionError:
+                raise DiffError("the object is nested too deeply to be compared") from None
+        return self._sides
+
+    @property
+    def normalized_live(self) -> Object | None:
+        return self.sides.live
+
+    @property
+    def predicted_live(self) -> Object | None:
+        return self.sides.predicted
+
+    @property
+    def changes(self) -> tuple[FieldChange, ...]:
+        """Field by field; empty for equal objects, and where one side does not exist."""
+        if self._changes is None:
+            live, predicted, kind = self.sides if self.modified else Sides(None, None)
+            try:
+                both = live is not None and predicted is not None
+                self._changes = changes_between(live or {}, predicted or {}, kind) if both else ()
+            except RecursionError:
+                raise DiffError("the object is nested too deeply to be compared") from None
+        return self._changes
+
+    def __repr__(self) -> str:
+        return f"<DiffResult {self.way} {'modified' if self.modified else 'equal'}>"

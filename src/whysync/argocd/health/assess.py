@@ -1,0 +1,95 @@
+"""The health of one object, in the order in which Argo CD asks.
+
+Mirrors gitops-engine `GetResourceHealth` with `ResourceHealthOverrides`, Argo CD 3.6: an object that is being
+deleted; a script from argocd-cm, exact key before globs; a check that Argo CD ships for custom kinds; a
+check in Go for built-in kinds; else nothing, and the object does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.builtin import builtin_check
+from whysync.argocd.health.problems import CannotJudge
+from whysync.argocd.health.scripted import verdict_of
+from whysync.argocd.health.shipped import shipped_check
+from whysync.argocd.health.shipped.lua import LuaError
+from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.scripts.lua import LuaRunner
+from whysync.argocd.settings.overrides import Overrides, ResourceOverride, health_override
+from whysync.json_tree import Object, dig, items, text
+from whysync.kubernetes.api.ref import group_of
+
+_NO_OVERRIDES: Final[Overrides] = {}
+_HOOK_FINALIZER: Final = "argocd.argoproj.io/hook-finalizer"
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+class Assessment(msgspec.Struct, frozen=True, kw_only=True):
+    verdict: Verdict
+    error: str | None = None
+    """Set where judging failed: the verdict is then Unknown, and the comparison reports this text."""
+
+
+def health_of(
+    obj: Object,
+    overrides: Overrides = _NO_OVERRIDES,
+    *,
+    lua: LuaRunner | None = None,
+    now: float | None = None,
+) -> Verdict | None:
+    """`None`: Argo CD has no opinion. `overrides` are the settings'; `now` is for scripts that ask."""
+    found = assess(obj, overrides, lua=lua, now=now)
+    return None if found is None else found.verdict
+
+
+def assess(
+    obj: Object,
+    overrides: Overrides = _NO_OVERRIDES,
+    *,
+    lua: LuaRunner | None = None,
+    now: float | None = None,
+) -> Assessment | None:
+    """As `health_of`, and the error that upstream would return beside it."""
+    if _is_being_deleted(obj) and _HOOK_FINALIZER not in items(dig(obj, "metadata", "finalizers")):
+        return Assessment(verdict=Verdict(HealthCode.PROGRESSING, "Pending deletion"))
+    group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
+    override = health_override(overrides, group, kind)
+    try:
+        if override is not None:
+            return Assessment(verdict=_run(override, obj, lua, now))
+        shipped = shipped_check(group, kind)
+        if shipped is not None:
+            return Assessment(verdict=shipped(obj) or Verdict(None))
+    except (CannotJudge, LuaError) as problem:
+        name = f"{text(dig(obj, 'metadata', 'namespace'))}/{text(dig(obj, 'metadata', 'name'))}"
+        return _unknown(problem, f"failed to get resource health for {name}: {problem}")
+    check = builtin_check(obj)
+    if check is None:
+        return None
+    try:
+        return Assessment(verdict=check(obj))
+    except CannotJudge as problem:
+        return _unknown(problem, str(problem))
+
+
+def _unknown(problem: Exception, error: str) -> Assessment:
+    return Assessment(verdict=Verdict(HealthCode.UNKNOWN, str(problem)), error=error)
+
+
+def _is_being_deleted(obj: Object) -> bool:
+    stamp = dig(obj, "metadata", "deletionTimestamp")
+    # What is not a time is not there, for upstream.
+    return isinstance(stamp, str) and _TIME.fullmatch(stamp) is not None
+
+
+def _run(override: ResourceOverride, obj: Object, lua: LuaRunner | None, now: float | None) -> Verdict:
+    if lua is None:
+        from whysync.argocd.scripts.lua.process import lua_process
+
+        lua = lua_process()
+    return verdict_of(lua.run(override.health_lua, obj, open_libs=override.use_open_libs, now=now))

@@ -1,0 +1,169 @@
+"""The Gateway API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.shipped import lua
+from whysync.argocd.health.shipped.vocabulary import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    Check,
+    all_of,
+    by,
+    conditions,
+    degraded,
+    healthy,
+    in_order,
+    is_,
+    none_of,
+    present,
+    progressing,
+    same,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import Verdict
+from whysync.json_tree import Json, Object
+
+GROUP: Final = "gateway.networking.k8s.io"
+
+
+def _trouble(entries: Json, what: str) -> tuple[HealthCode, Json] | None:
+    """What conditions of a gateway, a listener or a route's parent complain about, the worst first."""
+    for kind in ("ResolvedRefs", "Accepted"):
+        for condition in lua.ipairs(entries):
+            if lua.at(condition, "type") == kind and lua.at(condition, "status") == "False":
+                return DEGRADED, _said(condition, f"Failed condition: {kind}")
+    for condition in lua.ipairs(entries):
+        if lua.at(condition, "type") == "Programmed" and lua.at(condition, "status") != "True":
+            return PROGRESSING, _said(condition, f"{what} is still being programmed")
+    return None
+
+
+def _said(condition: Json, default: str) -> Json:
+    said = lua.at(condition, "message")
+    return said if lua.truthy(said) else default
+
+
+def gateway(obj: Object) -> Verdict:
+    own, listeners = lua.maybe(obj, "status", "conditions"), lua.maybe(obj, "status", "listeners")
+    trouble = None if own is None else _trouble(own, "Gateway")
+    if trouble is not None:
+        return verdict(*trouble)
+    for listener in () if listeners is None else lua.ipairs(listeners):
+        entries = lua.at(listener, "conditions")
+        trouble = None if entries is None else _trouble(entries, "Listener")
+        if trouble is not None:
+            code, said = trouble
+            return Verdict(code, lua.concat("Listener: ", said))
+    if own is not None or (listeners is not None and lua.length(listeners) > 0):
+        return Verdict(HEALTHY, "Gateway is healthy")
+    return Verdict(PROGRESSING, "Waiting for Gateway status")
+
+
+def _route(kind: str, *, by_generation: bool) -> Check:
+    """A route is as well as each of its parents (gateways) says.
+
+    With `by_generation`, a parent that has not seen the latest spec is not listened to.
+    """
+
+    def check(obj: Object) -> Verdict:
+        parents = lua.maybe(obj, "status", "parents")
+        told = False
+        for parent in () if parents is None else lua.ipairs(parents):
+            entries = lua.at(parent, "conditions")
+            if entries is None or (by_generation and not _is_observed(obj, entries)):
+                continue
+            trouble = _trouble(entries, "Route")
+            if trouble is not None:
+                return _of_parent(parent, trouble)
+            told = told or lua.length(entries) > 0
+        return (
+            Verdict(HEALTHY, f"{kind} is healthy")
+            if told
+            else Verdict(PROGRESSING, f"Waiting for {kind} status")
+        )
+
+    return check
+
+
+def _is_observed(obj: Object, entries: Json) -> bool:
+    generation = lua.named(obj, "metadata", "generation")
+    if generation is None:
+        return True
+    seen = (lua.at(condition, "observedGeneration") for condition in lua.ipairs(entries))
+    return lua.length(entries) > 0 and all(one is None or lua.same(one, generation) for one in seen)
+
+
+def _of_parent(parent: Json, trouble: tuple[HealthCode, Json]) -> Verdict:
+    code, said = trouble
+    return Verdict(code, lua.concat("Parent ", _name(parent, "parentRef"), ": ", said))
+
+
+def _name(owner: Json, ref: str) -> Json:
+    name = lua.named(owner, ref, "name")
+    return name if lua.truthy(name) else ""
+
+
+def backend_tls_policy(obj: Object) -> Verdict:
+    waiting = Verdict(PROGRESSING, "Waiting for BackendTLSPolicy status")
+    ancestors = lua.maybe(obj, "status", "ancestors")
+    if ancestors is None:
+        return waiting
+    generation = lua.named(obj, "metadata", "generation")
+    for ancestor, condition in _told_by(ancestors) if generation is not None else ():
+        observed = lua.at(condition, "observedGeneration")
+        if observed is not None and not lua.same(observed, generation):
+            name = _name(ancestor, "ancestorRef")
+            text = lua.concat("Waiting for Ancestor ", name, " to update BackendTLSPolicy status")
+            return Verdict(PROGRESSING, text)
+    accepted = False
+    for ancestor, condition in _told_by(ancestors):
+        if lua.at(condition, "type") not in ("Accepted", "ResolvedRefs"):
+            continue
+        if lua.at(condition, "status") != "True":
+            name, said = _name(ancestor, "ancestorRef"), lua.at(condition, "message")
+            return Verdict(DEGRADED, lua.concat("Ancestor ", name, ": ", said))
+        accepted = accepted or lua.at(condition, "type") == "Accepted"
+    return Verdict(HEALTHY, "BackendTLSPolicy is healthy") if accepted else waiting
+
+
+def _told_by(ancestors: Json) -> Iterator[tuple[Json, Json]]:
+    for ancestor in lua.ipairs(ancestors):
+        for condition in lua.ipairs(lua.at(ancestor, "conditions")):
+            yield ancestor, condition
+
+
+_OUTDATED: Final = all_of(
+    present(".metadata?.generation"),
+    present("observedGeneration"),
+    none_of(same("observedGeneration", ".metadata.generation")),
+)
+
+CHECKS: Final[dict[str, Check]] = {
+    "BackendTLSPolicy": backend_tls_policy,
+    "GRPCRoute": _route("GRPCRoute", by_generation=False),
+    "Gateway": gateway,
+    "GatewayClass": in_order(
+        conditions(
+            when(
+                is_("type", "Accepted"),
+                none_of(_OUTDATED),
+                then=by(
+                    "status",
+                    {
+                        "True": healthy("{message|GatewayClass is accepted}"),
+                        "False": degraded("{message|GatewayClass is not accepted}"),
+                    },
+                    other=progressing("{message|Waiting for GatewayClass status}"),
+                ),
+            )
+        ),
+        progressing("Waiting for GatewayClass status"),
+    ),
+    "HTTPRoute": _route("HTTPRoute", by_generation=True),
+}

@@ -1,0 +1,226 @@
+"""The corners of Lua that show in a verdict, as plain functions over raw JSON.
+
+Argo CD judges custom kinds with Lua, so a script that trips over an odd object answers Unknown with
+Lua's own complaint. These functions trip in the same places and complain in the words of gopher-lua,
+the Lua of Argo CD. `null` and an absent field are one thing there (nil), and Argo CD drops `null`s
+from lists when it hands an object over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.json_tree import Json
+
+_EXACT: Final = 2**53  # Lua counts in floats: beyond this, whole numbers lose their last digits
+_HUGE: Final = 2**63
+
+
+class LuaError(Exception):
+    """A script would have stopped here. Argo CD shows the text, with a line number that we do not have."""
+
+
+def type_name(value: Json) -> str:
+    match value:
+        case None:
+            return "nil"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case _:
+            return "table"
+
+
+def at(value: Json, key: str) -> Json:
+    """`value.key`: nil on a table without it and on a string, an error on nil, a number and a boolean."""
+    if isinstance(value, dict):
+        return value.get(key)
+    if isinstance(value, list | str):
+        return None
+    raise LuaError(f"attempt to index a non-table object({type_name(value)}) with key '{key}'")
+
+
+def truthy(value: Json) -> bool:
+    """Only nil and false are false: `0`, `""` and an empty table are true."""
+    return value is not None and value is not False
+
+
+def same(left: Json, right: Json) -> bool:
+    """`==`: never true across types, and two tables are equal only when they are one and the same."""
+    if isinstance(left, bool) or isinstance(right, bool) or isinstance(left, dict | list):
+        return left is right
+    return left == right
+
+
+def less(left: Json, right: Json) -> bool:
+    """`<`, for two numbers or two strings."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left < right
+    booleans = isinstance(left, bool) or isinstance(right, bool)
+    if isinstance(left, int | float) and isinstance(right, int | float) and not booleans:
+        return left < right
+    raise LuaError(f"attempt to compare {type_name(left)} with {type_name(right)}")
+
+
+def at_least(left: Json, right: Json) -> bool:
+    return not less(left, right)
+
+
+def is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def number(value: Json) -> int | float:
+    """An operand of `+` or `-`; text that reads as a number will do."""
+    found = to_number(value)
+    if found is None and isinstance(value, str):
+        found = _float(value)
+    if found is None:
+        raise LuaError(f"cannot perform arithmetic on a {type_name(value)} value")
+    if abs(found) < _HUGE:
+        return found
+    return math.inf if found > 0 else -math.inf
+
+
+def to_number(value: Json) -> int | float | None:
+    """`tonumber(value)`. In gopher-lua, text without a point must be a whole number: `"1e3"` is nil."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        return None
+    digits = value.strip(" \n\t")
+    if "." in digits:
+        return _float(digits)
+    base, digits = (16, digits[2:]) if digits[:2].lower() == "0x" else (10, digits)
+    return _whole(digits, base)
+
+
+def _whole(digits: str, base: int) -> int | None:
+    if len(digits) > 20 or "_" in digits or " " in digits or not digits.isascii():
+        return None
+    try:
+        found = int(digits, base)
+    except ValueError:
+        return None
+    return found if -_HUGE <= found < _HUGE else None
+
+
+def _float(digits: str) -> float | None:
+    if len(digits) > 400 or "_" in digits or not digits.isascii():
+        return None
+    try:
+        return float(digits)
+    except ValueError:
+        return None
+
+
+def length(value: Json) -> int:
+    """`#value`: a table with named fields counts as empty."""
+    if isinstance(value, list):
+        return len(value) - value.count(None)
+    if isinstance(value, dict):
+        return 0
+    if isinstance(value, str):
+        return len(value.encode(errors="surrogatepass"))
+    raise LuaError("__len undefined")
+
+
+def is_empty(table: Json) -> bool:
+    """`next(table) == nil`."""
+    if isinstance(table, dict):
+        return all(item is None for item in table.values())
+    if isinstance(table, list):
+        return length(table) == 0
+    raise LuaError(f"bad argument #1 to next (table expected, got {type_name(table)})")
+
+
+def ipairs(value: Json) -> Iterable[Json]:
+    """The entries of a list; none of a table with named fields."""
+    if isinstance(value, list):
+        return [item for item in value if item is not None] if None in value else value
+    if isinstance(value, dict):
+        return ()
+    raise LuaError(f"bad argument #1 to ipairs (table expected, got {type_name(value)})")
+
+
+def pairs(value: Json) -> Iterable[Json]:
+    """The entries of a list, or the values of named fields in the order in which they are written."""
+    if isinstance(value, dict):
+        return [item for item in value.values() if item is not None]
+    if isinstance(value, list):
+        return ipairs(value)
+    raise LuaError(f"bad argument #1 to pairs (table expected, got {type_name(value)})")
+
+
+def shown(value: int | float) -> str:
+    """A number as Lua writes it: `3.0` is `3`."""
+    if abs(value) >= _HUGE:
+        return repr(float(value)) if abs(value) < 1e308 else "+Inf"
+    if isinstance(value, int):
+        return str(value if abs(value) <= _EXACT else int(float(value)))
+    return str(int(value)) if value.is_integer() else repr(value)
+
+
+def concat(*parts: Json) -> str:
+    """`a .. b .. c`, for strings and numbers."""
+    written: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            written.append(part)
+        elif isinstance(part, int | float) and not isinstance(part, bool):
+            written.append(shown(part))
+        else:
+            sides = ("string", type_name(part)) if written else (type_name(part), "string")
+            raise LuaError(f"cannot perform concat operation between {sides[0]} and {sides[1]}")
+    return "".join(written)
+
+
+def join(parts: Iterable[Json], between: str) -> str:
+    """`table.concat(parts, between)`."""
+    written: list[str] = []
+    for part in parts:
+        if not isinstance(part, str | int | float) or isinstance(part, bool):
+            where = f"at index {len(written) + 1} in table for concat"
+            raise LuaError(f"invalid value ({type_name(part)}) {where}")
+        written.append(concat(part))
+    return between.join(written)
+
+
+def named(obj: Json, *keys: str) -> Json:
+    """`obj.a.b.c`: an error where anything but the last is missing."""
+    for key in keys:
+        obj = at(obj, key)
+    return obj
+
+
+def maybe(obj: Json, *keys: str) -> Json:
+    """The same where the script looked before each step: nil where anything is missing."""
+    for key in keys:
+        if obj is None:
+            return None
+        obj = at(obj, key)
+    return obj
+
+
+def numbered(value: Json) -> Iterable[tuple[Json, Json]]:
+    """`pairs` with the keys: a list counts from 1, a table with named fields gives their names."""
+    if isinstance(value, dict):
+        return [(key, item) for key, item in value.items() if item is not None]
+    return enumerate(pairs(value), start=1)
+
+
+def joined(value: Json, separator: str) -> str:
+    """`table.concat(value, separator)`, for strings and numbers."""
+    if not isinstance(value, list | dict):
+        raise LuaError(f"bad argument #1 to concat (table expected, got {type_name(value)})")
+    written: list[str] = []
+    for place, item in enumerate(ipairs(value), start=1):
+        if not isinstance(item, str) and not is_number(item):
+            raise LuaError(f"invalid value ({type_name(item)}) at index {place} in table for concat")
+        written.append(concat(item))
+    return separator.join(written)

@@ -1,0 +1,54 @@
+"""The health of objects on their own, and who judged it: no Application and no cluster is needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from whysync.argocd.health.assess import health_of
+from whysync.argocd.health.builtin import builtin_check
+from whysync.argocd.health.shipped import shipped_check
+from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.scripts.lua import LuaRunner
+from whysync.argocd.settings import Overrides, health_override
+from whysync.json_tree import Object, dig, text
+from whysync.kubernetes.api.ref import group_of
+
+
+class Judge(StrEnum):
+    """Which check Argo CD asks about a kind; only the first that there is."""
+
+    SETTINGS = "your Lua"
+    SHIPPED = "shipped check"
+    BUILTIN = "built-in"
+    DELETION = "its deletion"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    verdict: Verdict | None
+    """`None`: Argo CD has no opinion on this kind."""
+    by: Judge
+
+
+def judged(
+    obj: Object, overrides: Overrides, *, lua: LuaRunner | None = None, now: float | None = None
+) -> Judged:
+    verdict = health_of(obj, overrides, lua=lua, now=now)
+    return Judged(verdict=verdict, by=_judge(obj, overrides, verdict))
+
+
+def _judge(obj: Object, overrides: Overrides, verdict: Verdict | None) -> Judge:
+    group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
+    if (
+        verdict is not None
+        and verdict.message == "Pending deletion"
+        and text(dig(obj, "metadata", "deletionTimestamp"))
+    ):
+        return Judge.DELETION
+    if health_override(overrides, group, kind) is not None:
+        return Judge.SETTINGS
+    if shipped_check(group, kind) is not None:
+        return Judge.SHIPPED
+    return Judge.BUILTIN if builtin_check(obj) is not None else Judge.NONE

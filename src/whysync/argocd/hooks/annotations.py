@@ -1,0 +1,71 @@
+"""Options in annotations: `argocd.argoproj.io/sync-options: Prune=false, Delete=confirm`."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from whysync.json_tree import Object
+
+HOOK: Final = "argocd.argoproj.io/hook"
+HOOK_DELETE_POLICY: Final = "argocd.argoproj.io/hook-delete-policy"
+SYNC_OPTIONS: Final = "argocd.argoproj.io/sync-options"
+SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
+COMPARE_OPTIONS: Final = "argocd.argoproj.io/compare-options"
+HELM_HOOK: Final = "helm.sh/hook"
+HELM_HOOK_DELETE_POLICY: Final = "helm.sh/hook-delete-policy"
+HELM_HOOK_WEIGHT: Final = "helm.sh/hook-weight"
+
+_NUMBER: Final = r"[+-]?[0-9]{1,18}"
+
+
+def written(obj: Object) -> Object:
+    """As they stand there, values that are no strings too."""
+    meta = obj.get("metadata")
+    found = meta.get("annotations") if isinstance(meta, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def annotations_of(obj: Object) -> dict[str, str]:
+    """As Go reads them: one value that is no string, and there are no annotations at all."""
+    found = written(obj)
+    texts = {key: value for key, value in found.items() if isinstance(value, str)}
+    return texts if len(texts) == len(found) else {}
+
+
+def annotation(obj: Object, key: str) -> str | None:
+    """One of them. Asked many times for each object, which nearly always has none of that name."""
+    return annotations_of(obj).get(key) if key in written(obj) else None
+
+
+def options(obj: Object, key: str) -> tuple[str, ...]:
+    """The comma-separated values of an annotation, trimmed, each once."""
+    value = annotation(obj, key)
+    if not value:
+        return ()
+    parts = (part.strip() for part in value.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def has_option(obj: Object, key: str, option: str) -> bool:
+    """Exact, in upper and lower case too: `prune=false` is not `Prune=false`."""
+    return option in options(obj, key)
+
+
+def option_value(obj: Object, key: str, name: str) -> str | None:
+    """The first value of `name=value`; a bare `name` has none."""
+    prefix = f"{name}="
+    return next((one.removeprefix(prefix) for one in options(obj, key) if one.startswith(prefix)), None)
+
+
+def number(obj: Object, key: str) -> int | None:
+    """Mirrors Go's `Atoi`: no spaces, no fractions."""
+    value = annotation(obj, key)
+    return _atoi(value) if value else None
+
+
+@lru_cache(maxsize=1024)
+def _atoi(value: str) -> int | None:
+    """A sync asks for the wave of every object in every step, and there are few waves."""
+    return int(value) if re.fullmatch(_NUMBER, value) else None

@@ -1,0 +1,39 @@
+"""`ignoreDifferences`: which fields may differ, how they are taken out, and why a rule misses."""
+
+from whysync.argocd.ignore_differences.known_types import known_type, with_known_types
+from whysync.argocd.ignore_differences.managed_fields_managers import (
+    atom_for,
+    trusted_changes,
+    without_trusted_changes,
+)
+from whysync.argocd.ignore_differences.normalizer import Applied, BadRule, Normalizer, Removal
+from whysync.argocd.ignore_differences.respect import respectful_target
+from whysync.argocd.ignore_differences.rule_mistakes import Miss, MissKind, explain_miss
+from whysync.argocd.ignore_differences.rules import (
+    Mismatch,
+    Rule,
+    application_rules,
+    same_rules,
+    system_rules,
+)
+
+__all__ = [
+    "Applied",
+    "BadRule",
+    "Mismatch",
+    "Miss",
+    "MissKind",
+    "Normalizer",
+    "Removal",
+    "Rule",
+    "application_rules",
+    "atom_for",
+    "explain_miss",
+    "known_type",
+    "respectful_target",
+    "same_rules",
+    "system_rules",
+    "trusted_changes",
+    "with_known_types",
+    "without_trusted_changes",
+]

@@ -1,0 +1,154 @@
+"""Take out of an object what the rules allow to differ. Mirrors `NewIgnoreNormalizer` and its `Normalize`,
+Argo CD 3.6: pointers before expressions within a rule, the Application's rules before argocd-cm's.
+
+Each removal stands alone: one that fails is skipped, and the user never hears of it. That is why every
+application of a rule is also reported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from whysync.argocd.api.application import IgnoreDifference
+from whysync.argocd.ignore_differences.json_pointers import PointerOutcome, without_pointer
+from whysync.argocd.ignore_differences.rules import Mismatch, Override, Rule, application_rules, system_rules
+from whysync.argocd.scripts.jq import BadExpression, Deletion, DeletionFailed
+from whysync.json_tree import Object
+from whysync.kubernetes.api.ref import Ref, ref_of
+
+
+class BadRule(ValueError):
+    """A jq expression that does not compile: Argo CD cannot compare any object of the app."""
+
+    def __init__(self, rule: Rule, expression: str, problem: str) -> None:
+        super().__init__(problem)
+        self.rule = rule
+        self.expression = expression
+
+
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
+    """One pointer or expression of a rule, and what it did."""
+
+    selector: str
+    is_expression: bool
+    removed: bool = False
+    problem: str = ""
+    """Why it failed, in Argo CD's words; a pointer that leads nowhere is no failure."""
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    rule: Rule
+    mismatch: Mismatch | None = None
+    removals: tuple[Removal, ...] = ()
+
+    @property
+    def matched(self) -> bool:
+        return self.mismatch is None
+
+    @property
+    def removed(self) -> bool:
+        return any(removal.removed for removal in self.removals)
+
+
+class _Compiled(msgspec.Struct, frozen=True):
+    rule: Rule
+    deletions: tuple[Deletion, ...]
+
+
+class Normalizer:
+    """The rules of one Application, compiled once for all of its objects."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, compiled: tuple[_Compiled, ...]) -> None:
+        self._compiled = compiled
+
+    @classmethod
+    def build(
+        cls,
+        rules: Iterable[IgnoreDifference],
+        overrides: Mapping[str, Override] | None = None,
+        *,
+        jq_seconds: float = 1.0,
+    ) -> Normalizer:
+        """Raises `BadRule`."""
+        compiled: list[_Compiled] = []
+        for rule in (*application_rules(rules), *system_rules(overrides or {})):
+            deletions: list[Deletion] = []
+            for expression in rule.expressions:
+                try:
+                    deletions.append(Deletion(expression, seconds=jq_seconds))
+                except BadExpression as problem:
+                    raise BadRule(rule, expression, str(problem)) from problem
+            compiled.append(_Compiled(rule, tuple(deletions)))
+        return cls(tuple(compiled))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(compiled.rule for compiled in self._compiled)
+
+    def normalize(self, obj: Object) -> Object:
+        """The object without ignored fields; the same one when no rule takes anything away."""
+        left, _ = self._run(obj, ref_of(obj), report=False)
+        return left
+
+    def apply(self, obj: Object) -> tuple[Object, tuple[Applied, ...]]:
+        """The same, and what each rule did."""
+        return self._run(obj, ref_of(obj), report=True)
+
+    def trusted_managers(self, ref: Ref) -> tuple[str, ...]:
+        """Whose fields may differ, argocd-cm's first; each once."""
+        matching = [one.rule for one in self._compiled if one.rule.trusts_managers_for(ref)]
+        matching.sort(key=_system_first)
+        return tuple(dict.fromkeys(manager for rule in matching for manager in rule.managers))
+
+    def _run(self, obj: Object, ref: Ref, *, report: bool) -> tuple[Object, tuple[Applied, ...]]:
+        left = obj
+        applied: list[Applied] = []
+        for compiled in self._compiled:
+            mismatch = compiled.rule.mismatch(ref)
+            removals: tuple[Removal, ...] = ()
+            if mismatch is None:
+                left, removals = _removals(left, compiled)
+            if report:
+                applied.append(Applied(rule=compiled.rule, mismatch=mismatch, removals=removals))
+        # without its kind Argo CD cannot read the object back, and keeps it as it was
+        return (left if left.get("kind") else obj), tuple(applied)
+
+
+def _system_first(rule: Rule) -> tuple[bool, bool]:
+    """Mirrors `HasIgnoreDifference`: the exact key of argocd-cm, then `*/*`, then the Application."""
+    return rule.override_key is None, rule.override_key == "*/*"
+
+
+def _removals(obj: Object, compiled: _Compiled) -> tuple[Object, tuple[Removal, ...]]:
+    removals: list[Removal] = []
+    for pointer in compiled.rule.pointers:
+        obj, outcome = without_pointer(obj, pointer)
+        removals.append(
+            Removal(
+                selector=pointer,
+                is_expression=False,
+                removed=outcome is PointerOutcome.REMOVED,
+                problem="a list is entered by position" if outcome is PointerOutcome.BAD_INDEX else "",
+            )
+        )
+    for deletion in compiled.deletions:
+        left, removal = _deleted(obj, deletion)
+        removals.append(removal)
+        obj = left
+    return obj, tuple(removals)
+
+
+def _deleted(obj: Object, deletion: Deletion) -> tuple[Object, Removal]:
+    try:
+        left = deletion.apply(obj)
+    except DeletionFailed as problem:
+        failed = Removal(selector=deletion.expression, is_expression=True, problem=str(problem))
+        return obj, failed
+    if not isinstance(left, dict):
+        problem = "the expression leaves no object"
+        return obj, Removal(selector=deletion.expression, is_expression=True, problem=problem)
+    return left, Removal(selector=deletion.expression, is_expression=True, removed=left != obj)

@@ -1,0 +1,62 @@
+"""`RespectIgnoreDifferences=true`: what a sync applies when ignored fields shall keep their live value.
+
+Mirrors `normalizeTargetResources`, Argo CD 3.6: live is normalised, the patch that leads from there back to
+live is laid over the normalised target, and what that brought along by accident is undone. `status` is never
+taken over. An ignored field that live lacks is not applied at all; a custom resource's list is taken whole.
+"""
+
+from __future__ import annotations
+
+from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.merge.merge_patch import merge_patch
+from whysync.kubernetes.merge.strategic import apply_patch, three_way_patch
+from whysync.kubernetes.schema.remarshal import scheme_type
+
+
+def respectful_target(
+    target: Object, live: Object | None, *, normalized_target: Object, normalized_live: Object
+) -> Object:
+    """What is applied; without a live object that is Git's version. Raises `BadPatch`."""
+    if live is None:
+        return target
+    wanted = _without_status(live)
+    known = _without_status(normalized_live)
+    schema = scheme_type(normalized_target)
+    if schema is None:
+        patched = merge_patch(normalized_target, _merge_patch_between(known, wanted))
+    else:
+        patched = apply_patch(normalized_target, three_way_patch(wanted, wanted, known, schema), schema)
+    return _restored(patched, target, normalized_target, normalized_live)
+
+
+def _restored(patched: Object, target: Object, normalized_target: Object, normalized_live: Object) -> Object:
+    """Undo what came along because a parent was replaced as a whole."""
+    kept: Object = {
+        key: value for key, value in patched.items() if key in target or key not in normalized_live
+    }
+    for key, wanted in target.items():
+        found, normalized = patched.get(key), normalized_target.get(key)
+        if isinstance(found, dict) and isinstance(wanted, dict) and isinstance(normalized, dict):
+            kept[key] = _restored(found, wanted, normalized, fields(normalized_live.get(key)))
+        elif key in normalized_target and normalized == wanted:
+            # the normaliser left it alone, so it is not ignored and Git's value counts
+            kept[key] = wanted
+    return kept
+
+
+def _merge_patch_between(original: Object, modified: Object) -> Object:
+    """Mirrors `CreateMergePatch` (RFC 7386): null removes, lists are replaced."""
+    patch: Object = {key: None for key in original if key not in modified}
+    for key, new in modified.items():
+        old: Json = original.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            below = _merge_patch_between(old, new)
+            if below:
+                patch[key] = below
+        elif key not in original or old != new:
+            patch[key] = new
+    return patch
+
+
+def _without_status(obj: Object) -> Object:
+    return {key: value for key, value in obj.items() if key != "status"}

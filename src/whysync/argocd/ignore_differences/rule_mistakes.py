@@ -1,0 +1,241 @@
+"""Why a rule does not do what its author hoped: the mistakes that Argo CD passes over in silence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from whysync.argocd.ignore_differences.json_pointers import PointerOutcome, path_of
+from whysync.argocd.ignore_differences.rules import Mismatch, Rule
+from whysync.argocd.scripts.jq import BadExpression, Deletion, DeletionFailed, plain
+from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.ref import Ref, ref_of
+
+
+class MissKind(StrEnum):
+    NAMES_NO_FIELD = "names-no-field"
+    GROUP = "group"
+    KIND = "kind"
+    NAME = "name"
+    NAMESPACE = "namespace"
+    POINTER = "pointer"
+    """The pointer is not written as one."""
+    EXPRESSION = "expression"
+    """The jq expression fails."""
+    MANAGER = "manager"
+    ELSEWHERE = "elsewhere"
+    """It works, on another field than the one that differs."""
+
+
+class Miss(msgspec.Struct, frozen=True, kw_only=True):
+    kind: MissKind
+    text: str
+    selector: str = ""
+    """The pointer, expression or manager at fault."""
+    suggestion: str = ""
+    """What to write in its place, where that is clear."""
+    near: bool = True
+    """Is it likely that this object was meant? A rule about another kind is just another rule."""
+
+
+def explain_miss(rule: Rule, obj: Object, differing: Sequence[str]) -> Miss | None:
+    """Why `rule` leaves the differences of `obj` (JSON pointers) standing; `None` when it removes one."""
+    ref = ref_of(obj)
+    if not rule.names_a_field:
+        return Miss(kind=MissKind.NAMES_NO_FIELD, text="the rule names no field at all")
+    mismatch = rule.mismatch(ref)
+    if mismatch is not None:
+        return _of_mismatch(rule, ref, mismatch)
+    misses: list[Miss] = []
+    for pointer in rule.pointers:
+        miss = _of_pointer(pointer, obj, differing)
+        if miss is None:
+            return None
+        misses.append(miss)
+    for expression in rule.expressions:
+        miss = _of_expression(expression, obj, differing)
+        if miss is None:
+            return None
+        misses.append(miss)
+    if rule.managers:
+        miss = _of_managers(rule, ref, obj)
+        if miss is None:
+            return None
+        misses.append(miss)
+    # a mistake in writing tells more than a rule that works elsewhere
+    return min(misses, key=lambda miss: miss.kind is MissKind.ELSEWHERE)
+
+
+def _of_mismatch(rule: Rule, ref: Ref, mismatch: Mismatch) -> Miss:
+    same_kind = rule.kind.lower() == ref.kind.lower()
+    match mismatch:
+        case Mismatch.GROUP:
+            return Miss(
+                kind=MissKind.GROUP,
+                text=_group_text(rule.group, ref),
+                selector=rule.group,
+                suggestion=ref.group,
+                near=same_kind,
+            )
+        case Mismatch.KIND:
+            near = same_kind or rule.kind.lower() in _plurals(ref.kind)
+            said = f"kind `{rule.kind}` is not `{ref.kind}`"
+            return Miss(
+                kind=MissKind.KIND,
+                text=said,
+                selector=rule.kind,
+                suggestion=ref.kind if near else "",
+                near=near,
+            )
+        case Mismatch.NAME:
+            return _of_name(MissKind.NAME, rule.name, ref.name)
+        case Mismatch.NAMESPACE:
+            if not ref.namespace:
+                said = "the object has no namespace, so a rule with a namespace never matches it"
+                return Miss(kind=MissKind.NAMESPACE, text=said, selector=rule.namespace)
+            return _of_name(MissKind.NAMESPACE, rule.namespace, ref.namespace)
+
+
+def _group_text(group: str, ref: Ref) -> str:
+    if not group:
+        return f"an empty group is the core group only; this kind is of `{ref.group}`"
+    if "/" in group:
+        return f"group `{group}` must not include the version"
+    if not ref.group:
+        return f"group `{group}` should be empty: this kind is of the core group"
+    return f"group `{group}` is not `{ref.group}`"
+
+
+def _plurals(kind: str) -> tuple[str, ...]:
+    lower = kind.lower()
+    return lower + "s", lower + "es", lower.removesuffix("y") + "ies"
+
+
+def _of_name(kind: MissKind, written: str, actual: str) -> Miss:
+    is_glob = any(char in written for char in "*?[{")
+    said = f"{kind} `{written}` is compared as it stands, no glob" if is_glob else ""
+    near = is_glob or written.lower() == actual.lower()
+    return Miss(kind=kind, text=said or f"{kind} `{written}` is not `{actual}`", selector=written, near=near)
+
+
+_BRACKETED = r"\[(\d+)\]"
+
+
+def _of_pointer(pointer: str, obj: Object, differing: Sequence[str]) -> Miss | None:
+    path = path_of(obj, pointer)
+    if not isinstance(path, PointerOutcome):
+        where = pointers.join(path)
+        if any(pointers.within(field, where) or pointers.within(where, field) for field in differing):
+            return None
+    for problem in (_misspelt, _unescaped, _shifted):
+        miss = problem(pointer, differing)
+        if miss is not None:
+            return miss
+    said = (
+        "nothing is at this pointer"
+        if isinstance(path, PointerOutcome)
+        else "the pointer is of another field"
+    )
+    return Miss(kind=MissKind.ELSEWHERE, text=said, selector=pointer)
+
+
+def _misspelt(pointer: str, differing: Sequence[str]) -> Miss | None:
+    if pointer.startswith(".") or (not pointer.startswith("/") and "." in pointer):
+        said, right = "a jq expression stands under jsonPointers", _as_pointer(pointer)
+    elif not pointer.startswith("/"):
+        said, right = "a JSON pointer starts with `/`", f"/{pointer}"
+    elif re.search(_BRACKETED, pointer):
+        said, right = "a JSON pointer has no brackets: a position is a part of its own", ""
+        right = re.sub(_BRACKETED, r"/\1", pointer)
+    elif "*" in pointer.split("/") or "[]" in pointer:
+        said, right = "a JSON pointer has no wildcards; use jqPathExpressions", ""
+    elif pointer.endswith("/"):
+        said, right = "the `/` at the end names an empty key", pointer.rstrip("/")
+    elif pointer not in differing and (other := _same_letters(pointer, differing)):
+        said, right = "upper and lower case count", other
+    elif "." in pointer and (other := _dotted(pointer, differing)):
+        said, right = "the parts of a JSON pointer are separated by `/`", other
+    else:
+        return None
+    return Miss(kind=MissKind.POINTER, text=said, selector=pointer, suggestion=right)
+
+
+def _as_pointer(expression: str) -> str:
+    """`.spec.containers[0].image` → `/spec/containers/0/image`, where it is that simple."""
+    parts: list[str | int] = []
+    for step in plain.parse(expression if expression.startswith(".") else f".{expression}") or ():
+        match step:
+            case plain.Field(name):
+                parts.append(name)
+            case plain.Item(index):
+                parts.append(index)
+            case _:
+                return ""
+    return pointers.join(parts)
+
+
+def _same_letters(pointer: str, differing: Sequence[str]) -> str:
+    return next((field for field in differing if field.lower() == pointer.lower()), "")
+
+
+def _dotted(pointer: str, differing: Sequence[str]) -> str:
+    return next((field for field in differing if field == pointer.replace(".", "/")), "")
+
+
+def _unescaped(pointer: str, differing: Sequence[str]) -> Miss | None:
+    """Keys such as `example.com/owner` hold slashes, which a pointer writes as `~1`."""
+    for field in differing:
+        if "~1" in field and field.replace("~1", "/").replace("~0", "~") == pointer:
+            said = "the `/` inside a key must be written `~1`"
+            return Miss(kind=MissKind.POINTER, text=said, selector=pointer, suggestion=field)
+    return None
+
+
+def _shifted(pointer: str, differing: Sequence[str]) -> Miss | None:
+    for field in differing:
+        ours, theirs = pointer.split("/"), field.split("/")
+        others = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
+        if len(ours) <= len(theirs) and others and all(a.isdecimal() and b.isdecimal() for a, b in others):
+            said = "the difference is at another position of the list; select the item by its name with jq"
+            return Miss(kind=MissKind.POINTER, text=said, selector=pointer)
+    return None
+
+
+def _of_expression(expression: str, obj: Object, differing: Sequence[str]) -> Miss | None:
+    try:
+        left = Deletion(expression).apply(obj)
+    except BadExpression as problem:
+        return Miss(kind=MissKind.EXPRESSION, text=f"jq error: {problem}", selector=expression)
+    except DeletionFailed as problem:
+        said = str(problem).removeprefix("JQ patch returned error: ")
+        return Miss(
+            kind=MissKind.EXPRESSION,
+            text=f"jq error: {said}",
+            selector=expression,
+            suggestion=expression.replace("[]", "[]?")
+            if "iterate" in said and "[]?" not in expression
+            else "",
+        )
+    if any(pointers.resolve(obj, field) != pointers.resolve(left, field) for field in differing):
+        return None
+    said = "the expression removes nothing" if left == obj else "the expression removes another field"
+    return Miss(kind=MissKind.ELSEWHERE, text=said, selector=expression)
+
+
+def _of_managers(rule: Rule, ref: Ref, obj: Object) -> Miss | None:
+    """Only whether the managers are there: which fields differ, the comparison of both sides knows."""
+    if not rule.trusts_managers_for(ref):
+        said = "managers in argocd-cm count only under the exact group and kind, or for all kinds"
+        return Miss(kind=MissKind.MANAGER, text=said, selector=rule.override_key or "")
+    entries = items(fields(obj.get("metadata")).get("managedFields"))
+    present = {text(fields(entry).get("manager")) for entry in entries}
+    absent = [manager for manager in rule.managers if manager not in present]
+    if len(absent) < len(rule.managers):
+        return None
+    near = next((name for name in sorted(present) if name.lower() == absent[0].lower()), "")
+    said = f"no field of the object is owned by `{absent[0]}`"
+    return Miss(kind=MissKind.MANAGER, text=said, selector=absent[0], suggestion=near)

@@ -1,0 +1,118 @@
+"""What is wrong with an Application's spec before anything is compared.
+
+Mirrors `ValidatePermissions` and `GetDestinationCluster`, Argo CD 3.6: each problem becomes an
+InvalidSpecError, and the app is Unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from whysync.argocd.api.application import Destination, Source, SourceHydrator, Spec
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.projects.permissions import Cluster, destination_verdict, source_verdict
+
+
+class NoCluster(ValueError):
+    """The destination names no cluster that Argo CD knows; the text is Argo CD's."""
+
+
+def destination_cluster(
+    destination: Destination, clusters: Sequence[Cluster], *, lookup_error: str = ""
+) -> Cluster:
+    """The cluster of a destination; `lookup_error` is what a source got instead of an answer."""
+    if destination.name and destination.server:
+        told = "application destination can't have both name and server defined"
+        raise NoCluster(f"{told}: {destination.name} {destination.server}")
+    if destination.server:
+        server = destination.server.rstrip("/")
+        found = next((one for one in clusters if one.server.rstrip("/") == server), None)
+        if found is None:
+            reason = lookup_error or f'cluster "{server}" not found'
+            raise NoCluster(f'error getting cluster by server "{destination.server}": {reason}')
+        return found
+    if not destination.name:
+        raise NoCluster("Destination server missing from app spec")
+    if lookup_error:
+        raise NoCluster(f'error getting cluster by name "{destination.name}": {lookup_error}')
+    named = [one for one in clusters if one.name == destination.name]
+    if not named:
+        raise NoCluster(f"there are no clusters with this name: {destination.name}")
+    if len(named) > 1:
+        servers = " ".join(one.server for one in named)
+        raise NoCluster(f"there are {len(named)} clusters with the same name: [{servers}]")
+    return named[0]
+
+
+def spec_problems(
+    spec: Spec,
+    project: AppProject,
+    clusters: Sequence[Cluster],
+    *,
+    lookup_error: str = "",
+) -> tuple[str, ...]:
+    """The messages of InvalidSpecError conditions."""
+    problems, complete = _source_problems(spec, project)
+    if not complete:
+        return tuple(problems)
+    try:
+        cluster = destination_cluster(spec.destination, clusters, lookup_error=lookup_error)
+    except NoCluster as problem:
+        return (*problems, str(problem))
+    own = [one for one in clusters if one.project == project.metadata.name]
+    if not destination_verdict(project, cluster, spec.destination.namespace, own).permitted:
+        server = cluster.name if spec.destination.name else cluster.server
+        problems.append(
+            f"application destination server '{server}' and namespace '{spec.destination.namespace}' "
+            f"do not match any of the allowed destinations in project '{project.metadata.name}'"
+        )
+    return tuple(problems)
+
+
+def _source_problems(spec: Spec, project: AppProject) -> tuple[list[str], bool]:
+    """The problems of the sources, and whether they are complete: one that is not ends the search."""
+    problems: list[str] = []
+    if spec.source_hydrator is not None:
+        missing = list(_missing_in_hydrator(spec.source_hydrator))
+        if missing:
+            return missing, False
+        dry = spec.source_hydrator.dry_source.repo_url
+        problems += _not_permitted(project, dry, "application repo")
+        hydrated = spec.source_hydrator.sync_source.repo_url
+        if hydrated not in ("", dry):
+            problems += _not_permitted(project, hydrated, "sync source repo")
+        return problems, True
+    for source in spec.sources or (spec.source or Source(),):
+        if problem := _missing_in_source(source, multiple=bool(spec.sources)):
+            return [*problems, problem], False
+        problems += _not_permitted(project, source.repo_url, "application repo")
+    return problems, True
+
+
+def _not_permitted(project: AppProject, url: str, what: str) -> Iterator[str]:
+    if not source_verdict(project, url).permitted:
+        yield f"{what} {url} is not permitted in project '{project.metadata.name}'"
+
+
+def _missing_in_source(source: Source, *, multiple: bool) -> str | None:
+    origin = source.path or source.chart or (source.ref if multiple else "")
+    if not source.repo_url or not origin:
+        if multiple:
+            told = "spec.source.repoURL and either source.path, source.chart, or source.ref are required"
+            return f"{told} for source {source.repo_url}"
+        return "spec.source.repoURL and either spec.source.path or spec.source.chart are required"
+    if source.chart and not source.target_revision:
+        return "spec.source.targetRevision is required if the manifest source is a helm chart"
+    return None
+
+
+def _missing_in_hydrator(hydrator: SourceHydrator) -> Iterator[str]:
+    if not hydrator.dry_source.repo_url:
+        yield "spec.sourceHydrator.drySource.repoURL is required"
+    if not hydrator.sync_source.target_branch:
+        yield "spec.sourceHydrator.syncSource.targetBranch is required"
+    if hydrator.hydrate_to is not None and not hydrator.hydrate_to.target_branch:
+        yield (
+            "when spec.sourceHydrator.hydrateTo is set, "
+            "spec.sourceHydrator.hydrateTo.targetBranch is required"
+        )

@@ -1,0 +1,27 @@
+"""What Argo CD's Secrets of clusters say beside the login: name, server, project, namespaces."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+
+from whysync.json_tree import Object, dig, fields, text
+
+
+def told_by(secret: Object) -> dict[str, str]:
+    """Its values as text; nothing of other objects. What is masked, or no base64, is empty."""
+    if dig(secret, "metadata", "labels", "argocd.argoproj.io/secret-type") != "cluster":
+        return {}
+    values = {key: _decoded(text(value)) for key, value in fields(secret.get("data")).items()}
+    return values | {key: text(value) for key, value in fields(secret.get("stringData")).items()}
+
+
+def namespaces_in(told: dict[str, str]) -> tuple[str, ...]:
+    """Where Argo CD manages some namespaces of the cluster only; nothing where it manages all."""
+    return tuple(space for part in told.get("namespaces", "").split(",") if (space := part.strip()))
+
+
+def _decoded(value: str) -> str:
+    try:
+        return b64decode(value, validate=True).decode()
+    except ValueError:
+        return ""

@@ -1,0 +1,64 @@
+"""As whom a sync and a server-side diff act, when impersonation is on.
+
+Mirrors `DeriveServiceAccountToImpersonate` and `applyDiffImpersonationConfig`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.projects.permissions import Cluster
+from whysync.golang.glob import BadPattern, glob_match_or_raise
+
+BAD_IN_SERVICE_ACCOUNTS = "!*[]{}\\/"
+
+
+class NoServiceAccount(ValueError):
+    """Nobody can be impersonated; the text is Argo CD's."""
+
+
+def service_account_for(
+    project: AppProject, *, app_namespace: str, destination_namespace: str, cluster: Cluster
+) -> str:
+    """The user of the first entry that matches the destination; empty: none does."""
+    for item in project.spec.destination_service_accounts:
+        server = _matches(item.server, cluster.server, "server")
+        namespace = _matches(item.namespace, destination_namespace, "namespace")
+        if not (server and namespace):
+            continue
+        account = item.default_service_account
+        if not account.strip(" ") or any(char in account for char in BAD_IN_SERVICE_ACCOUNTS):
+            raise NoServiceAccount(f"default service account contains invalid chars '{account}'")
+        if ":" in account:  # it names its namespace itself
+            return f"system:serviceaccount:{account}"
+        return f"system:serviceaccount:{destination_namespace or app_namespace}:{account}"
+    return ""
+
+
+def diff_user(
+    project: AppProject,
+    *,
+    app_namespace: str,
+    destination_namespace: str,
+    cluster: Cluster,
+    enabled: bool,
+    enforced: bool,
+) -> str:
+    """As whom the dry run of a server-side diff is made; empty: as the controller itself."""
+    if not enabled:
+        return ""
+    user = service_account_for(
+        project, app_namespace=app_namespace, destination_namespace=destination_namespace, cluster=cluster
+    )
+    if not user and enforced:
+        raise NoServiceAccount(
+            f"no matching service account found for destination server {cluster.server} "
+            f"and namespace {destination_namespace}"
+        )
+    return user
+
+
+def _matches(pattern: str, value: str, what: str) -> bool:
+    try:
+        return glob_match_or_raise(pattern, value)
+    except BadPattern as problem:
+        raise NoServiceAccount(f"invalid glob pattern for destination {what}: {problem}") from problem

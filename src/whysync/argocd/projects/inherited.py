@@ -1,0 +1,103 @@
+"""Global projects hand their lists down.
+
+Mirrors `GetGlobalProjects` and `mergeVirtualProject`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol, TypeVar
+
+import msgspec
+
+from whysync.argocd.api.project import AppProject
+from whysync.json_tree import Object, fields, items, text
+
+T = TypeVar("T")
+
+
+class GlobalProjectSetting(Protocol):
+    """One entry of `globalProjects` in argocd-cm."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def label_selector(self) -> Object: ...
+
+
+def global_projects_of(
+    project: AppProject, settings: Iterable[GlobalProjectSetting], existing: Mapping[str, AppProject]
+) -> tuple[AppProject, ...]:
+    """The projects that this one inherits from; the first setting that cannot be used ends the search."""
+    found: list[AppProject] = []
+    for setting in settings:
+        if setting.name == project.metadata.name:
+            continue
+        matches = selects(setting.label_selector, project.metadata.labels)
+        if matches is None:
+            break
+        if matches:
+            parent = existing.get(setting.name)
+            if parent is None:
+                break
+            found.append(parent)
+    return tuple(found)
+
+
+def merged(project: AppProject, parent: AppProject) -> AppProject:
+    """The project with the lists of a global one behind its own."""
+    own, more = project.spec, parent.spec
+    spec = msgspec.structs.replace(
+        own,
+        cluster_resource_whitelist=_joined(own.cluster_resource_whitelist, more.cluster_resource_whitelist),
+        cluster_resource_blacklist=_joined(own.cluster_resource_blacklist, more.cluster_resource_blacklist),
+        namespace_resource_whitelist=_joined(
+            own.namespace_resource_whitelist, more.namespace_resource_whitelist
+        ),
+        namespace_resource_blacklist=_joined(
+            own.namespace_resource_blacklist, more.namespace_resource_blacklist
+        ),
+        sync_windows=own.sync_windows + more.sync_windows,
+        source_repos=own.source_repos + more.source_repos,
+        destinations=own.destinations + more.destinations,
+        destination_service_accounts=own.destination_service_accounts + more.destination_service_accounts,
+    )
+    return msgspec.structs.replace(project, spec=spec)
+
+
+def effective_project(
+    project: AppProject, settings: Iterable[GlobalProjectSetting], existing: Mapping[str, AppProject]
+) -> AppProject:
+    """The project as Argo CD asks it for permission."""
+    for parent in global_projects_of(project, settings, existing):
+        project = merged(project, parent)
+    return project
+
+
+def selects(selector: Object, labels: Mapping[str, str]) -> bool | None:
+    """Does a Kubernetes label selector match? `None`: it is not valid. An empty one matches everything."""
+    for key, value in fields(selector.get("matchLabels")).items():
+        if labels.get(key) != value:
+            return False
+    verdicts = [_expression(fields(one), labels) for one in items(selector.get("matchExpressions"))]
+    return None if None in verdicts else all(verdicts)
+
+
+def _expression(expression: Object, labels: Mapping[str, str]) -> bool | None:
+    key, values = text(expression.get("key")), items(expression.get("values"))
+    match text(expression.get("operator")):
+        case "In" if values:
+            return labels.get(key) in values
+        case "NotIn" if values:
+            return labels.get(key) not in values
+        case "Exists" if not values:
+            return key in labels
+        case "DoesNotExist" if not values:
+            return key not in labels
+        case _:
+            return None
+
+
+def _joined(own: tuple[T, ...] | None, more: tuple[T, ...] | None) -> tuple[T, ...] | None:
+    """No list stays no list unless something is added: an absent one and an empty one differ."""
+    return own if not more else (own or ()) + more

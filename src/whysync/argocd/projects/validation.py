@@ -1,0 +1,181 @@
+"""What is wrong with an AppProject itself: the first problem counts.
+
+Mirrors `ValidateProject`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from whysync.argocd.api.project import AppProject, ProjectRole, SyncWindow
+from whysync.argocd.projects.impersonation import BAD_IN_SERVICE_ACCOUNTS
+from whysync.golang.glob import BadPattern, glob_match_or_raise
+
+_ACTIONS = ("get", "create", "update", "delete", "sync", "override", "rollback", "*")
+_ACTION_PATTERN = r"action/|update/|delete/"
+_PROJECT_SCOPED = ("applications", "applicationsets", "logs", "exec", "clusters", "repositories")
+_ROLE_NAME = r"[a-zA-Z0-9]([-_a-zA-Z0-9]*[a-zA-Z0-9])?"
+_BAD_IN_GROUPS = r'["\n\r\t]'
+
+
+def project_problem(
+    project: AppProject, window_problem: Callable[[SyncWindow], str | None] | None = None
+) -> str | None:
+    """The first problem, in Argo CD's words; windows are judged by whoever knows schedules."""
+    problems = (
+        _destination_problems(project),
+        _list_problems(project),
+        _role_problems(project),
+        _window_problems(project, window_problem),
+        _service_account_problems(project),
+    )
+    return next((problem for kind in problems for problem in kind), None)
+
+
+def _destination_problems(project: AppProject) -> Iterator[str]:
+    seen: set[str] = set()
+    for item in project.spec.destinations:
+        for name, value in (("name", item.name), ("server", item.server), ("namespace", item.namespace)):
+            if value == "!*":
+                yield f"{name} has an invalid format, '!*'"
+        key = f"{item.server or item.name}/{item.namespace}"
+        if key in seen:
+            yield f"destination '{key}' already added"
+        seen.add(key)
+
+
+def _list_problems(project: AppProject) -> Iterator[str]:
+    seen: set[str] = set()
+    for namespace in project.spec.source_namespaces:
+        if namespace in seen:
+            yield f"source namespace '{namespace}' already added"
+        seen.add(namespace)
+    seen = set()
+    for repo in project.spec.source_repos:
+        if repo == "!*":
+            yield "source repository has an invalid format, '!*'"
+        if repo in seen:
+            yield f"source repository '{repo}' already added"
+        seen.add(repo)
+
+
+def _role_problems(project: AppProject) -> Iterator[str]:
+    seen: set[str] = set()
+    for role in project.spec.roles:
+        if role.name in seen:
+            yield f"role '{role.name}' already exists"
+        seen.add(role.name)
+        if not re.fullmatch(_ROLE_NAME, role.name):
+            yield (
+                f"invalid role name '{role.name}'. Must consist of alphanumeric characters, '-' or '_', "
+                "and must start and end with an alphanumeric character"
+            )
+        yield from _within_role(project.metadata.name, role)
+
+
+def _within_role(project: str, role: ProjectRole) -> Iterator[str]:
+    seen: set[str] = set()
+    for policy in role.policies:
+        if policy in seen:
+            yield f"policy '{policy}' already exists for role '{role.name}'"
+        seen.add(policy)
+        if problem := policy_problem(project, role.name, policy):
+            yield problem
+    seen = set()
+    for group in role.groups:
+        if group in seen:
+            yield f"group '{group}' already exists for role '{role.name}'"
+        seen.add(group)
+        if problem := group_problem(group):
+            yield problem
+
+
+def policy_problem(project: str, role: str, policy: str) -> str | None:
+    """What is wrong with one line of a role's policy."""
+    parts = [part.strip(" ") for part in policy.split(",")]
+    told = f"invalid policy rule '{policy}': "
+    if len(parts) != 6 or parts[0] != "p":
+        return f"{told}must be of the form: 'p, sub, res, act, obj, eft'"
+    _, subject, resource, action, target, effect = parts
+    expected = f"proj:{project}:{role}"
+    if subject != expected:
+        return f"{told}policy subject must be: '{expected}', not '{subject}'"
+    if resource not in _PROJECT_SCOPED:
+        return (
+            f"{told}project resource must be: 'applications', 'applicationsets', 'repositories', 'exec', "
+            f"'logs' or 'clusters', not '{resource}'"
+        )
+    if not is_role_action(action):
+        return f"{told}invalid action '{action}'"
+    if not is_policy_object(project, target):
+        return (
+            f"{told}object must be of form '{project}/*', '{project}[/<NAMESPACE>]/<APPNAME>' or "
+            f"'{project}/<APPNAME>', not '{target}'"
+        )
+    if effect not in ("allow", "deny"):
+        return f"{told}effect must be: 'allow' or 'deny'"
+    return None
+
+
+def is_role_action(action: str) -> bool:
+    return action in _ACTIONS or re.search(_ACTION_PATTERN, action) is not None
+
+
+def is_policy_object(project: str, target: str) -> bool:
+    """`<project>[/<namespace>]/<application>`, with `*` anywhere in the last two."""
+    return re.fullmatch(rf"{re.escape(project)}(/[*\w\-.]+)?/[*\w\-.]+", target, re.ASCII) is not None
+
+
+def group_problem(group: str) -> str | None:
+    name = group.strip()
+    if len(name) > 1 and name.startswith('"') and name.endswith('"'):
+        name = name[1:-1]
+    elif "," in name:
+        return f"group '{name}' must be quoted"
+    if not name:
+        return f"group '{name}' is empty"
+    if re.search(_BAD_IN_GROUPS, name):
+        return f"group '{name}' contains invalid characters"
+    if len(group) > 1 and group[0].isspace():
+        return f"group '{name}' contains a leading space"
+    if len(group) > 1 and group[-1].isspace():
+        return f"group '{name}' contains a trailing space"
+    return None
+
+
+def _window_problems(
+    project: AppProject, window_problem: Callable[[SyncWindow], str | None] | None
+) -> Iterator[str]:
+    for window in project.spec.sync_windows:
+        if window_problem and (problem := window_problem(window)):
+            yield problem
+        if not (window.applications or window.namespaces or window.clusters):
+            told = f"window '{window.kind}':'{window.schedule}':'{window.duration}'"
+            yield f"{told} requires one of application, cluster or namespace"
+
+
+def _service_account_problems(project: AppProject) -> Iterator[str]:
+    seen: set[str] = set()
+    for item in project.spec.destination_service_accounts:
+        for name, value in (("server", item.server), ("namespace", item.namespace)):
+            if "!" in value:
+                yield f"{name} has an invalid format, '{value}'"
+        account = item.default_service_account
+        if not account.strip(" ") or any(char in account for char in BAD_IN_SERVICE_ACCOUNTS):
+            yield f"defaultServiceAccount has an invalid format, '{account}'"
+        for name, value in (("server", item.server), ("namespace", item.namespace)):
+            if not _compiles(value):
+                yield f"{name} has an invalid format, '{value}'"
+        key = f"{item.server}/{item.namespace}"
+        if key in seen:
+            yield f"destinationServiceAccount '{key}' already added"
+        seen.add(key)
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        glob_match_or_raise(pattern, "")
+    except BadPattern:
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""Argo CD's own permissions: policies, who may do what, why not, and which line would change it."""
+
+from whysync.argocd.rbac.can_command import can, request_problem
+from whysync.argocd.rbac.decision import Asker, Decision, Reason, asker_of, decide, denial_text, project_of
+from whysync.argocd.rbac.explain import Explanation, Nearest, explain
+from whysync.argocd.rbac.policy import (
+    Answer,
+    MatchMode,
+    Part,
+    Policy,
+    Request,
+    policy_csv,
+    policy_keys,
+    policy_problem,
+    project_lines,
+    read_policy,
+)
+from whysync.argocd.rbac.policy_line import BadLine, Grant, Origin, Permission, read_line, read_lines
+from whysync.argocd.rbac.tokens import token_problem
+
+__all__ = [
+    "Answer",
+    "Asker",
+    "BadLine",
+    "Decision",
+    "Explanation",
+    "Grant",
+    "MatchMode",
+    "Nearest",
+    "Origin",
+    "Part",
+    "Permission",
+    "Policy",
+    "Reason",
+    "Request",
+    "asker_of",
+    "can",
+    "decide",
+    "denial_text",
+    "explain",
+    "policy_csv",
+    "policy_keys",
+    "policy_problem",
+    "project_lines",
+    "project_of",
+    "read_line",
+    "read_lines",
+    "read_policy",
+    "request_problem",
+    "token_problem",
+]

@@ -1,0 +1,236 @@
+"""A whole policy, and what it says of one subject.
+
+Mirrors Argo CD 3.6's casbin model: a line counts for whoever has its subject, by name or over at most ten
+`g` lines; resource, action and object match as globs in which `*` crosses slashes, or as regular expressions
+that may match anywhere; one `deny` beats every `allow`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.rbac.builtin import builtin_grants, builtin_permissions
+from whysync.argocd.rbac.policy_line import BadLine, Grant, Line, Permission, read_lines
+from whysync.golang.glob import glob_match
+from whysync.golang.regexp import regex_match
+
+POLICY_KEY: Final = "policy.csv"
+_MOST_STEPS: Final = 10
+_DEFAULT_SCOPES: Final = ("groups",)
+_NOT_IN_GO: Final = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9]|[*+?}]\+")
+"""Looking around, looking back, and repeats that give nothing back: Go's expressions have none of them."""
+
+
+class MatchMode(StrEnum):
+    GLOB = "glob"
+    REGEX = "regex"
+
+
+class Part(StrEnum):
+    """What a line has to match of a request, in the order in which it is looked at."""
+
+    RESOURCE = "resource"
+    ACTION = "action"
+    OBJECT = "object"
+
+
+class BadRegex(ValueError):
+    """Argo CD cannot run the pattern: whoever it concerns is refused everything that gets so far."""
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    resource: str
+    action: str
+    object: str
+
+    def __str__(self) -> str:
+        return f"{self.resource}, {self.action}, {self.object}"
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the policy says of one subject: `line` is the one that decides, if any."""
+
+    subject: str
+    line: Permission | None = None
+    over: tuple[Grant, ...] = ()
+    """The `g` lines that lead from the subject to the line."""
+    broken: Permission | None = None
+    """A line whose regular expression cannot be run."""
+
+    @property
+    def allowed(self) -> bool:
+        return self.broken is None and self.line is not None and self.line.allows
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    permissions: tuple[Permission, ...] = ()
+    grants: tuple[Grant, ...] = ()
+    problems: tuple[BadLine, ...] = ()
+    default_role: str = ""
+    match_mode: MatchMode = MatchMode.GLOB
+    scopes: tuple[str, ...] = _DEFAULT_SCOPES
+    """The claims of a token that name its groups."""
+    is_enforced: bool = True
+    """Off with `server.disable.auth`: everybody may do everything."""
+
+    def with_lines(self, lines: Iterable[Line]) -> Policy:
+        found = tuple(lines)
+        return replace(
+            self,
+            permissions=(*self.permissions, *(one for one in found if isinstance(one, Permission))),
+            grants=(*self.grants, *(one for one in found if isinstance(one, Grant))),
+            problems=(*self.problems, *(one for one in found if isinstance(one, BadLine))),
+        )
+
+    def roles_of(self, subject: str) -> dict[str, tuple[Grant, ...]]:
+        """The subject and all its roles, each with the `g` lines that lead there by the shortest way."""
+        by_member: dict[str, list[Grant]] = {}
+        for grant in self.grants:
+            by_member.setdefault(grant.member, []).append(grant)
+        found: dict[str, tuple[Grant, ...]] = {subject: ()}
+        edge = [subject]
+        for _ in range(_MOST_STEPS):
+            reached: list[str] = []
+            for member in edge:
+                for grant in by_member.get(member, ()):
+                    if grant.role not in found:
+                        found[grant.role] = (*found[member], grant)
+                        reached.append(grant.role)
+            edge = reached
+        return found
+
+    def answer(self, subject: str, request: Request) -> Answer:
+        roles = self.roles_of(subject)
+        allowing: Permission | None = None
+        for line in self.permissions:
+            if line.subject not in roles:
+                continue
+            try:
+                if self.misses(line, request, first_only=True):
+                    continue
+            except BadRegex:
+                return Answer(subject=subject, broken=line, over=roles[line.subject])
+            if line.denies:
+                return Answer(subject=subject, line=line, over=roles[line.subject])
+            if line.allows and allowing is None:
+                allowing = line
+        over = roles[allowing.subject] if allowing is not None else ()
+        return Answer(subject=subject, line=allowing, over=over)
+
+    def misses(self, line: Permission, request: Request, *, first_only: bool = False) -> tuple[Part, ...]:
+        """The parts of a request that a line does not cover; the subject is not asked here."""
+        missed: list[Part] = []
+        for part in Part:
+            pattern, value = _pair(line, request, part)
+            if not self._matches(pattern, value):
+                missed.append(part)
+                if first_only:
+                    break
+        return tuple(missed)
+
+    def _matches(self, pattern: str, value: str) -> bool:
+        if self.match_mode is MatchMode.GLOB:
+            return glob_match(pattern, value)
+        if not _compiles(pattern):
+            raise BadRegex(pattern)
+        return regex_match(pattern, value)
+
+    def integrity_problem(self) -> str | None:
+        """Roles that somebody has and no line speaks of.
+
+        Mirrors `CheckUserDefinedRoleReferentialIntegrity`, which only warns.
+        """
+        spoken_of = {line.subject for line in self.permissions}
+        roles = dict.fromkeys(grant.role for grant in self.grants)
+        empty = [role for role in roles if spoken_of.isdisjoint(self.roles_of(role))]
+        return f"user defined roles not found in policies: {','.join(empty)}" if empty else None
+
+
+def read_policy(data: Mapping[str, str], *, builtin: bool = True) -> Policy:
+    """The policy of argocd-rbac-cm's `data`, behind what Argo CD grants by itself."""
+    policy = Policy(
+        default_role=data.get("policy.default", ""),
+        match_mode=match_mode(data.get("policy.matchMode", "")),
+        scopes=scopes_of(data.get("scopes", "")),
+    )
+    if builtin:
+        policy = policy.with_lines((*builtin_permissions(), *builtin_grants()))
+    for key in policy_keys(data):
+        policy = policy.with_lines(read_lines(data[key], key))
+    return policy
+
+
+def policy_keys(data: Mapping[str, str]) -> tuple[str, ...]:
+    """`policy.csv` first, then every `policy.<name>.csv` by name. Mirrors `PolicyCSV`."""
+    others = sorted(key for key in data if key.startswith("policy.") and key.endswith(".csv"))
+    own = (POLICY_KEY,) if POLICY_KEY in data else ()
+    return (*own, *(key for key in others if key != POLICY_KEY))
+
+
+def policy_csv(data: Mapping[str, str]) -> str:
+    return "".join(data[key] if key == POLICY_KEY else f"\n{data[key]}" for key in policy_keys(data))
+
+
+def match_mode(text: str) -> MatchMode:
+    """Exactly `regex`, else globs."""
+    return MatchMode.REGEX if text == "regex" else MatchMode.GLOB
+
+
+def scopes_of(text: str) -> tuple[str, ...]:
+    """A YAML list such as `[groups, email]`; without one, the groups alone."""
+    from whysync.argocd.settings.yaml_values import Malformed, read_yaml, sequence, texts_field
+
+    if not text:
+        return _DEFAULT_SCOPES
+    try:
+        return texts_field({"scopes": sequence(read_yaml(text), "[]string")}, "scopes", "")
+    except Malformed:
+        return _DEFAULT_SCOPES
+
+
+def project_lines(project: AppProject) -> tuple[Line, ...]:
+    """What the roles of a project grant, and to whom. Mirrors `ProjectPoliciesString`.
+
+    Each role may see its project. One line that cannot be read, and Argo CD takes none of them.
+    """
+    name = project.metadata.name
+    found: list[Line] = []
+    for role in project.spec.roles:
+        subject = f"proj:{name}:{role.name}"
+        texts = [f"p, {subject}, projects, get, {name}, allow", *role.policies]
+        texts += [f"g, {group}, {subject}" for group in role.groups]
+        found += read_lines("\n".join(texts), f"project {name}, role {role.name}")
+    return () if any(isinstance(line, BadLine) for line in found) else tuple(found)
+
+
+def policy_problem(text: str) -> str | None:
+    """Mirrors `ValidatePolicy`: the text is shown whole, without the line that is wrong."""
+    bad = any(isinstance(line, BadLine) for line in read_lines(text, POLICY_KEY))
+    return f"policy syntax error: {text}" if bad else None
+
+
+def _pair(line: Permission, request: Request, part: Part) -> tuple[str, str]:
+    match part:
+        case Part.RESOURCE:
+            return line.resource, request.resource
+        case Part.ACTION:
+            return line.action, request.action
+        case Part.OBJECT:
+            return line.object, request.object
+
+
+def _compiles(pattern: str) -> bool:
+    if _NOT_IN_GO.search(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The repo-server: from a source in Git, Helm or Kustomize to manifests."""

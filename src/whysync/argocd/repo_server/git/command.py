@@ -1,0 +1,178 @@
+"""The `git` command. Every Git call of whysync is `Git.run`.
+
+Git runs no program that a repository names. A user's repository is read through a `View`, without its
+configuration; no protocol is allowed unless a call asks for one, which only fetches into whysync's own cache
+do; the environment and the home directory are empty. Credentials in URLs are removed from every message.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.repo_server.git.view import Setting, View, config_text
+from whysync.errors import SourceError, Unreadable
+from whysync.processes.children import Bounds, Finished, NotStarted, TooMuchSaid, TooSlow, environment, run
+
+READING: Final = Bounds(seconds=60.0, output=1 << 30)
+FETCHING: Final = Bounds(seconds=180.0, output=16 << 20)
+
+NO_PROTOCOL: Final = "none"
+
+# For the two calls that are made in a user's repository itself (to find it and to check its owner), and
+# against defaults: hooks, file system monitors, prompts for credentials, jobs in the background.
+_SETTINGS: Final = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.askPass=",
+    "credential.helper=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+)
+# Where Git looks for the configuration of the user, besides the home directory.
+_OF_THE_USER: Final = re.compile(
+    r"HOME|XDG_CONFIG_HOME|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)"
+)
+_CREDENTIALS: Final = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/@\s'\"]{1,2000}@")
+
+
+class GitFailed(Exception):
+    """What git said, as the repo-server would pass it on: `` `git …` failed exit status 128: …``."""
+
+    def __init__(self, message: str, *, complaint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.complaint = complaint
+
+
+def without_credentials(text: str) -> str:
+    """`https://user:token@host` → `https://host`, wherever it stands in a text."""
+    return _CREDENTIALS.sub(lambda found: found["scheme"], text)
+
+
+class Git:
+    """`git` on a user's repository (a `View`), on a git directory of whysync's own, or on none."""
+
+    def __init__(self, repository: View | Path | None = None) -> None:
+        self.repository = repository
+
+    def text(self, *arguments: str, bounds: Bounds = READING, protocols: str = NO_PROTOCOL) -> str:
+        return self.bytes(*arguments, bounds=bounds, protocols=protocols).decode("utf-8", "surrogateescape")
+
+    def bytes(
+        self,
+        *arguments: str,
+        bounds: Bounds = READING,
+        given: bytes = b"",
+        protocols: str = NO_PROTOCOL,
+    ) -> bytes:
+        """Standard output. Raises `GitFailed`."""
+        done = self.run(arguments, bounds=bounds, given=given, protocols=protocols)
+        if done.code != 0:
+            raise GitFailed(
+                f"`{_shown(arguments)}` failed {done.cause}: {done.complaint}", complaint=done.complaint
+            )
+        return done.out
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        bounds: Bounds = READING,
+        given: bytes = b"",
+        protocols: str = NO_PROTOCOL,
+        folder: Path | None = None,
+        user_config: Sequence[Setting] | None = (),
+    ) -> Finished:
+        """Runs git in `folder`, or in an empty one. `protocols` are separated by colons.
+
+        `user_config` replaces the configuration of the user; `None` leaves it in effect.
+        """
+        with tempfile.TemporaryDirectory(prefix="whysync-git-", ignore_cleanup_errors=True) as made:
+            home = Path(made)
+            here = folder or home
+            env = environment(home, network=protocols != NO_PROTOCOL, more=_variables(protocols))
+            env["GIT_CEILING_DIRECTORIES"] = str(here.parent)
+            if user_config is None:
+                del env["GIT_CONFIG_NOSYSTEM"]
+                env |= {key: value for key, value in os.environ.items() if _OF_THE_USER.fullmatch(key)}
+            git_dir = self.repository
+            try:
+                if user_config:
+                    (home / ".gitconfig").write_text(config_text(user_config), errors="surrogateescape")
+                if isinstance(git_dir, View):
+                    git_dir.write(home / "repository")
+                    git_dir = home / "repository"
+                where = ("--git-dir", str(git_dir)) if git_dir is not None else ()
+                settings = (part for one in _SETTINGS for part in ("-c", one))
+                done = run(
+                    [_program(), "--no-pager", *settings, *where, *arguments],
+                    folder=here,
+                    env=env,
+                    bounds=bounds,
+                    given=given,
+                )
+            except TooSlow:
+                raise GitFailed(
+                    f"`{_shown(arguments)}` failed timeout after {bounds.seconds:.0f}s", complaint="timeout"
+                ) from None
+            except TooMuchSaid:
+                raise GitFailed(f"`{_shown(arguments)}` gave more than {bounds.output >> 20} MiB") from None
+            except OSError as problem:
+                raise Unreadable(
+                    what="the repository cannot be read",
+                    why=str(problem),
+                    next="check the permissions of its .git folder",
+                ) from problem
+            except NotStarted as problem:
+                raise Unreadable(
+                    what="git cannot be run", why=str(problem), next="install git, or fix its permissions"
+                ) from problem
+        complaint = without_credentials(done.complaint)
+        if git_dir is not None:
+            complaint = complaint.replace(str(git_dir), "<path to cached source>")
+        return replace(done, complaint=complaint)
+
+
+def _variables(protocols: str) -> dict[str, str]:
+    given = {
+        "GIT_ALLOW_PROTOCOL": protocols,
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_ASKPASS": "/bin/false",
+        "SSH_ASKPASS": "/bin/false",
+    }
+    if "SUDO_UID" in os.environ:  # Git's check of the owner: root by sudo may read what that user owns
+        given["SUDO_UID"] = os.environ["SUDO_UID"]
+    if protocols != NO_PROTOCOL:
+        given["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
+        # Keys and agents are how a person reaches an ssh remote: only these come through, and only here.
+        for name in ("SSH_AUTH_SOCK", "GIT_SSH_COMMAND"):
+            if name in os.environ:
+                given[name] = os.environ[name]
+    return given
+
+
+def _shown(arguments: Sequence[str]) -> str:
+    return without_credentials(" ".join(("git", *arguments)))
+
+
+def _program() -> str:
+    found = shutil.which("git")
+    if found is None:
+        raise SourceError(
+            what="there is no git on the PATH",
+            why="whysync reads repositories with the git command",
+            next="install git, or give a folder with the files instead of a repository",
+        )
+    return found

@@ -1,0 +1,307 @@
+"""A Git repository, wherever it is: a checkout, a bare repository, or a URL that is fetched into a cache.
+
+Nothing is ever written into a user's repository, and no work tree is touched: commits are read from Git's
+objects. A URL is fetched shallowly, one commit at a time, and only where the network is allowed; `file://` is
+read in place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote
+
+from whysync.argocd.repo_server.git.command import FETCHING, Git, GitFailed, without_credentials
+from whysync.argocd.repo_server.git.revisions import RevisionUnknown, commit_of, is_commit, refs_in
+from whysync.argocd.repo_server.git.tree import Tree, tree_of_commit, tree_of_folder
+from whysync.argocd.repo_server.git.view import Setting, View, git_dir_files, settings_in
+from whysync.errors import NotFound, Refused, Unreadable
+
+_LOCAL: Final = "file://"
+# What a server may redirect to is allowed with the protocol of a URL.
+_PROTOCOLS: Final = {
+    "https://": "https",
+    "http://": "http:https",
+    "ssh://": "ssh",
+    "git://": "git",
+}
+_SAFE: Final = "safe.directory"
+
+
+class Repo:
+    """Open one with `open_repo`. `url` is how an Application names it, as far as that is known."""
+
+    def __init__(self, git: Git, *, url: str = "", remote: str = "") -> None:
+        self.git = git
+        self.url = url
+        self._remote = remote
+        self._refs: dict[str, str] | None = None
+
+    def known_as(self, url: str) -> Repo:
+        """The same repository under the address that an Application has for it."""
+        return Repo(self.git, url=without_credentials(url), remote=self._remote)
+
+    def refs(self) -> dict[str, str]:
+        """Names and commits, `HEAD` among them; asked once. Raises `GitFailed`."""
+        if self._refs is None:
+            if self._remote:
+                try:
+                    listing = self.git.text(
+                        "ls-remote",
+                        "--end-of-options",
+                        self._remote,
+                        bounds=FETCHING,
+                        protocols=_protocols(self._remote),
+                    )
+                except GitFailed as problem:
+                    raise GitFailed(
+                        f"failed to list refs: {problem.message}", complaint=problem.complaint
+                    ) from None
+            else:
+                done = self.git.run(("show-ref", "--head", "-d"))
+                listing = done.out.decode("utf-8", "replace")  # a repository without a commit has none
+            self._refs = refs_in(listing)
+        return self._refs
+
+    def forget(self) -> None:
+        """Branches may have moved: ask again."""
+        self._refs = None
+
+    def resolve(self, revision: str, *, tag_prefix: str = "") -> str:
+        """The full commit of a revision, as Argo CD finds it. Raises `RevisionUnknown`, `GitFailed`."""
+        if is_commit(revision):
+            return revision.lower()
+        refs = self.refs()
+        try:
+            found = commit_of(revision, refs, tag_prefix=tag_prefix)
+        except RevisionUnknown:
+            # A clone of CI often has no branch of its own, only what it knows of its origin.
+            found = refs.get(f"refs/remotes/origin/{revision}", "")
+            if not found:
+                raise
+        if is_commit(found) or self._remote:
+            return found
+        return self.commit(found)
+
+    def commit(self, expression: str) -> str:
+        """The commit of anything that Git understands, such as `HEAD~2` or `origin/main`."""
+        if expression.startswith("-") or "\x00" in expression:
+            raise GitFailed(f"'{expression}' is no revision")
+        return self.git.text(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{expression}^{{commit}}"
+        ).strip()
+
+    def has(self, commit: str) -> bool:
+        return (
+            self.git.run(("cat-file", "-e", f"{commit}^{{tree}}")).code == 0 if is_commit(commit) else False
+        )
+
+    def tree(self, commit: str) -> Tree:
+        """Its files, in a directory of their own. Raises `GitFailed` with the repo-server's words."""
+        if not self.has(commit):
+            self._fetch(commit)
+        return tree_of_commit(self.git, commit)
+
+    def merge_base(self, one: str, other: str) -> str:
+        """Where two lines of commits parted; `GitFailed` when they never met, or the clone is too shallow."""
+        for commit in (one, other):
+            if not self.has(commit):
+                self._fetch(commit)
+        return self.git.text("merge-base", "--end-of-options", one, other).strip()
+
+    def changed_paths(self, base: str, head: str) -> tuple[str, ...]:
+        """What differs between two commits; a rename counts as both of its names."""
+        for commit in (base, head):
+            if not self.has(commit):
+                self._fetch(commit)
+        listing = self.git.bytes(
+            "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-commit-id", base, head
+        )
+        return tuple(sorted(os.fsdecode(path) for path in listing.split(b"\0") if path))
+
+    def read(self, commit: str, path: str) -> bytes:
+        """One file of a commit, without the others."""
+        return self.git.bytes("cat-file", "blob", f"{commit}:{path}")
+
+    def _fetch(self, commit: str) -> None:
+        if not self._remote:
+            raise GitFailed(
+                f"failed to checkout revision {commit}: `git checkout --force {commit}` failed "
+                f"exit status 128: fatal: unable to read tree ({commit})",
+                complaint="no such commit here",
+            )
+        assert isinstance(self.git.repository, Path)
+        with _alone(self.git.repository):
+            self.git.text(
+                "fetch",
+                "--quiet",
+                "--depth=1",
+                "--no-tags",
+                "--no-write-fetch-head",
+                "--no-recurse-submodules",
+                "--end-of-options",
+                self._remote,
+                commit,
+                bounds=FETCHING,
+                protocols=_protocols(self._remote),
+            )
+
+
+def open_repo(place: str, *, url: str = "", network: bool = False, cache: Path | None = None) -> Repo:
+    """A checkout, a folder inside of one, a bare repository or a URL.
+
+    `url` is the name under which Applications know it; for a checkout, that of its `origin` when not given.
+    Raises `NotFound`, `Refused`, `GitFailed`.
+    """
+    if place.lower().startswith(_LOCAL):
+        url = url or place
+        place = unquote(place[len(_LOCAL) :])
+    elif _is_remote(place):
+        return _open_remote(place, network=network, cache=cache or cache_folder())
+    folder = Path(place)
+    if not folder.is_dir():
+        raise NotFound(
+            what=f"there is no folder {place!r}",
+            why="a repository is a checkout, a bare repository, or a URL",
+            next="give one of these",
+        )
+    view = _view(folder.resolve())
+    found = url or dict(view.settings).get("remote.origin.url", "")
+    return Repo(Git(view), url=without_credentials(found) or str(folder))
+
+
+def work_tree(place: str) -> Path | None:
+    """The root of the checkout that a folder lies in; `None` for a bare repository or no repository."""
+    here = Path(place).resolve()
+    return next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+
+
+def tree_of_work_tree(place: str) -> Tree:
+    """The files of a checkout as they are now, without what Git ignores; of any other folder, all."""
+    root = work_tree(place)
+    if root is None:
+        return tree_of_folder(Path(place))
+    listing = Git(_view(root)).bytes(
+        "--work-tree", str(root), "-C", str(root), "ls-files", "-z", "-c", "-o", "--exclude-standard"
+    )
+    return tree_of_folder(root, only=frozenset(os.fsdecode(path) for path in listing.split(b"\0") if path))
+
+
+def _protocols(url: str) -> str:
+    """What a fetch from this URL may use; an address as scp writes it is one of ssh."""
+    return next((found for start, found in _PROTOCOLS.items() if url.lower().startswith(start)), "ssh")
+
+
+def _is_remote(place: str) -> bool:
+    if place.lower().startswith(tuple(_PROTOCOLS)):
+        return True
+    host, colon, _ = place.partition(":")  # git@host:path, as scp writes it
+    return bool(colon) and "/" not in host and not Path(place).exists()
+
+
+def _view(folder: Path) -> View:
+    """The repository of a folder. Git itself finds it, so Git's own check of the owner applies."""
+    root = work_tree(str(folder)) or folder
+    git_dir = _found_by_git(root)
+    if git_dir is None and _found_by_git(root, [(_SAFE, str(root))]) is not None:
+        git_dir = _found_by_git(root, _safe_directories())
+        if git_dir is None:
+            raise Unreadable(
+                what=f"git refuses to read {str(root)!r}: another user owns it",
+                why="the configuration of a repository can name commands, so git checks its owner",
+                next=f"if you trust it: git config --global --add {_SAFE} {shlex.quote(str(root))}",
+            )
+    if git_dir is None:
+        raise NotFound(
+            what=f"{str(folder)!r} is no Git repository",
+            why="neither it nor a folder above it has a valid .git",
+            next="give a checkout, a bare repository or a URL; or compare folders without --base and --head",
+        )
+    pointer = git_dir / "commondir"
+    common = (git_dir / pointer.read_text().strip()).resolve() if pointer.is_file() else git_dir
+    listing = Git().run(("config", "--file", str(common / "config"), "--no-includes", "--null", "--list"))
+    view = View(git_dir=git_dir, common_dir=common, settings=settings_in(listing.out))
+    if git_dir != common and (common / "reftable").exists():
+        raise Unreadable(
+            what=f"{str(root)!r} is a linked work tree of a repository with reftable references",
+            why="whysync reads reftable references only in the main work tree",
+            next="run it there, with --head for the commit of this one",
+        )
+    return view
+
+
+def _found_by_git(root: Path, user_config: list[Setting] | None = None) -> Path | None:
+    """The git directory of a work tree or a bare repository; only its configuration is read."""
+    done = Git().run(("rev-parse", "--absolute-git-dir"), folder=root, user_config=user_config or ())
+    return Path(os.fsdecode(done.out.removesuffix(b"\n"))) if done.code == 0 else None
+
+
+def _safe_directories() -> list[Setting]:
+    """Repositories of others that the user trusts, by the system's and the user's own configuration."""
+    asked = ("config", "--null", "--type=path", "--get-all", _SAFE)
+    listing = Git().run(asked, user_config=None).out
+    return [(_SAFE, os.fsdecode(one)) for one in listing.split(b"\0")[:-1]]
+
+
+def cache_folder() -> Path:
+    own = os.environ.get("WHYSYNC_CACHE")
+    if own:
+        return Path(own)
+    shared = os.environ.get("XDG_CACHE_HOME")
+    return (Path(shared) if shared else Path.home() / ".cache") / "whysync"
+
+
+def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
+    public = without_credentials(url)
+    if not network:
+        raise Refused(
+            what=f"{public} is not fetched",
+            why="the network is used only where it was asked for",
+            next="allow it with --network, or give a local clone of the repository",
+        )
+    if url.startswith("-") or any(char in url for char in "\x00\n\r"):
+        raise Refused(
+            what="that is no URL of a repository",
+            why="it holds characters of a command",
+            next="correct the URL",
+        )
+    # Equal repositories share a folder; whose credentials fetched it plays no part in its name.
+    name = hashlib.sha256(public.encode()).hexdigest()[:32]
+    git_dir = cache / "git" / f"{name}.git"
+    try:
+        _make_cache(git_dir)
+    except OSError as problem:
+        raise Unreadable(
+            what=f"the cache {str(git_dir)!r} cannot be used",
+            why=str(problem),
+            next="delete it, or set WHYSYNC_CACHE to a folder of your own",
+        ) from problem
+    return Repo(Git(git_dir), url=public, remote=url)
+
+
+def _make_cache(git_dir: Path) -> None:
+    """Makes a git directory for objects; in one that is there already, other settings are replaced."""
+    for name in ("objects", "refs"):
+        (git_dir / name).mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _alone(git_dir):
+        (git_dir / "commondir").unlink(missing_ok=True)
+        for name, text in git_dir_files(head="ref: refs/heads/main\n").items():
+            file = git_dir / name
+            if file.is_symlink() or not file.is_file() or file.read_text(errors="replace") != text:
+                file.unlink(missing_ok=True)
+                file.write_text(text)
+
+
+@contextmanager
+def _alone(git_dir: Path) -> Generator[None]:
+    """Two runs that fetch the same repository wait for each other."""
+    import fcntl
+
+    with (git_dir / "whysync.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

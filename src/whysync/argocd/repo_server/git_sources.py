@@ -1,0 +1,289 @@
+"""Real repositories behind Argo CD's repo-server: commits of Git, rendered by the real tools.
+
+What only this machine cannot do (a tool, the network, a plugin is missing) is remembered in `unavailable`:
+for the engine it is a source that fails like any other, for a report it is a gap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Final
+
+import msgspec
+
+from whysync.argocd.api.git_head import Head
+from whysync.argocd.repo_server.git import (
+    GitFailed,
+    Repo,
+    RevisionUnknown,
+    Tree,
+    open_repo,
+    without_credentials,
+)
+from whysync.argocd.repo_server.git_url import normalize_git_url, repository_key
+from whysync.argocd.repo_server.render import (
+    CannotRender,
+    RefSource,
+    RenderedSource,
+    RenderOptions,
+    RenderProblem,
+    render,
+)
+from whysync.argocd.repo_server.render.helm_pull import chart_version, pulled_chart
+from whysync.argocd.repo_server.repository import Rendered, RepoProblem
+from whysync.errors import SourceError
+from whysync.json_tree import Object, dig, fields, items, text
+
+_MOST_TREES: Final = 16
+_REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
+
+Stands = Callable[[str, str], str]
+"""From the URL of a repository and a revision to the commit it shall mean; empty to ask the repository."""
+
+
+class GitSources:
+    """A `Repository` on Git. `stands_for` lets a plan say what a branch would be after a merge."""
+
+    def __init__(
+        self,
+        repos: Iterable[Repo] = (),
+        *,
+        options: RenderOptions | None = None,
+        stands_for: Stands | None = None,
+        namespace: str = "argocd",
+        failed: dict[bytes, RepoProblem] | None = None,
+    ) -> None:
+        """`failed` is shared by those who render the same files: what failed slowly is not tried again."""
+        self.options = options or RenderOptions()
+        self.unavailable: dict[str, SourceError] = {}
+        """By the qualified name of an app: why this machine cannot render it."""
+        self._repos = {repository_key(one.url): one for one in repos}
+        self._stands_for = stands_for
+        self._namespace = namespace
+        self._trees: dict[tuple[str, str], Tree] = {}
+        self._given: dict[tuple[str, str], Tree] = {}
+        self._rendered: dict[bytes, RenderedSource] = {}
+        self._failed = failed
+        self._heads: dict[tuple[str, str], str] = {}
+
+    # --- the protocol ------------------------------------------------------------------------------
+
+    def resolve(self, source: Object, revision: str) -> str:
+        url = text(source.get("repoURL"))
+        try:
+            commit = self._commit(source, revision)
+        except (GitFailed, RevisionUnknown, RenderProblem, SourceError) as problem:
+            raise _as_repo_problem(problem) from problem
+        self._heads[without_credentials(url), revision or "HEAD"] = commit
+        return commit
+
+    def render(self, application: Object, source: Object, commit: str) -> Rendered:
+        made = self.rendered(application, source, commit)
+        return Rendered(manifests=tuple(one.body for one in made.objects), source_type=made.source_type)
+
+    def heads(self) -> Sequence[Head]:
+        return tuple(
+            Head(repo=repo, revision=revision, commit=commit)
+            for (repo, revision), commit in sorted(self._heads.items())
+        )
+
+    # --- for those who also want to know where objects come from -----------------------------------------
+
+    def rendered(self, application: Object, source: Object, commit: str) -> RenderedSource:
+        """The objects with their origins; the same ones as long as nothing differs. Raises `RepoProblem`."""
+        key = _key(application, source, commit)
+        follows = bool(_used(source))  # what other branches point at may change without this commit
+        known = None if follows else self._rendered.get(key)
+        if known is not None:
+            return known
+        if self._failed is not None and not follows and key in self._failed:
+            raise self._failed[key]
+        name = _qualified(application)
+        try:
+            tree = self._tree(source, commit)
+            options = replace(
+                self.options,
+                instance=self._instance(application),
+                refs=self._refs(application, source, commit),
+            )
+            made = render(application, source, tree, commit=commit, options=options)
+        except (GitFailed, RevisionUnknown, RenderProblem, SourceError) as problem:
+            told = _as_repo_problem(problem)
+            if isinstance(problem, SourceError):
+                self.unavailable[name] = problem
+            elif self._failed is not None:
+                self._failed[key] = told
+            raise told from problem
+        self._rendered[key] = made
+        return made
+
+    def add_tree(self, url: str, commit: str, tree: Tree) -> None:
+        """Files that are in no commit yet, under a name that `stands_for` gives; the caller closes them."""
+        self._given[repository_key(url), commit] = tree
+
+    def repo(self, url: str) -> Repo:
+        """Raises `SourceError`, `GitFailed`."""
+        key = repository_key(url)
+        found = self._repos.get(key)
+        if found is None:
+            if not self.options.network:
+                raise CannotRender(
+                    what=f"the repository {without_credentials(url)} is not at hand",
+                    why="no local clone of it was given, and the network is used only where it was asked for",
+                    next="give a clone of it, or allow the network with --network",
+                )
+            found = self._repos[key] = open_repo(url, network=True)
+        return found
+
+    def refresh(self) -> None:
+        """Branches are asked for once, so that virtual hours cost no real requests; this asks them anew."""
+        for one in self._repos.values():
+            one.forget()
+
+    def close(self) -> None:
+        for tree in self._trees.values():
+            tree.close()
+        self._trees.clear()
+
+    def __enter__(self) -> GitSources:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _commit(self, source: Object, revision: str) -> str:
+        url, chart = text(source.get("repoURL")), text(source.get("chart"))
+        if chart:
+            return chart_version(url, chart, revision, self.options)
+        _check_scheme(url)
+        told = self._stands_for(url, revision) if self._stands_for is not None else ""
+        return told or self.repo(url).resolve(revision, tag_prefix=text(source.get("tagPrefix")))
+
+    def _tree(self, source: Object, commit: str) -> Tree:
+        url, chart = text(source.get("repoURL")), text(source.get("chart"))
+        key = (f"{url}#{chart}" if chart else repository_key(url)), commit
+        found = self._given.get(key) or self._trees.pop(key, None)
+        if found is None:
+            _check_scheme(url)
+            if chart:
+                found = pulled_chart(url, chart, commit, self.options)
+            else:
+                found = self.repo(url).tree(commit)
+        if key not in self._given:
+            self._trees[key] = found  # the last used is last, the first goes first
+            while len(self._trees) > _MOST_TREES:
+                self._trees.pop(next(iter(self._trees))).close()
+        return found
+
+    def _refs(self, application: Object, source: Object, commit: str) -> dict[str, RefSource]:
+        """Mirrors `GetRefSources` and the checks of `runManifestGenAsync`, Argo CD 3.6."""
+        named: dict[str, Object] = {}
+        for one in map(fields, items(dig(application, "spec", "sources"))):
+            ref = text(one.get("ref"))
+            if not ref:
+                continue
+            if _REF.fullmatch(ref) is None:
+                raise RenderProblem(
+                    f"sources.ref {ref} cannot contain any special characters except '_' and '-'"
+                )
+            if f"${ref}" in named:
+                raise RenderProblem("invalid sources: multiple sources had the same `ref` key")
+            named[f"${ref}"] = one
+        used = _used(source)
+        refs: dict[str, RefSource] = {}
+        revisions: dict[str, tuple[str, str]] = {}
+        for name, one in named.items():
+            url, wanted = text(one.get("repoURL")), text(one.get("targetRevision"))
+            tree = None
+            if name in used and not one.get("chart"):
+                tree = self._ref_tree(name, one, source, commit, revisions)
+            refs[name] = RefSource(repo=url, target_revision=wanted, chart=text(one.get("chart")), tree=tree)
+        return refs
+
+    def _ref_tree(
+        self, name: str, ref: Object, source: Object, commit: str, revisions: dict[str, tuple[str, str]]
+    ) -> Tree:
+        url, wanted = text(ref.get("repoURL")), text(ref.get("targetRevision"))
+        same = normalize_git_url(url)
+        before = revisions.setdefault(same, (name, wanted))
+        if before[1] != wanted:
+            raise RenderProblem(
+                f'cannot reference multiple revisions for the same repository ({name} references "{wanted}" '
+                f'while {before[0]} references "{before[1]}")'
+            )
+        try:
+            found = self._commit(ref, wanted)
+        except (GitFailed, RevisionUnknown) as problem:
+            raise RenderProblem(f"failed to get git client for repo {without_credentials(url)}") from problem
+        if (
+            normalize_git_url(text(source.get("repoURL"))) == same
+            and not source.get("chart")
+            and found != commit
+        ):
+            raise RenderProblem(
+                "cannot reference a different revision of the same repository "
+                f'({name} references "{wanted}" which resolves to "{found}" while the application references '
+                f'"{text(source.get("targetRevision"))}" which resolves to "{commit}")'
+            )
+        return self._tree(ref, found)
+
+    def _instance(self, application: Object) -> str:
+        meta = fields(application.get("metadata"))
+        name, namespace = text(meta.get("name")), text(meta.get("namespace"))
+        return name if namespace in ("", self._namespace) else f"{namespace}_{name}"
+
+
+def _used(source: Object) -> set[str]:
+    helm = fields(source.get("helm"))
+    files = [text(one) for one in items(helm.get("valueFiles"))]
+    files += [text(fields(one).get("path")) for one in items(helm.get("fileParameters"))]
+    return {one.partition("/")[0] for one in files if one.startswith("$")}
+
+
+def _check_scheme(url: str) -> None:
+    if url.startswith("oci://"):
+        raise CannotRender(
+            what=f"{without_credentials(url)} is a source of OCI artifacts",
+            why="whysync reads Git repositories and Helm charts",
+            next="give whysync the rendered manifests as a bundle",
+        )
+
+
+def _key(application: Object, source: Object, commit: str) -> bytes:
+    """What rendering depends on, besides the files."""
+    spec = fields(application.get("spec"))
+    return msgspec.json.encode(
+        [
+            _qualified(application),
+            spec.get("project"),
+            dig(spec, "destination", "namespace") or None,
+            spec.get("sources"),
+            source,
+            commit,
+        ],
+        order="deterministic",
+    )
+
+
+def _qualified(application: Object) -> str:
+    meta = fields(application.get("metadata"))
+    return f"{text(meta.get('namespace'))}/{text(meta.get('name'))}"
+
+
+def _as_repo_problem(problem: Exception) -> RepoProblem:
+    match problem:
+        case GitFailed():
+            return RepoProblem(problem.message)
+        case RenderProblem():
+            return RepoProblem(problem.text, code=problem.code)
+        case SourceError():
+            return RepoProblem(f"{problem.what}: {problem.why}" if problem.why else problem.what)
+        case _:
+            return RepoProblem(str(problem))

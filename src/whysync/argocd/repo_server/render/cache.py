@@ -1,0 +1,151 @@
+"""Rendered sources, kept between runs under a name made from all that went into them.
+
+What holds a Secret is never written. The store is bounded: when it is full, the oldest quarter goes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from whysync import __version__
+from whysync.argocd.repo_server.git.tree import Tree, walk
+from whysync.argocd.repo_server.render.options import RenderOptions
+from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
+from whysync.argocd.repo_server.render.tools import helm, kustomize
+from whysync.files import read_file, remove_file, write_file
+from whysync.json_tree import Json, Object, fields, items, text
+
+_MOST_ENTRIES: Final = 2000
+_MOST_BYTES: Final = 256 << 20
+_LARGEST_ENTRY: Final = 16 << 20
+
+
+class _Stored(msgspec.Struct):
+    body: dict[str, object]
+    path: str
+    line: int
+    made_by: str
+
+
+class Cache:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "render"
+
+    def get(self, key: str) -> tuple[RenderedObject, ...] | None:
+        path = self._folder / key
+        try:
+            if path.stat().st_size > _LARGEST_ENTRY:
+                return None
+            stored = msgspec.json.decode(read_file(path), type=list[_Stored])
+        except (OSError, msgspec.DecodeError):
+            return None
+        with suppress(OSError):
+            os.utime(path)  # used again: not among the oldest
+        return tuple(
+            RenderedObject(
+                body=_object(one.body), origin=Origin(path=one.path, line=one.line, made_by=one.made_by)
+            )
+            for one in stored
+        )
+
+    def put(self, key: str, rendered: Iterable[RenderedObject]) -> None:
+        rendered = tuple(rendered)
+        if any(one.body.get("kind") == "Secret" for one in rendered):
+            return
+        stored = [
+            {
+                "body": one.body,
+                "path": one.origin.path,
+                "line": one.origin.line,
+                "made_by": one.origin.made_by,
+            }
+            for one in rendered
+        ]
+        data = msgspec.json.encode(stored)
+        if len(data) > _LARGEST_ENTRY:
+            return
+        with suppress(OSError):  # a cache that cannot be written is none
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_file(self._folder / key, data, mode=0o600, durable=False)
+            self._bound()
+
+    def _bound(self) -> None:
+        with os.scandir(self._folder) as entries:
+            seen = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
+        if len(seen) <= _MOST_ENTRIES and sum(size for _, size, _ in seen) <= _MOST_BYTES:
+            return
+        for _, _, path in sorted(seen)[: max(len(seen) // 4, 1)]:
+            with suppress(OSError):
+                remove_file(Path(path))
+
+
+def _object(body: dict[str, object]) -> Object:
+    # It was an Object when it was written.
+    return msgspec.convert(body, dict[str, object])  # pyright: ignore[reportReturnType]
+
+
+def content_key(
+    kind: str, source: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
+) -> str:
+    """Equal when nothing that rendering reads differs."""
+    written = msgspec.json.encode(source, order="deterministic")
+    parts: list[Json] = [
+        __version__,
+        kind,
+        written.decode(),
+        options.kube_version,
+        [*options.api_versions],
+        options.kustomize_build_options,
+        ",".join(sorted(options.disabled_tools)),
+        options.most_manifest_bytes,
+        _tools(kind, options),
+        # Variables count where something can name them; the commit is one, and would make every key new.
+        dict(env)
+        if kind == "Kustomize" or b"$" in written
+        else {name: env[name] for name in ("ARGOCD_APP_NAME", "ARGOCD_APP_NAMESPACE")},
+        str(folder.relative_to(tree.root)),
+        tree.identity if _reads_more(kind, source, folder) else _hash_of(folder),
+        {name: ref.tree.identity if ref.tree else "" for name, ref in options.refs.items()},
+    ]
+    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
+
+
+def _tools(kind: str, options: RenderOptions) -> str:
+    if kind == "Helm":
+        return str(helm(options.tools))
+    if kind == "Kustomize":
+        inflates = "--enable-helm" in options.kustomize_build_options
+        return f"{kustomize(options.tools)} {helm(options.tools) if inflates else ''}"
+    return ""
+
+
+def _reads_more(kind: str, source: Object, folder: Path) -> bool:
+    """May it read files outside of its folder?"""
+    if kind == "Kustomize":
+        return True
+    settings = fields(source.get("helm"))
+    named = [text(one) for one in items(settings.get("valueFiles"))]
+    named += [text(fields(one).get("path")) for one in items(settings.get("fileParameters"))]
+    if any(one.startswith(("/", "$")) or ".." in one for one in named):
+        return True
+    if any(path.is_symlink() or path.suffix in (".jsonnet", ".libsonnet") for path in walk(folder)):
+        return True
+    chart = folder / "Chart.yaml"
+    return kind == "Helm" and chart.is_file() and b"file:" in chart.read_bytes()
+
+
+def _hash_of(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in walk(folder):
+        if path.is_file():
+            content = path.read_bytes()
+            label = os.fsencode(str(path.relative_to(folder)))
+            digest.update(b"%d %d\0" % (len(label), len(content)) + label + content)
+    return digest.hexdigest()

@@ -1,0 +1,101 @@
+"""One call of Helm or Kustomize: in a home of its own, and with upstream's words when it fails."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.repo_server.render.options import RenderOptions
+from whysync.argocd.repo_server.render.problem import CannotRender
+from whysync.processes.children import NOWHERE, NotStarted, TooMuchSaid, TooSlow, environment, run
+
+# How programs complain that were kept from the network.
+_CUT_OFF: Final = (NOWHERE, "transport 'https' not allowed", "transport 'ssh' not allowed")
+
+
+class CommandFailed(Exception):
+    """`` `helm template …` failed exit status 1: Error: …``: mirrors `CmdError`, Argo CD 3.6."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What programs of one rendering share: a home that is thrown away, and how paths are shown."""
+
+    path: Path
+    options: RenderOptions
+    shown: Callable[[str], str]
+
+    def call(
+        self,
+        command: Sequence[str],
+        *,
+        told: Sequence[str],
+        folder: Path,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """What a program writes. `told` is the command as upstream would have run it."""
+        options = self.options
+        spoken = self.shown(" ".join(told))
+        given = environment(self.path, network=options.network, more={**self._homes(), **(env or {})})
+        try:
+            done = run(command, folder=folder, env=given, bounds=options.bounds, apart=not options.network)
+        except TooSlow:
+            raise CommandFailed(
+                f"`{spoken}` failed timeout after {duration(options.bounds.seconds)}"
+            ) from None
+        except TooMuchSaid:
+            raise CannotRender(
+                what=f"`{spoken}` gives more than {options.bounds.output >> 20} MiB",
+                why="whysync stops there: no cluster takes so much at once",
+                next="look for a template that repeats itself",
+            ) from None
+        except NotStarted as problem:
+            raise CannotRender(
+                what=f"{told[0]} cannot be run",
+                why=str(problem),
+                next=f"mend the {told[0]} that is installed",
+            ) from None
+        if done.code != 0:
+            complaint = self.shown(done.complaint).replace(str(self.path), "/tmp")
+            if not options.network and any(mark in complaint for mark in _CUT_OFF):
+                raise CannotRender(
+                    what=f"`{spoken}` needs the network",
+                    why=complaint,
+                    next="allow it with --network, or keep what it fetches in the repository",
+                )
+            raise CommandFailed(f"`{spoken}` failed {done.cause}{f': {complaint}' if complaint else ''}")
+        return done.out.decode("utf-8", "replace").removesuffix("\n")
+
+    def _homes(self) -> dict[str, str]:
+        return {
+            "XDG_CACHE_HOME": f"{self.path}/cache",
+            "XDG_CONFIG_HOME": f"{self.path}/config",
+            "XDG_DATA_HOME": f"{self.path}/data",
+            "HELM_CONFIG_HOME": f"{self.path}/config",
+            "HELM_PLUGINS": f"{self.path}/plugins",
+            "GOMEMLIMIT": str(max(self.options.bounds.memory // 4, 64 << 20)),
+            "GOMAXPROCS": "2",
+        }
+
+
+@contextmanager
+def home(options: RenderOptions, shown: Callable[[str], str]) -> Generator[Home]:
+    with tempfile.TemporaryDirectory(prefix="whysync-render-", ignore_cleanup_errors=True) as path:
+        yield Home(Path(path).resolve(), options, shown)
+
+
+def duration(seconds: float) -> str:
+    """As Go writes it: `1m30s`, `2s`, `500ms`."""
+    if seconds < 1:
+        return f"{seconds * 1000:g}ms"
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{f'{hours}h' if hours else ''}{f'{minutes}m' if hours or minutes else ''}{rest:g}s"

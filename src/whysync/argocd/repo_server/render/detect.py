@@ -1,0 +1,102 @@
+"""Which tool renders a source, and what files beside the manifests change about it.
+
+Mirrors `GetAppSourceType`, `mergeSourceParameters` and `discovery.AppType`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, RenderProblem
+from whysync.json_tree import Json, Object, copy_object
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.yaml import Broken
+
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_TYPES: Final = (
+    ("kustomize", "Kustomize"),
+    ("helm", "Helm"),
+    ("directory", "Directory"),
+    ("plugin", "Plugin"),
+)
+_KEPT: Final = ("chart", "path", "repoURL", "targetRevision")
+_LARGEST_OVERRIDE: Final = 1 << 20
+
+
+def with_overrides(source: Object, folder: Path, root: Path, app_name: str) -> Object:
+    """The source with `.argocd-source.yaml` and `.argocd-source-<app>.yaml` merged into it."""
+    merged = source
+    names = [".argocd-source.yaml"]
+    if app_name and "/" not in app_name and "\x00" not in app_name:
+        names.append(f".argocd-source-{app_name}.yaml")
+    for name in names:
+        file = folder / name
+        if not file.is_file():
+            continue
+        shown = f"{CACHED_SOURCE}/{file.relative_to(root)}"
+        patch = _patch(file, shown)
+        if patch is not None:
+            merged = _merged(merged, patch)
+    if merged is source:
+        return source
+    # Only what the tools are told may be changed so, not where the manifests come from.
+    kept = {key: value for key, value in merged.items() if key not in _KEPT}
+    return {**kept, **{key: source[key] for key in _KEPT if key in source}}
+
+
+def _patch(file: Path, shown: str) -> Object | None:
+    if file.stat().st_size > _LARGEST_OVERRIDE:
+        raise RenderProblem(f"error getting app source type: {shown}: file too large")
+    for document in yaml.documents(file.read_bytes()):
+        if isinstance(document, Broken):
+            raise RenderProblem(
+                f"error getting app source type: error while parsing source parameters: {shown}: "
+                f"yaml: line {document.line}: {document.problem}"
+            )
+        if not isinstance(document.body, dict):
+            raise RenderProblem(
+                f"error getting app source type: error while parsing source parameters: {shown}: "
+                "Invalid JSON Patch"
+            )
+        return document.body
+    return None
+
+
+def _merged(body: Object, patch: Object) -> Object:
+    """A JSON merge patch (RFC 7396)."""
+    after = copy_object(body)
+    for key, value in patch.items():
+        if value is None:
+            after.pop(key, None)
+        elif isinstance(value, dict):
+            before: Json = after.get(key)
+            after[key] = _merged(before if isinstance(before, dict) else {}, value)
+        else:
+            after[key] = value
+    return after
+
+
+def source_type(source: Object, folder: Path, disabled: frozenset[str]) -> str:
+    """`Helm`, `Kustomize`, `Directory` or `Plugin`."""
+    named = [kind for key, kind in _TYPES if source.get(key) is not None]
+    if len(named) > 1:
+        raise RenderProblem(
+            f"error getting app source type: multiple application sources defined: {','.join(named)}"
+        )
+    if named:
+        return "Directory" if named[0] in disabled else named[0]
+    return found_type(folder, disabled)
+
+
+def found_type(folder: Path, disabled: frozenset[str] = frozenset()) -> str:
+    """By the files that lie in the folder itself; a kustomization is seen last, and so wins."""
+    found = "Directory"
+    for file in sorted(folder.iterdir()):
+        if file.is_dir() and not file.is_symlink():
+            continue
+        if file.name.endswith("Chart.yaml") and "Helm" not in disabled:
+            found = "Helm"
+        if file.name in KUSTOMIZATIONS and "Kustomize" not in disabled:
+            found = "Kustomize"
+    return found

@@ -1,0 +1,174 @@
+"""Plain manifests and Jsonnet: every file of a folder that may hold objects.
+
+Mirrors `findManifests`, `getPotentiallyValidManifests` and `getObjsFromYAMLOrJSON`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.repo_server.git.tree import Tree, walk
+from whysync.argocd.repo_server.globs import file_matches
+from whysync.argocd.repo_server.render.decode import Found, NotAnObject, as_object, objects_in
+from whysync.argocd.repo_server.render.jsonnet import evaluated
+from whysync.argocd.repo_server.render.options import RenderOptions
+from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
+from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, RenderProblem
+from whysync.json_tree import Object, fields, text
+from whysync.kubernetes.api.yaml import Invalid
+from whysync.kubernetes.api.yaml.load import decoded
+
+_ENDINGS: Final = (".yaml", ".yml", ".json", ".jsonnet")
+_SKIPPED: Final = b"+argocd:skip-file-rendering"
+_LOOKS_LIKE_ONE: Final = (b"apiVersion:", b"kind:", b"metadata:")
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    path: Path
+    data: bytes
+
+
+def render_directory(
+    source: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
+) -> Iterator[RenderedObject]:
+    how = fields(source.get("directory"))
+    for one in list(_candidates(how, folder, tree.root, options)):
+        shown = str(one.path.relative_to(tree.root))
+        if one.path.name.endswith(".jsonnet"):
+            if "Directory" not in options.disabled_tools:
+                yield from evaluated(one.path, how, folder, tree, env, options)
+        elif one.path.name.endswith(".json"):
+            yield from (_plain(found, shown) for found in _json(one))
+        else:
+            yield from (_plain(found, shown) for found in _yaml(one))
+
+
+def _plain(found: Found, shown: str) -> RenderedObject:
+    return RenderedObject(body=found.body, origin=Origin(path=shown, line=found.line))
+
+
+def _candidates(how: Object, folder: Path, root: Path, options: RenderOptions) -> Iterator[_Candidate]:
+    total = 0
+    try:
+        for path in _files(folder, recurse=how.get("recurse") is True):
+            data = _data(path, how, folder, root)
+            if data is None:
+                continue
+            if not path.name.endswith(".jsonnet"):
+                total += len(data)
+                if options.most_manifest_bytes and total > options.most_manifest_bytes:
+                    raise RenderProblem("exceeded max combined manifest file size")
+            yield _Candidate(path, data)
+    except RenderProblem as problem:
+        raise RenderProblem(f"failed to get potentially valid manifests: {problem.text}") from None
+
+
+def _files(folder: Path, *, recurse: bool) -> Iterator[Path]:
+    if folder.is_symlink():  # Go's walk does not enter a root that is a link, so such an app has no manifests
+        return
+    if recurse:
+        yield from (path for path in walk(folder) if path.is_symlink() or not path.is_dir())
+    else:
+        for name in sorted(os.listdir(folder)):
+            path = folder / name
+            if path.is_symlink() or not path.is_dir():
+                yield path
+
+
+def _data(path: Path, how: Object, folder: Path, root: Path) -> bytes | None:
+    """The content of a file that may be a manifest; `None` for one that is skipped."""
+    relative = str(path.relative_to(folder))
+    # Upstream's pattern for names does not cross lines, so that a name of several lines is never a manifest.
+    if how.get("disableExtensionFilter") is not True and not (
+        path.name.endswith(_ENDINGS) and "\n" not in path.name
+    ):
+        return None
+
+    def refused(why: str) -> RenderProblem:
+        return RenderProblem(f'invalid manifest file "{CACHED_SOURCE}/{path.relative_to(root)}": {why}')
+
+    if path.is_symlink():
+        try:
+            real = path.resolve(strict=True)
+        except FileNotFoundError:
+            return None
+        except (OSError, RuntimeError):
+            raise refused(
+                f'failed to evaluate symlink at "{relative}": EvalSymlinks: too many links'
+            ) from None
+        if not str(real).startswith(f"{root}/"):
+            raise refused(f'illegal filepath in symlink at "{relative}"')
+    if not stat.S_ISREG(path.stat().st_mode):
+        return None
+    exclude, include = text(how.get("exclude")), text(how.get("include"))
+    if (exclude and file_matches(exclude, relative)) or (include and not file_matches(include, relative)):
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as problem:
+        raise refused(f'failed to read "{relative}": {(problem.strerror or str(problem)).lower()}') from None
+    return None if _SKIPPED in data else data
+
+
+def _yaml(one: _Candidate) -> list[Found]:
+    found: list[Found] = []
+    try:
+        found.extend(objects_in(one.data))
+    except NotAnObject as problem:
+        # A file that is neither a manifest nor looks like one is somebody else's, and left alone.
+        if found or all(mark in one.data for mark in _LOOKS_LIKE_ONE):
+            raise RenderProblem(
+                f'Failed to unmarshal "{one.path.name}": {problem.text}', code="FailedPrecondition"
+            ) from None
+    return found
+
+
+def _json(one: _Candidate) -> list[Found]:
+    """A `.json` file holds exactly one object, and unlike YAML it is never left alone."""
+    import json
+
+    name = one.path.name
+
+    def refused(why: str) -> RenderProblem:
+        return RenderProblem(f'Failed to unmarshal "{name}": {why}', code="FailedPrecondition")
+
+    try:
+        whole = decoded(one.data).lstrip()
+        _, end = json.JSONDecoder().raw_decode(whole)
+    except json.JSONDecodeError as problem:
+        raise refused(_go_words(problem)) from None
+    except RecursionError:
+        raise refused("exceeded max depth") from None
+    except Invalid:
+        raise refused("invalid character '\\ufffd' looking for beginning of value") from None
+    if whole[end:].strip():
+        raise RenderProblem(
+            f'Found multiple objects in "{name}". Only single objects are allowed in JSON files.',
+            code="FailedPrecondition",
+        )
+    try:
+        for each in objects_in(whole):
+            return [each]
+        as_object(None)
+    except NotAnObject as problem:
+        raise refused(
+            problem.text.removeprefix("failed to unmarshal manifest: ").rpartition("JSON: ")[2]
+        ) from None
+    return []
+
+
+def _go_words(problem: ValueError) -> str:
+    import json
+
+    assert isinstance(problem, json.JSONDecodeError)
+    rest = problem.doc[problem.pos : problem.pos + 1]
+    if not rest:
+        return "EOF" if not problem.doc.strip() else "unexpected EOF"
+    where = "after object key:value pair" if "delimiter" in problem.msg else "looking for beginning of value"
+    return f"invalid character {rest!r} {where}"

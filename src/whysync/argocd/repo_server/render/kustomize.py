@@ -1,0 +1,231 @@
+"""Kustomizations, built by `kustomize build` or by the kubectl that brings it.
+
+Mirrors `Build` of util/kustomize, Argo CD 3.6. Differs: what would run programs of the repository is refused,
+and the build also says which file each object comes from, which is taken off again.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.repo_server.git.tree import Tree
+from whysync.argocd.repo_server.render.calling import CommandFailed, Home, home
+from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
+from whysync.argocd.repo_server.render.detect import KUSTOMIZATIONS
+from whysync.argocd.repo_server.render.kustomization import EditFailed, edited
+from whysync.argocd.repo_server.render.kustomize_reach import check_reach
+from whysync.argocd.repo_server.render.options import RenderOptions
+from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
+from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
+from whysync.argocd.repo_server.render.tools import Tool
+from whysync.argocd.repo_server.render.tools import helm as find_helm
+from whysync.argocd.repo_server.render.tools import kustomize as find_kustomize
+from whysync.argocd.repo_server.render.versions import kube_version
+from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.yaml import Invalid
+
+_ORIGIN: Final = "config.kubernetes.io/origin"
+_LOGGED: Final = re.compile(
+    r'E\d{4} [\d:.]+ +\d+ \S+\] "command failed" err='
+    r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|<(?P<lines>\n.*?)\n >)',
+    re.DOTALL,
+)
+# They run programs that the repository brings, open the network, or write files.
+_REFUSED: Final = (
+    "--enable-exec",
+    "--enable-alpha-plugins",
+    "--enable-star",
+    "--network",
+    "--mount",
+    "--as-current-user",
+    "--helm-command",
+    "--output",
+    "-o",
+    "--env",
+    "-e",
+)
+
+
+def render_kustomize(
+    source: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
+) -> Iterator[RenderedObject]:
+    wishes = fields(source.get("kustomize"))
+    _check_version(text(wishes.get("version")), options)
+    version = kube_version(text(wishes.get("kubeVersion")) or options.kube_version)
+    apis = [text(one) for one in items(wishes.get("apiVersions"))] or options.api_versions
+    arguments = [*_build_options(options.kustomize_build_options)]
+    if "--enable-helm" in options.kustomize_build_options:
+        arguments += ["--helm-kube-version", version] if version else []
+        for one in apis:
+            arguments += ["--helm-api-versions", one]
+
+    def shown(said: str) -> str:
+        return said.replace(str(tree.root), CACHED_SOURCE)
+
+    tool = find_kustomize(options.tools)
+    with _Changed(folder, tree, wishes, env) as ours, home(options, shown) as place:
+        try:
+            check_reach(folder, tree)
+        except RenderProblem as problem:
+            told = shown(" ".join(("kustomize", "build", str(folder), *arguments)))
+            raise RenderProblem(f"`{told}` failed exit status 1: Error: {problem.text}") from None
+        written = _built(tool, place, folder, tree, env, arguments)
+    yield from _objects(written, folder, tree, keep=not ours)
+
+
+def _check_version(version: str, options: RenderOptions) -> None:
+    known = options.kustomize_versions
+    if version and known is not None and version not in known:
+        raise RenderProblem(
+            f"error getting kustomize binary path: kustomize version {version} is not registered"
+        )
+
+
+def _build_options(written: str) -> list[str]:
+    arguments = written.split()
+    for one in arguments:
+        if one.partition("=")[0] in _REFUSED:
+            raise CannotRender(
+                what=f"kustomize.buildOptions has {one}, which whysync does not run",
+                why="it lets a kustomization run programs or reach out of the repository",
+                next="render this source elsewhere, and give whysync the manifests",
+            )
+    return arguments
+
+
+def _built(
+    tool: Tool, place: Home, folder: Path, tree: Tree, env: Mapping[str, str], arguments: list[str]
+) -> str:
+    given = dict(env)
+    if "--enable-helm" in arguments:
+        path = place.path / "bin"
+        path.mkdir()
+        (path / "helm").symlink_to(find_helm(place.options.tools).command[0])
+        arguments = [*arguments, "--helm-command", str(path / "helm")]
+        told = ("kustomize", "build", str(folder), *arguments[:-2])
+    else:
+        told = ("kustomize", "build", str(folder), *arguments)
+    try:
+        return place.call([*tool.command, str(folder), *arguments], told=told, folder=tree.root, env=given)
+    except CommandFailed as problem:
+        raise RenderProblem(as_kustomize_says(problem.text)) from None
+
+
+def as_kustomize_says(complaint: str) -> str:
+    """The complaint of a kubectl in the words of kustomize: they differ only in what stands around it.
+
+    Older ones log it: `E0102 … "command failed" err="…"`, or between `err=<` and `>` where it has lines.
+    """
+    logged = _LOGGED.search(complaint)
+    if logged is not None:
+        inner = logged["lines"]
+        if inner is not None:
+            inner = inner.strip("\n").replace("\n\t", "\n").removeprefix("\t")
+        else:
+            inner = re.sub(
+                r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), logged["quoted"]
+            )
+        return f"{complaint[: logged.start()]}Error: {inner}{complaint[logged.end() :]}"
+    return re.sub(
+        r"(?P<before>exit status 1: (?:#[^\n]*\n)*)error: ", r"\g<before>Error: ", complaint, count=1
+    )
+
+
+class _Changed:
+    """The kustomization as the Application wants it, for as long as it is built; then as it was."""
+
+    def __init__(self, folder: Path, tree: Tree, wishes: Object, env: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._tree = tree
+        self._wishes = wishes
+        self._env = env
+        self._file: Path | None = None
+        self._before = b""
+
+    def __enter__(self) -> bool:
+        """Are the notes of origin in the result ours?"""
+        self._tree.lock.acquire()
+        try:
+            return self._write()
+        except BaseException:
+            self._tree.lock.release()
+            raise
+
+    def _write(self) -> bool:
+        names = [name for name in KUSTOMIZATIONS if (self._folder / name).is_file()]
+        if not names:
+            if items(self._wishes.get("patches")):
+                raise RenderProblem("kustomization file not found in the path")
+            return True  # the build will say it better
+        self._file = self._folder / names[0]
+        self._before = self._file.read_bytes()
+        try:
+            body = fields(yaml.load(self._before))
+            after = edited(body, self._wishes, self._env, exists=self._exists)
+        except Invalid:
+            return True  # also for the build to say
+        except EditFailed as problem:
+            told = " ".join(("kustomize", *problem.arguments))
+            raise RenderProblem(f"`{told}` failed exit status 1: {problem.why}") from None
+        notes = items(after.get("buildMetadata"))
+        ours = "originAnnotations" not in notes
+        if ours:
+            after["buildMetadata"] = [*notes, "originAnnotations"]
+        if after.get("kind") == "Component" or not body:
+            return ours  # it cannot be built alone, and says so
+        self._put(yaml.dump(after).encode())
+        return ours
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if self._file is not None:
+                self._put(self._before)
+        finally:
+            self._tree.lock.release()
+
+    def _put(self, content: bytes) -> None:
+        assert self._file is not None
+        # The file may be a link to one that others build too: it is replaced, not written through.
+        if self._file.is_symlink():
+            self._file = self._file.resolve()
+        self._file.write_bytes(content)
+
+    def _exists(self, component: str) -> bool:
+        full = (self._folder / component).resolve()
+        return full.exists() and self._tree.root in (full, *full.parents)
+
+
+def _objects(written: str, folder: Path, tree: Tree, *, keep: bool) -> Iterator[RenderedObject]:
+    try:
+        for found in objects_in(written):
+            yield RenderedObject(body=found.body, origin=_origin(found.body, folder, tree, keep=keep))
+    except NotAnObject as problem:
+        raise RenderProblem(problem.text) from None
+
+
+def _origin(body: Object, folder: Path, tree: Tree, *, keep: bool) -> Origin:
+    """Read from the note of the build, which is taken off unless the kustomization itself asked for it."""
+    meta = fields(body.get("metadata"))
+    annotations = fields(meta.get("annotations"))
+    note = text(annotations.get(_ORIGIN))
+    if note and not keep:
+        del annotations[_ORIGIN]
+        if not annotations:
+            del meta["annotations"]
+    try:
+        said = fields(yaml.load(note))
+    except Invalid:
+        said = {}
+    here = str(folder.relative_to(tree.root))
+    if text(said.get("repo")):
+        return Origin(path=f"{text(said.get('repo'))}/{text(said.get('path'))}", made_by="overlay")
+    file = text(said.get("path")) or text(said.get("configuredIn"))
+    if not file:
+        return Origin(path=here, made_by="overlay")
+    made_by = "overlay" if said.get("path") else "generator"
+    return Origin(path=posixpath.normpath(posixpath.join(here, file)), made_by=made_by)

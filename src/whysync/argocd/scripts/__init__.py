@@ -1,0 +1,1 @@
+"""Scripts that users write, run in a sandbox: Lua and jq."""

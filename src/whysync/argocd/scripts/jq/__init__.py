@@ -1,0 +1,7 @@
+"""`jqPathExpressions`: what `del(<expression>)` leaves of an object, as Argo CD's gojq does it."""
+
+from whysync.argocd.scripts.jq import plain
+from whysync.argocd.scripts.jq.deletion import BadExpression, Deletion, DeletionFailed
+from whysync.argocd.scripts.jq.tree_paths import Path, removed
+
+__all__ = ["BadExpression", "Deletion", "DeletionFailed", "Path", "plain", "removed"]

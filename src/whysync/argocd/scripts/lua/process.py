@@ -1,0 +1,81 @@
+"""Runs scripts in a child process: one that will not end can only be stopped from outside.
+
+Time and memory are limited inside the child too (see child.py), so killing it is the last resort.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import cache
+from typing import Final, cast
+
+import msgspec
+
+from whysync.argocd.scripts.lua.error_text import gopher_syntax_error, gopher_words
+from whysync.argocd.scripts.lua.running import Failed, Returned
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.processes.sandbox import Worker, WorkerDied, WorkerTooSlow
+
+# More than the second that a script may compute: a busy machine must not look like a script that hangs.
+PATIENCE: Final = 3.0
+SCRIPT_SECONDS: Final = 1.0  # as in Argo CD
+_MEMORY: Final = 512 << 20
+_LARGEST: Final = 64 << 20
+
+
+class LuaProcess:
+    """A `LuaRunner`. One script at a time; safe to use from several threads."""
+
+    def __init__(self, *, script_seconds: float = SCRIPT_SECONDS, patience: float = PATIENCE) -> None:
+        self._script_seconds = script_seconds
+        self._patience = patience
+        self._worker = Worker("whysync.argocd.scripts.lua.child", memory=_MEMORY)
+
+    def run(
+        self, script: str, obj: Object, *, open_libs: bool, now: float | None = None
+    ) -> Returned | Failed:
+        moment = int(time.time() if now is None else now)
+        question = {
+            "script": script,
+            "object": obj,
+            "openLibs": open_libs,
+            "now": moment,
+            "seconds": self._script_seconds,
+        }
+        try:
+            encoded = msgspec.json.encode(question)
+        except (RecursionError, ValueError, TypeError, OverflowError) as problem:
+            return Failed(message=f"the object cannot be handed to Lua: {problem}")
+        if len(encoded) > _LARGEST:
+            return Failed(message="the object is too large for Lua")
+        try:
+            return _decoded(self._worker.ask(encoded, seconds=self._patience))
+        except WorkerTooSlow:
+            return Failed(message="context deadline exceeded")
+        except WorkerDied:
+            return Failed(message="the script exhausted its sandbox")
+
+    def close(self) -> None:
+        self._worker.close()
+
+
+@cache
+def lua_process() -> LuaProcess:
+    """The one that all of this program shares."""
+    return LuaProcess()
+
+
+def _decoded(answer: bytes) -> Returned | Failed:
+    found = fields(cast(Json, json.loads(answer)))
+    kind, message = text(found.get("kind")), text(found.get("text"))
+    if kind == "error":
+        return Failed(message=gopher_words(message))
+    if kind == "syntax":
+        return Failed(message=gopher_syntax_error(message))
+    flat = items(found.get("fields"))
+    pairs = zip(flat[::2], flat[1::2], strict=True)
+    return Returned(
+        type=kind,
+        fields=tuple((text(name), value if isinstance(value, str) else None) for name, value in pairs),
+    )

@@ -1,0 +1,1 @@
+"""Argo CD's API server, as far as the simulation needs it."""

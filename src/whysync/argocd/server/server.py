@@ -1,0 +1,281 @@
+"""Argo CD's API server, as far as it stands between people and the controller.
+
+Mirrors `Get`, `UpdateSpec`, `Delete`, `Sync`, `Rollback` and `TerminateOperation` of the application service,
+and `Update` of the project service, Argo CD 3.6, with RBAC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from whysync.argocd.api.application import Application
+from whysync.argocd.app_controller.app_registry import Registry
+from whysync.argocd.app_controller.context import Office
+from whysync.argocd.app_controller.deletion.finalizers import Finalizers
+from whysync.argocd.app_controller.trace import What
+from whysync.argocd.compare.app_status import go_time
+from whysync.argocd.compare.sources import has_multiple_sources, source_of
+from whysync.argocd.projects import rbac_object
+from whysync.argocd.rbac import Asker, Request, decide, denial_text, read_policy
+from whysync.argocd.repo_server.git_url import normalize_git_url
+from whysync.argocd.repo_server.repository import RepoProblem
+from whysync.argocd.sync_windows.windows import can_sync, matching
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.decode import decode
+
+
+class Denied(Exception):
+    """A request that Argo CD's API server refuses; the text is what the client shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    at: datetime
+    app: str
+    user: str
+    method: str
+    text: str
+
+    @property
+    def log_line(self) -> str:
+        """As the log of argocd-server has it."""
+        code = self.text.partition("code = ")[2].partition(" ")[0] or "Unknown"
+        return (
+            f'time="{go_time(self.at)}" level=warning msg="finished call" error="{self.text}" '
+            f"grpc.code={code} grpc.method={self.method} "
+            f"grpc.service=application.ApplicationService application={self.app} protocol=grpc"
+        )
+
+
+class Server:
+    def __init__(self, office: Office, registry: Registry) -> None:
+        self._office = office
+        self._registry = registry
+        self.refusals: list[Refusal] = []
+
+    def get(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        """May they see it? What is not theirs to see looks as if it were not there."""
+        with self._refusals_kept(name, user, "Get"):
+            self._admit(name, "get", _asker(user, groups))
+
+    def update(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        """May they change its spec?"""
+        with self._refusals_kept(name, user, "UpdateSpec"):
+            self._admit(name, "update", _asker(user, groups))
+
+    def update_project(self, project: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        """May they change what a project permits?"""
+        self._enforce(Request(resource="projects", action="update", object=project), _asker(user, groups))
+
+    def sync(self, name: str, operation: Object, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        with self._refusals_kept(name, user, "Sync"):
+            self._sync(name, operation, _asker(user, groups))
+
+    def rollback(
+        self, name: str, id: int, *, user: str, prune: bool = False, groups: tuple[str, ...] = ()
+    ) -> None:
+        with self._refusals_kept(name, user, "Rollback"):
+            self._rollback(name, id, _asker(user, groups), prune=prune)
+
+    def terminate(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
+        with self._refusals_kept(name, user, "TerminateOperation"):
+            self._terminate(name, _asker(user, groups))
+
+    def prepare_deletion(
+        self, name: str, propagation: str | None, *, user: str, groups: tuple[str, ...] = ()
+    ) -> None:
+        """May they delete it? Then its finalizer says what becomes of its objects.
+
+        `foreground` and `background` take them along, `None` leaves them.
+        """
+        with self._refusals_kept(name, user, "Delete"):
+            asker = _asker(user, groups)
+            app = self._admit(name, "get", asker)
+            self._enforce_on(app, "delete", asker)
+            self._set_cascading(name, propagation)
+
+    def webhook(self, repo_url: str, refresh: Callable[[str], None]) -> None:
+        pushed = _place(repo_url)
+        for name, app in list(self._registry.applications.items()):
+            spec = fields(app.get("spec"))
+            sources = items(spec.get("sources")) if has_multiple_sources(spec) else [source_of(spec)]
+            if any(_place(text(fields(one).get("repoURL"))) == pushed for one in sources):
+                refresh(name)
+
+    # --- the requests ----------------------------------------------------------------------------
+
+    def _sync(self, name: str, operation: Object, asker: Asker) -> None:
+        typed = self._admit(name, "get", asker)
+        app = self._registry.applications[name]
+        project = self._office.typed_projects().get(typed.project)
+        windows = matching(project.spec.sync_windows, typed) if project is not None else ()
+        verdict = can_sync(windows, self._office.clock.now, manual=True)
+        if verdict.error:
+            raise _denied("PermissionDenied", f"cannot sync: invalid sync window: {verdict.error}")
+        if not verdict.allowed:
+            raise _denied("PermissionDenied", "cannot sync: blocked by sync window")
+        self._enforce_on(typed, "sync", asker)
+        wanted = fields(operation.get("sync")) if "sync" in operation else operation
+        if wanted.get("manifests"):
+            self._enforce_on(typed, "override", asker)
+        spec = fields(app.get("spec"))
+        policy = fields(spec.get("syncPolicy"))
+        if wanted.get("manifests") and _is_automated(policy) and wanted.get("dryRun") is not True:
+            told = "cannot use local sync when Automatic Sync Policy is enabled unless for dry run"
+            raise _denied("FailedPrecondition", told)
+        self._check_alive(app)
+        self._check_revision(wanted, spec, policy)
+        sync: Object = {**wanted}
+        if has_multiple_sources(spec):
+            sources = [fields(one) for one in items(spec["sources"])]
+            told = [text(one) for one in items(wanted.get("revisions"))] or [""] * len(sources)
+            commits: list[Json] = [self._commit(*one, wanted) for one in zip(sources, told, strict=False)]
+            sync |= {"sources": spec["sources"], "revisions": commits}
+        else:
+            source = source_of(spec)
+            sync.setdefault("source", source)
+            sync["revision"] = self._commit(source, text(wanted.get("revision")), wanted)
+        if policy.get("syncOptions"):
+            sync.setdefault("syncOptions", policy["syncOptions"])
+        retry = operation.get("retry", policy.get("retry"))
+        whole: Object = {"sync": sync, "initiatedBy": {"username": asker.subject}}
+        if isinstance(retry, dict):
+            whole["retry"] = retry
+        for key in ("info",):
+            if key in operation:
+                whole[key] = operation[key]
+        self._start(name, whole)
+
+    def _rollback(self, name: str, id: int, asker: Asker, *, prune: bool) -> None:
+        app = self._registry.applications[name]
+        own_right = self._office.data("argocd-cm").get("server.rbac.rollback.enforce.enable") == "true"
+        self._admit(name, "rollback" if own_right else "sync", asker)
+        self._check_alive(app)
+        policy = fields(dig(app, "spec", "syncPolicy"))
+        if _is_automated(policy):
+            raise _denied("FailedPrecondition", "rollback cannot be initiated when auto-sync is enabled")
+        history = [fields(one) for one in items(dig(app, "status", "history"))]
+        entry = next((one for one in history if integer(one.get("id"), -1) == id), None)
+        if entry is None:
+            raise _denied("InvalidArgument", f"application {name} does not have deployment with id {id}")
+        sync: Object = {
+            key: entry[key] for key in ("revision", "revisions", "source", "sources") if key in entry
+        }
+        sync["syncStrategy"] = {"apply": {}}
+        if prune:
+            sync["prune"] = True
+        if policy.get("syncOptions"):
+            sync["syncOptions"] = policy["syncOptions"]
+        self._start(name, {"sync": sync, "initiatedBy": {"username": asker.subject}})
+
+    def _terminate(self, name: str, asker: Asker) -> None:
+        app = self._registry.applications[name]
+        self._admit(name, "sync", asker)
+        status = fields(app.get("status"))
+        state = status.get("operationState")
+        if not isinstance(app.get("operation"), dict) or not isinstance(state, dict):
+            raise _denied("InvalidArgument", "Unable to terminate operation. No operation is in progress")
+        ended: Object = {**status, "operationState": {**state, "phase": "Terminating"}}
+        self._registry.save(name, {**app, "status": ended})
+
+    def _start(self, name: str, operation: Object) -> None:
+        """Mirrors `SetAppOperation`: what was known of the last operation is wiped."""
+        app = self._registry.applications[name]
+        if isinstance(app.get("operation"), dict):
+            inner = _denied("FailedPrecondition", "another operation is already in progress")
+            raise _denied("FailedPrecondition", f"error setting app operation: {inner}")
+        status = {key: value for key, value in fields(app.get("status")).items() if key != "operationState"}
+        self._registry.save(name, {**app, "operation": operation, "status": status})
+
+    def _set_cascading(self, name: str, propagation: str | None) -> None:
+        app = self._registry.applications[name]
+        meta = fields(app.get("metadata"))
+        found = Finalizers.of(app)
+        if propagation is None:
+            found.stop_cascading()
+        elif not meta.get("deletionTimestamp"):  # Kubernetes lets nobody add one then
+            found.cascade(propagation)
+        left: list[Json] = [*found.names]
+        if left != items(meta.get("finalizers")):
+            self._registry.save(name, {**app, "metadata": {**meta, "finalizers": left}})
+
+    # --- the checks ------------------------------------------------------------------------------
+
+    def _admit(self, name: str, action: str, asker: Asker) -> Application:
+        """Mirrors `getAppEnforceRBAC`: to who may not, it is as if the app were not there."""
+        app = decode(self._registry.applications[name], Application)[0] or Application()
+        if not self._may(self._on(app, action), asker):
+            raise _denied("PermissionDenied", "permission denied")
+        return app
+
+    def _enforce_on(self, app: Application, action: str, asker: Asker) -> None:
+        self._enforce(self._on(app, action), asker)
+
+    def _on(self, app: Application, action: str) -> Request:
+        whole = rbac_object(app.project, app.namespace, app.name, self._office.namespace)
+        return Request(resource="applications", action=action, object=whole)
+
+    def _may(self, request: Request, asker: Asker) -> bool:
+        policy = read_policy(self._office.data("argocd-rbac-cm"))
+        return decide(policy, asker, request, self._office.typed_projects()).allowed
+
+    def _enforce(self, request: Request, asker: Asker) -> None:
+        if not self._may(request, asker):
+            claims: Object = {"sub": asker.subject, "iat": self._office.clock.now.timestamp()}
+            raise Denied(denial_text((request.resource, request.action, request.object), claims))
+
+    def _check_alive(self, app: Object) -> None:
+        if dig(app, "metadata", "deletionTimestamp"):
+            raise _denied("FailedPrecondition", "application is deleting")
+
+    def _check_revision(self, wanted: Object, spec: Object, policy: Object) -> None:
+        told = text(wanted.get("revision"))
+        own = text(source_of(spec).get("targetRevision"))
+        if told and _is_automated(policy) and wanted.get("dryRun") is not True and told != (own or "HEAD"):
+            raise _denied("FailedPrecondition", f"Cannot sync to {told}: auto-sync currently set to {own}")
+
+    def _commit(self, source: Object, revision: str, wanted: Object) -> str:
+        """A person who syncs means what the branch is now, whatever a cache knows."""
+        if wanted.get("manifests"):
+            return ""
+        try:
+            told = revision or text(source.get("targetRevision"))
+            return self._office.repo_server.commit(source, told, fresh=True)
+        except RepoProblem as problem:
+            inner = f"rpc error: code = {problem.code} desc = {problem.message}"
+            raise _denied("FailedPrecondition", f"error resolving repo revision: {inner}") from problem
+
+    @contextmanager
+    def _refusals_kept(self, name: str, user: str, method: str) -> Generator[None]:
+        try:
+            yield
+        except Denied as problem:
+            bare = name.rpartition("/")[2]
+            refusal = Refusal(
+                at=self._office.clock.now, app=bare, user=user, method=method, text=str(problem)
+            )
+            self.refusals.append(refusal)
+            self._registry.say(name, What.DENIED, str(problem))
+            raise
+
+
+def _asker(user: str, groups: tuple[str, ...]) -> Asker:
+    return Asker(subject=user, groups=groups, is_token=True)
+
+
+def _place(url: str) -> str:
+    """Host and path: a webhook tells one address, apps may use another way to the same repository."""
+    bare = normalize_git_url(url).partition("://")[2] or normalize_git_url(url)
+    return bare.rpartition("@")[2].replace(":", "/").removesuffix(".git").lower()
+
+
+def _denied(code: str, told: str) -> Denied:
+    return Denied(f"rpc error: code = {code} desc = {told}")
+
+
+def _is_automated(policy: Object) -> bool:
+    automated = policy.get("automated")
+    return isinstance(automated, dict) and automated.get("enabled") is not False

@@ -1,0 +1,31 @@
+"""What argocd-cm and argocd-cmd-params-cm say about comparing and health."""
+
+from __future__ import annotations
+
+from whysync.argocd.settings.overrides import (
+    IgnoreRule,
+    KnownTypeField,
+    Overrides,
+    ResourceOverride,
+    health_override,
+    known_type_fields,
+    overrides_from_json,
+)
+from whysync.argocd.settings.resource_filter import FilteredResource, resource_excluded
+from whysync.argocd.settings.settings import CompareOptions, GlobalProject, Settings, SettingsProblem
+
+__all__ = [
+    "CompareOptions",
+    "FilteredResource",
+    "GlobalProject",
+    "IgnoreRule",
+    "KnownTypeField",
+    "Overrides",
+    "ResourceOverride",
+    "Settings",
+    "SettingsProblem",
+    "health_override",
+    "known_type_fields",
+    "overrides_from_json",
+    "resource_excluded",
+]

@@ -1,0 +1,202 @@
+"""The settings of one Argo CD, read once from its ConfigMaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+import msgspec
+
+from whysync.argocd.settings.duration import go_seconds
+from whysync.argocd.settings.overrides import (
+    CUSTOMIZATIONS,
+    EVERY_KIND,
+    Overrides,
+    ResourceOverride,
+    read_overrides,
+    resource_update_overrides,
+    with_ignored_pointer,
+)
+from whysync.argocd.settings.resource_filter import FilteredResource, read_filters
+from whysync.argocd.settings.yaml_values import (
+    Malformed,
+    flag_field,
+    mapping,
+    read_yaml,
+    sequence,
+    text_field,
+)
+from whysync.argocd.settings.yaml_values import field as field_of
+from whysync.json_tree import Json, Object, fields
+
+T = TypeVar("T")
+
+INSTANCE_LABEL: Final = "app.kubernetes.io/instance"
+
+_CRD: Final = "apiextensions.k8s.io/CustomResourceDefinition"
+
+
+class SettingsProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that Argo CD cannot read; if it breaks comparing, every app is Unknown, without a word."""
+
+    key: str
+    message: str
+    breaks_comparison: bool = True
+
+
+class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
+    ignore_aggregated_roles: bool = False
+    ignore_resource_status_field: str = "all"
+    ignore_differences_on_resource_updates: bool = True
+
+
+class GlobalProject(msgspec.Struct, frozen=True, kw_only=True):
+    """A project that hands its lists down to those whose labels match `label_selector`."""
+
+    name: str
+    label_selector: Object = msgspec.field(default_factory=dict[str, Json])
+
+
+def _default_overrides() -> dict[str, ResourceOverride]:
+    return with_ignored_pointer({}, EVERY_KIND, "/status")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """The defaults are those of an empty argocd-cm."""
+
+    overrides: Overrides = msgspec.field(default_factory=_default_overrides)
+    compare_options: CompareOptions = CompareOptions()
+    resource_exclusions: tuple[FilteredResource, ...] = ()
+    resource_inclusions: tuple[FilteredResource, ...] = ()
+    tracking_method: str = "annotation"
+    instance_label_key: str = INSTANCE_LABEL
+    installation_id: str = ""
+    sensitive_annotations: frozenset[str] = frozenset()
+    reconciliation_seconds: int = 120
+    """0: no app is compared merely because time has passed."""
+    reconciliation_jitter_seconds: int = 60
+    hard_reconciliation_seconds: int = 0
+    application_namespaces: tuple[str, ...] = ()
+    """Globs of further namespaces in which Applications may live."""
+    server_side_diff: bool = False
+    persist_resource_health: bool = False
+    repo_error_grace_seconds: int = 180
+    global_projects: tuple[GlobalProject, ...] = ()
+    impersonation_enabled: bool = False
+    impersonation_enforced: bool = True
+    problems: tuple[SettingsProblem, ...] = ()
+
+    @classmethod
+    def from_config_maps(cls, argocd_cm: Object | None, cmd_params: Object | None) -> Settings:
+        """From the ConfigMaps `argocd-cm` and `argocd-cmd-params-cm`, either of which may be absent."""
+        return _read(_data(argocd_cm), _data(cmd_params))
+
+    @property
+    def comparison_problem(self) -> SettingsProblem | None:
+        """Why no app of this Argo CD can be compared, if so."""
+        return next((problem for problem in self.problems if problem.breaks_comparison), None)
+
+    def resource_update_overrides(self) -> dict[str, ResourceOverride]:
+        """The overrides that decide whether a change of a live object is worth a refresh."""
+        also = self.compare_options.ignore_differences_on_resource_updates
+        return resource_update_overrides(self.overrides, ignore_differences_too=also)
+
+
+def _read(cm: Mapping[str, str], params: Mapping[str, str]) -> Settings:
+    problems: list[SettingsProblem] = []
+
+    def attempt(key: str, read: Callable[[], T], default: T, *, breaks_comparison: bool = True) -> T:
+        try:
+            return read()
+        except Malformed as problem:
+            message = str(problem)
+            where = problem.key or key
+            problems.append(SettingsProblem(key=where, message=message, breaks_comparison=breaks_comparison))
+            return default
+
+    options = attempt("resource.compareoptions", lambda: _compare_options(cm), CompareOptions())
+    overrides = attempt(CUSTOMIZATIONS, lambda: read_overrides(cm), dict[str, ResourceOverride]())
+    return Settings(
+        overrides=_with_status_ignored(overrides, options.ignore_resource_status_field),
+        compare_options=options,
+        resource_exclusions=attempt(
+            "resource.exclusions", lambda: _filters(cm, "resource.exclusions", "excluded"), ()
+        ),
+        resource_inclusions=attempt(
+            "resource.inclusions", lambda: _filters(cm, "resource.inclusions", "included"), ()
+        ),
+        tracking_method=cm.get("application.resourceTrackingMethod") or "annotation",
+        instance_label_key=cm.get("application.instanceLabelKey") or INSTANCE_LABEL,
+        installation_id=cm.get("installationID", ""),
+        sensitive_annotations=_sensitive_annotations(cm.get("resource.sensitive.mask.annotations", "")),
+        reconciliation_seconds=go_seconds(cm.get("timeout.reconciliation", ""), 120),
+        reconciliation_jitter_seconds=go_seconds(cm.get("timeout.reconciliation.jitter", ""), 60),
+        hard_reconciliation_seconds=go_seconds(cm.get("timeout.hard.reconciliation", ""), 0),
+        application_namespaces=_list(params.get("application.namespaces", "")),
+        server_side_diff=_flag(params, "controller.diff.server.side"),
+        persist_resource_health=_flag(params, "controller.resource.health.persist"),
+        repo_error_grace_seconds=_seconds(params.get("controller.repo.error.grace.period.seconds", ""), 180),
+        global_projects=attempt("globalProjects", lambda: _global_projects(cm), (), breaks_comparison=False),
+        impersonation_enabled=cm.get("application.sync.impersonation.enabled") == "true",
+        impersonation_enforced=cm.get("application.sync.impersonation.enforced") != "false",
+        problems=tuple(problems),
+    )
+
+
+def _data(config_map: Object | None) -> dict[str, str]:
+    data = fields((config_map or {}).get("data"))
+    return {key: value for key, value in data.items() if isinstance(value, str)}
+
+
+def _compare_options(cm: Mapping[str, str]) -> CompareOptions:
+    owner, defaults = "ArgoCDDiffOptions", CompareOptions()
+    raw = mapping(read_yaml(cm.get("resource.compareoptions", "")), f"settings.{owner}")
+    status = defaults.ignore_resource_status_field
+    if field_of(raw, "ignoreResourceStatusField") is not None:
+        status = text_field(raw, "ignoreResourceStatusField", owner)
+    return CompareOptions(
+        ignore_aggregated_roles=flag_field(raw, "ignoreAggregatedRoles", owner),
+        ignore_resource_status_field=status,
+        ignore_differences_on_resource_updates=flag_field(
+            raw, "ignoreDifferencesOnResourceUpdates", owner, default=True
+        ),
+    )
+
+
+def _with_status_ignored(overrides: Overrides, where: str) -> Overrides:
+    # `off` is YAML's word for false, so it arrives as that; any word that is not known means all kinds.
+    if where in ("none", "off", "false"):
+        return overrides
+    return with_ignored_pointer(overrides, _CRD if where == "crd" else EVERY_KIND, "/status")
+
+
+def _filters(cm: Mapping[str, str], key: str, adjective: str) -> tuple[FilteredResource, ...]:
+    try:
+        return read_filters(read_yaml(cm.get(key, "")))
+    except Malformed as problem:
+        raise Malformed(f"error unmarshalling {adjective} resources {problem}") from None
+
+
+def _global_projects(cm: Mapping[str, str]) -> tuple[GlobalProject, ...]:
+    found: list[GlobalProject] = []
+    for item in sequence(read_yaml(cm.get("globalProjects", "")), "[]settings.GlobalProjectSettings"):
+        raw = mapping(item, "settings.GlobalProjectSettings")
+        name = text_field(raw, "projectName", "GlobalProjectSettings")
+        found.append(GlobalProject(name=name, label_selector=fields(field_of(raw, "labelSelector"))))
+    return tuple(found)
+
+
+def _sensitive_annotations(value: str) -> frozenset[str]:
+    return frozenset(value.replace(" ", "").split(",")) if value else frozenset()
+
+
+def _list(value: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in value.split(",")) if value else ()
+
+
+def _flag(params: Mapping[str, str], key: str) -> bool:
+    return params.get(key, "").lower() == "true"
+
+
+def _seconds(value: str, default: int) -> int:
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 15 else default

@@ -1,0 +1,1 @@
+"""Clusters, Argo CD and other writers on one clock."""

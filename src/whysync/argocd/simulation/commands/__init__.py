@@ -1,0 +1,1 @@
+"""`kubectl` and `argocd` command lines, run on a simulation."""

@@ -1,0 +1,18 @@
+"""Who runs a command, and what comes back."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whysync.json_tree import Object
+
+Outcome = tuple[str, bool]
+"""What the command prints, and whether it failed."""
+
+
+class Actor(msgspec.Struct, frozen=True, kw_only=True):
+    """`input` is what `-f -` reads, or what an editor is closed with."""
+
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    input: tuple[Object, ...] = ()

@@ -1,0 +1,163 @@
+"""`argocd app …` in the hands of people: requests to Argo CD's API server, which may refuse them."""
+
+from __future__ import annotations
+
+from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.compare.app_status import go_time
+from whysync.argocd.server.server import Denied
+from whysync.argocd.simulation.commands.actor import Actor, Outcome
+from whysync.argocd.simulation.commands.argocd_proj import run_proj
+from whysync.argocd.simulation.commands.command_line import Command
+from whysync.argocd.simulation.commands.merge import merged
+from whysync.argocd.sync.app_request import APPROVED
+from whysync.json_tree import Json, Object, fields, items
+
+_OF_SOURCE = {"--path": "path", "--repo": "repoURL", "--revision": "targetRevision"}
+_OF_DESTINATION = {"--dest-namespace": "namespace", "--dest-server": "server", "--dest-name": "name"}
+
+
+def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
+    """What the command prints, and whether it failed. `wait` returns at once: time is not its own."""
+    user = by.user or "admin"
+    try:
+        if command.noun == "proj":
+            return run_proj(command, argocd, user, by.groups)
+        if command.noun == "cluster":
+            return _set_cluster(command, argocd)
+        name = command.words[0]
+        app = name if "/" in name else f"{argocd.office.namespace}/{name}"
+        if app not in argocd.applications:
+            return "rpc error: code = PermissionDenied desc = permission denied", True
+        match command.verb:
+            case "sync":
+                argocd.request_sync(app, _operation(command), user=user, groups=by.groups)
+                return "", False
+            case "terminate-op":
+                argocd.terminate(app, user=user, groups=by.groups)
+                return f"Application '{name}' operation terminating", False
+            case "get":
+                argocd.server.get(app, user=user, groups=by.groups)
+                hard = command.has("--hard-refresh")
+                if hard or command.has("--refresh"):
+                    argocd.refresh(app, hard=hard)
+                return "", False
+            case "delete":
+                how = command.flag("--propagation-policy", "foreground")
+                kept = command.flag("--cascade") == "false"
+                argocd.server.prepare_deletion(app, None if kept else how, user=user, groups=by.groups)
+                argocd.delete(app)
+                return f"application '{name}' deleted", False
+            case "wait":
+                return "", False
+            case "confirm-deletion":
+                argocd.server.update(app, user=user, groups=by.groups)
+                return _confirmed(name, app, argocd), False
+            case _:
+                argocd.server.update(app, user=user, groups=by.groups)
+                return _set(command, app, argocd)
+    except Denied as refusal:
+        return str(refusal), True
+
+
+def _set_cluster(command: Command, argocd: ArgoCD) -> Outcome:
+    """`argocd cluster set NAME --namespace a --namespace b`: the whole list, as Argo CD keeps it."""
+    name, spaces = command.words[0], command.flags.get("--namespace", ())
+    named = (one for one in argocd.office.destinations.values() if name in (one.name, one.server))
+    found = next(named, None)
+    if found is None or not spaces:
+        return f'rpc error: code = NotFound desc = cluster "{name}" not found', True
+    argocd.office.set_namespaces(found, spaces)
+    for app in argocd.applications:
+        argocd.refresh(app)
+    return f"Cluster '{name}' updated.", False
+
+
+def _operation(command: Command) -> Object:
+    """What the CLI asks for; all else is the API server's to fill in."""
+    sync: Object = {}
+    if command.has("--revision"):
+        sync["revision"] = command.flag("--revision")
+    for flag, key in (("--prune", "prune"), ("--dry-run", "dryRun")):
+        if command.has(flag):
+            sync[key] = True
+    options: list[Json] = list(command.flags.get("--sync-option", ()))
+    if command.has("--replace"):
+        options.append("Replace=true")
+    if command.has("--server-side"):
+        options.append("ServerSideApply=true")
+    if command.has("--apply-out-of-sync-only"):
+        options.append("ApplyOutOfSyncOnly=true")
+    if options:
+        sync["syncOptions"] = options
+    strategy = "apply" if command.flag("--strategy") == "apply" else "hook"
+    if command.has("--force") or command.has("--strategy"):
+        sync["syncStrategy"] = {strategy: {"force": command.has("--force")}}
+    resources = [_resource(one) for one in command.flags.get("--resource", ())]
+    if resources:
+        sync["resources"] = resources
+    operation: Object = {"sync": sync}
+    if command.has("--retry-limit"):
+        operation["retry"] = {"limit": int(command.flag("--retry-limit", "0"))}
+    return operation
+
+
+def _resource(written: str) -> Json:
+    """`apps:Deployment:web` or `apps:Deployment:shop/web`."""
+    group, _, rest = written.partition(":")
+    kind, _, place = rest.partition(":")
+    space, _, name = place.rpartition("/")
+    found: Object = {"kind": kind, "name": name}
+    if group:
+        found["group"] = group
+    if space:
+        found["namespace"] = space
+    return found
+
+
+def _confirmed(name: str, app: str, argocd: ArgoCD) -> str:
+    """As the CLI does it: an annotation with the time, which pruning and deleting look for."""
+    now = go_time(argocd.office.clock.now)
+    argocd.edit(app, lambda body: fields(merged(body, {"metadata": {"annotations": {APPROVED: now}}})))
+    return f"Application '{name}' updated successfully"
+
+
+def _set(command: Command, app: str, argocd: ArgoCD) -> Outcome:
+    argocd.edit(app, lambda body: {**body, "spec": _with_settings(fields(body.get("spec")), command)})
+    return "", False
+
+
+def _with_settings(spec: Object, command: Command) -> Object:
+    changed: Object = {"syncPolicy": _policy(fields(spec.get("syncPolicy")), command)}
+    if command.has("--project"):
+        changed["project"] = command.flag("--project")
+    place: Object = {key: command.flag(flag) for flag, key in _OF_DESTINATION.items() if command.has(flag)}
+    if "server" in place:
+        place["name"] = None
+    elif "name" in place:
+        place["server"] = None
+    if place:
+        changed["destination"] = place
+    source: Object = {key: command.flag(flag) for flag, key in _OF_SOURCE.items() if command.has(flag)}
+    several = [fields(one) for one in items(spec.get("sources"))]
+    number = int(command.flag("--source-position", "1")) - 1
+    if source and several and number < len(several):
+        changed["sources"] = [{**one, **source} if at == number else one for at, one in enumerate(several)]
+    elif source:
+        changed["source"] = source
+    return fields(merged(spec, changed))
+
+
+def _policy(before: Object, command: Command) -> Object:
+    policy: Object = {}
+    match command.flag("--sync-policy"):
+        case "none":
+            policy["automated"] = None
+        case "automated" | "auto":
+            policy["automated"] = {
+                "prune": command.has("--auto-prune"),
+                "selfHeal": command.has("--self-heal"),
+            }
+        case _:
+            pass
+    options = [*items(before.get("syncOptions")), *command.flags.get("--sync-option", ())]
+    return {**policy, **({"syncOptions": options} if options else {})}

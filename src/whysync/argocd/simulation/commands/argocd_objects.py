@@ -1,0 +1,89 @@
+"""`kubectl` on Argo CD's own objects: Applications, AppProjects and its ConfigMaps go through Argo CD."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.simulation.commands.actor import Actor, Outcome
+from whysync.argocd.simulation.commands.command_line import Command
+from whysync.argocd.simulation.commands.kinds import is_application
+from whysync.argocd.simulation.commands.kubectl_output import DONE, pairs_of
+from whysync.argocd.simulation.commands.merge import merged
+from whysync.json_tree import Json, Object, copy_object, fields
+from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.merge.json_patch import apply_json_patch
+
+_CONFIG_MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
+_PROJECTS: Final = ("appproject", "appprojects", "appproject.argoproj.io", "appprojects.argoproj.io")
+
+
+def is_argocds(kind: str, name: str, command: Command, argocd: ArgoCD) -> bool:
+    if is_application(kind) or kind.lower() in _PROJECTS:
+        return True
+    here = command.flag("--namespace") == argocd.office.namespace
+    return here and kind.lower() in ("configmap", "configmaps", "cm") and name in _CONFIG_MAPS
+
+
+def on_argocds(
+    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD
+) -> Outcome:
+    try:
+        return _changed(command, kind, name, rest, by, argocd)
+    except Refused as problem:
+        return f"Error from server ({problem.reason}): {problem.message}", True
+
+
+def _changed(
+    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD
+) -> Outcome:
+    if is_application(kind):
+        return _on_application(command, name, rest, by, argocd)
+    office = argocd.office
+    known = office.projects if kind.lower() in _PROJECTS else office.config_maps
+    plural = "appprojects.argoproj.io" if kind.lower() in _PROJECTS else "configmaps"
+    found = known.get(name)
+    if found is None:
+        return f'Error from server (NotFound): {plural} "{name}" not found', True
+    if command.verb == "delete" and kind.lower() in _PROJECTS:
+        argocd.drop_project(name)  # kubectl asks nobody whether Applications still use it
+        return f"{plural}/{name} deleted", False
+    change = _change(command, rest, by)
+    if change is None:
+        return f"an object of Argo CD is nothing to {command.verb}", True
+    if kind.lower() in _PROJECTS:
+        argocd.set_project(change(found))
+    else:
+        argocd.set_config_map(change(found))
+    return f"{plural}/{name} {DONE[command.verb]}", False
+
+
+def _on_application(command: Command, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD) -> Outcome:
+    app = f"{command.flag('--namespace', argocd.office.namespace)}/{name}"
+    if app not in argocd.applications:
+        return f'Error from server (NotFound): applications.argoproj.io "{name}" not found', True
+    if command.verb == "delete":
+        argocd.delete(app)
+        return f"application/{name} deleted", False
+    change = _change(command, rest, by)
+    if change is None:
+        return f"an Application is nothing to {command.verb}", True
+    argocd.edit(app, change)
+    return f"application/{name} {DONE[command.verb]}", False
+
+
+def _change(command: Command, rest: tuple[str, ...], by: Actor) -> Callable[[Object], Object] | None:
+    """`None` for what nobody does to these objects."""
+    match command.verb:
+        case "annotate" | "label":
+            place = "annotations" if command.verb == "annotate" else "labels"
+            patch: Json = {"metadata": {place: pairs_of(rest)}}
+        case "patch" | "edit":
+            patch = json.loads(command.flag("--patch", "{}")) if not by.input else by.input[0]
+            if isinstance(patch, list):
+                return lambda body: apply_json_patch(copy_object(body), patch)
+        case _:
+            return None
+    return lambda body: fields(merged(body, patch))

@@ -1,0 +1,18 @@
+"""A JSON merge patch (RFC 7386), as scenarios write changes."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Json, Object, copy
+
+
+def merged(before: Json, patch: Json) -> Json:
+    """`before` may be changed; `null` takes a field away."""
+    if not isinstance(patch, dict):
+        return copy(patch)
+    after: Object = dict(before) if isinstance(before, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            after.pop(key, None)
+        else:
+            after[key] = merged(after.get(key), value)
+    return after

@@ -1,0 +1,1 @@
+"""Argo CD's sync operation: tasks, dry run, waves, hooks, prunes, and its messages."""

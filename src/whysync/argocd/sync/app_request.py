@@ -1,0 +1,98 @@
+"""What a sync of an Application asks of its steps.
+
+Mirrors the options that `SyncAppState` hands to gitops-engine, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from whysync.argocd.api.application import SelectedResource
+from whysync.argocd.compare.comparison import Comparison
+from whysync.argocd.compare.deletion_confirmation import is_confirmed
+from whysync.argocd.compare.managed_namespace import managed_namespace
+from whysync.argocd.compare.reconcile_pairs import Pair
+from whysync.argocd.projects import Cluster, ProjectClustersUnknown, is_selected, sync_problem
+from whysync.argocd.sync.cluster_ops import ApiResource
+from whysync.argocd.sync.options import SyncOptions
+from whysync.argocd.sync.request import Request
+from whysync.argocd.sync.sync_pass import AppSync
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
+
+APPROVED: Final = "argocd.argoproj.io/deletion-approved"
+
+
+def request_for(
+    sync: AppSync,
+    comparison: Comparison,
+    pairs: tuple[Pair, ...],
+    *,
+    cluster: Cluster,
+    operation: Object,
+    revision: str,
+    started_at: datetime,
+) -> Request:
+    """`operation` is the raw `operation.sync`; `pairs` are the comparison's, as they are to be applied."""
+    app = comparison.inputs.app
+    options = SyncOptions.of(operation, sync.application)
+    metadata = app.spec.sync_policy.managed_namespace_metadata
+    approved = text(dig(sync.application, "metadata", "annotations", APPROVED))
+
+    def namespace(bare: Object, live: Object | None) -> Object | None:
+        return managed_namespace(bare, live, metadata)
+
+    return Request(
+        namespace=app.spec.destination.namespace,
+        revision=revision,
+        pairs=pairs,
+        hooks=comparison.hooks,
+        options=options,
+        started_at=started_at,
+        prune_confirmed=is_confirmed(approved, started_at),
+        modified={row.key: row.diff.modified for row in comparison.resources if row.diff is not None},
+        permission_problem=_permission(sync, cluster),
+        includes=_selection(comparison, operation),
+        make_namespace=namespace if options.create_namespace else None,
+    )
+
+
+def _selection(comparison: Comparison, operation: Object) -> Callable[[Pair], bool] | None:
+    """What was chosen, if anything was; never an object whose mark was copied from another."""
+    foreign = {row.key for row in comparison.resources if not row.is_own}
+    chosen = items(operation.get("resources"))
+    if not foreign and not chosen:
+        return None
+    read = (decode(fields(one), SelectedResource)[0] for one in chosen)
+    selected = [one for one in read if one is not None]
+
+    def includes(pair: Pair) -> bool:
+        ref = ref_of(pair.obj)
+        return ref.key not in foreign and (not chosen or is_selected(selected, ref))
+
+    return includes
+
+
+def _permission(sync: AppSync, cluster: Cluster) -> Callable[[Object, ApiResource], str | None]:
+    known: dict[Key, str | None] = {}
+
+    def problem(obj: Object, kind: ApiResource) -> str | None:
+        """Names count for cluster-scoped kinds alone: all others of a kind and namespace get one answer."""
+        ref = ref_of(obj)
+        key = ref.key._replace(name="") if kind.namespaced else ref.key
+        if key not in known:
+            known[key] = asked(ref, kind)
+        return known[key]
+
+    def asked(ref: Ref, kind: ApiResource) -> str | None:
+        try:
+            return sync_problem(
+                sync.project, ref, cluster, namespaced=kind.namespaced, clusters=sync.project_clusters
+            )
+        except ProjectClustersUnknown as unknown:
+            return str(unknown)
+
+    return problem

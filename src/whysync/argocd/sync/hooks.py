@@ -1,0 +1,145 @@
+"""The life of a hook after it was applied: judged by its health, freed of its finalizer, deleted.
+
+Mirrors `getOperationPhase`, `removeHookFinalizer`, `deleteHooks` and `terminateHooksPreemptively` of
+gitops-engine, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from whysync.argocd.api.application import HealthCode, Phase
+from whysync.argocd.hooks import DeletePolicy
+from whysync.argocd.sync import messages
+from whysync.argocd.sync import resource_ops as access
+from whysync.argocd.sync.cluster_ops import Ground, Reason, Refused
+from whysync.argocd.sync.hook_finalizer import is_held, released
+from whysync.argocd.sync.results import COMPLETED
+from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_task import Work
+from whysync.json_tree import Object, dig, text
+
+_ATTEMPTS: Final = 5
+_PHASES: Final = {
+    HealthCode.UNKNOWN: Phase.FAILED,
+    HealthCode.DEGRADED: Phase.FAILED,
+    HealthCode.PROGRESSING: Phase.RUNNING,
+    HealthCode.SUSPENDED: Phase.RUNNING,
+    HealthCode.HEALTHY: Phase.SUCCEEDED,
+}
+
+
+class Judged(NamedTuple):
+    phase: str
+    message: str
+    error: str | None = None
+    """Its health cannot be told; then the phase is empty."""
+
+
+def judged(ground: Ground, live: Object) -> Judged:
+    """How far a hook has come. One that nobody can judge has succeeded as soon as it is there."""
+    assessment = ground.health(live)
+    if assessment is not None:
+        if assessment.error is not None:
+            return Judged("", "", assessment.error)
+        code = assessment.verdict.code
+        if code is not None and code in _PHASES:
+            return Judged(_PHASES[code].value, assessment.verdict.message)
+    return Judged(Phase.SUCCEEDED.value, messages.hook_created(text(dig(live, "metadata", "name"))))
+
+
+def remove_finalizer(ground: Ground, work: Work) -> None:
+    """Raises `Refused`. Argo CD may know an old version of the object: on a conflict it reads it again."""
+    for attempt in range(_ATTEMPTS):
+        if work.live is None or not is_held(work.live):
+            return
+        work.live = released(work.live)
+        try:
+            access.write(ground, work, work.live)
+        except Refused as problem:
+            if problem.reason is Reason.NOT_FOUND:
+                return
+            if problem.reason is Reason.CONFLICT:
+                try:
+                    work.live = access.read(ground, work)
+                except Refused as gone:
+                    if gone.reason is Reason.NOT_FOUND:
+                        return
+                    raise gone.within("failed to get resource") from gone
+            if problem.reason is not Reason.CONFLICT or attempt == _ATTEMPTS - 1:
+                raise problem.within("failed to update resource") from problem
+        else:
+            return
+
+
+def free_completed(step: Step, works: Iterable[Work]) -> None:
+    """The outcome of these hooks has been read: they may go."""
+    for work in works:
+        if work.is_hook and work.is_completed:
+            try:
+                remove_finalizer(step.ground, work)
+            except Refused as problem:
+                told = messages.finalizer_stays(problem.message)
+                step.record(work, work.status, Phase.ERROR.value, told)
+
+
+def delete_hooks(step: Step, works: Iterable[Work]) -> None:
+    for work in works:
+        try:
+            access.delete(step.ground, work, step.options.propagation)
+        except Refused as problem:
+            if problem.reason is not Reason.NOT_FOUND:
+                told = messages.not_deleted(problem.message)
+                step.record(work, work.status, Phase.ERROR.value, told)
+
+
+def end_hooks(step: Step, works: Iterable[Work]) -> bool:
+    """Stop the hooks that are still running; did it go without errors?"""
+    ended = [_end(step, work) for work in works if work.is_hook and work.is_running]
+    return all(ended)
+
+
+def _end(step: Step, work: Work) -> bool:
+    ground = step.ground
+    if work.live is None:
+        try:
+            work.live = _read_if_there(ground, work)
+        except Refused as problem:
+            told = messages.not_read_at_end(problem.message)
+            step.record(work, work.status, Phase.ERROR.value, told)
+            return False
+    if work.live is None:
+        step.record(work, work.status, Phase.SUCCEEDED.value, messages.HOOK_TERMINATED)
+        return True
+    found = judged(ground, work.live)
+    if found.error is not None:
+        step.record(work, work.status, Phase.ERROR.value, messages.no_health_at_end(found.error))
+    try:
+        remove_finalizer(ground, work)
+    except Refused as problem:
+        step.record(work, work.status, Phase.ERROR.value, messages.finalizer_stays(problem.message))
+        return False
+    unfinished = found.error is not None or found.phase == Phase.RUNNING
+    if unfinished or work.is_deleted_on(DeletePolicy.HOOK_FAILED):
+        try:
+            access.delete(ground, work, step.options.propagation)
+        except Refused as problem:
+            if problem.reason is not Reason.NOT_FOUND:
+                told = messages.not_deleted_at_end(problem.message)
+                step.record(work, work.status, Phase.FAILED.value, told)
+                return False
+    if found.phase in COMPLETED:
+        step.record(work, work.status, found.phase, found.message)
+    elif work.state != Phase.ERROR:
+        step.record(work, work.status, Phase.FAILED.value, messages.HOOK_TERMINATED)
+    return True
+
+
+def _read_if_there(ground: Ground, work: Work) -> Object | None:
+    try:
+        return access.read(ground, work)
+    except Refused as problem:
+        if problem.reason is Reason.NOT_FOUND:
+            return None
+        raise

@@ -1,0 +1,182 @@
+"""`ClusterGround`: where a sync acts, on anything that answers as an API server does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from whysync.argocd.health.assess import Assessment, assess
+from whysync.argocd.sync.cluster_ops import ApiResource, Mode, Reason, Refused
+from whysync.argocd.sync.kubectl.apply import Apply
+from whysync.argocd.sync.kubectl.auth_reconcile import RBAC, reconcile
+from whysync.argocd.sync.kubectl.client import Client, delete_options, refused
+from whysync.argocd.sync.kubectl.replace import create, replace
+from whysync.argocd.sync.kubectl.server_side_apply import apply_server_side
+from whysync.argocd.sync.kubectl.target import target_of
+from whysync.argocd.sync.options import Propagation
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.kubernetes.apiserver.protocol import Answer, Cluster, ServedKind
+
+_POLL: Final = 0.1
+_POLLS: Final = 30
+_TOO_DEEP: Final = "exceeded max depth"
+
+T = TypeVar("T")
+
+
+def _no_time(seconds: float) -> None: ...
+
+
+class ClusterGround:
+    """Mirrors what gitops-engine asks of a cluster in a sync, Argo CD 3.6.
+
+    - `user` is whom Argo CD impersonates (`system:serviceaccount:ns:name`); empty: itself.
+    - `health` judges objects; `None` where Argo CD has no opinion.
+    - `wait(seconds)` lets time pass while kubectl waits. Where it does nothing, as on a model inside of a
+      step, whatever does not go or come at once has not gone or come in time.
+    - `wave_delay` is `ARGOCD_SYNC_WAVE_DELAY`.
+
+    `pause` does not wait: `not_before` tells when the next step may come at the earliest.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        user: str = "",
+        health: Callable[[Object], Assessment | None] = assess,
+        wait: Callable[[float], None] = _no_time,
+        wave_delay: float = 2,
+    ) -> None:
+        self.cluster = cluster
+        self.user = user
+        self.not_before: datetime | None = None
+        self._client = Client(cluster, user)
+        self._health = health
+        self._wait = wait
+        self._wave_delay = wave_delay
+
+    # -- what there is ------------------------------------------------------------------------------
+
+    def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002
+        """Differs: a kind that is served is taken to know every verb."""
+        return ApiResource(namespaced=self._served(api_version, kind).namespaced)
+
+    def kinds(self) -> Sequence[Ref]:
+        return [
+            Ref(group=one.group, version=one.version, kind=one.kind, name="") for one in self.cluster.kinds()
+        ]
+
+    def _served(self, api_version: str, kind: str) -> ServedKind:
+        """Mirrors `ServerResourceForGroupVersionKind`; the group of the core is always there."""
+        found = self._client.kind(api_version, kind)
+        if found is not None:
+            return found
+        if api_version != "v1" and not self._client.serves(api_version):
+            why = "the server could not find the requested resource"
+            told = f"failed to discover server resources for group version {api_version}: {why}"
+            raise Refused(told, reason=Reason.NOT_FOUND)
+        group = api_version.rpartition("/")[0]
+        named = f"{kind}.{group}" if group else kind
+        raise Refused(f'{named} "" not found', reason=Reason.NOT_FOUND)
+
+    # -- kubectl ------------------------------------------------------------------------------------
+
+    def apply(self, obj: Object, mode: Mode) -> str:
+        return _told(lambda: self._apply(obj, mode))
+
+    def _apply(self, obj: Object, mode: Mode) -> str:
+        if mode.server_side:
+            return apply_server_side(self._client, target_of(self._client, obj), mode)
+        before = ""
+        if obj.get("apiVersion") == RBAC:
+            before = reconcile(self._client, obj, dry_run=mode.dry_run)
+        run = Apply(client=self._client, mode=mode, wait=self._wait)
+        return run.run(target_of(self._client, obj), before)
+
+    def create(self, obj: Object, mode: Mode) -> str:
+        return _told(lambda: create(self._client, target_of(self._client, obj, namespace="default"), mode))
+
+    def replace(self, obj: Object, mode: Mode) -> str:
+        return _told(lambda: replace(self._client, target_of(self._client, obj), mode, self._wait))
+
+    # -- the dynamic client -------------------------------------------------------------------------
+
+    def get(self, ref: Ref) -> Object:
+        return self._done(self._send("get", ref))
+
+    def update(self, obj: Object, *, dry_run: bool) -> None:
+        ref = ref_of(obj)
+        try:
+            kind = self._served(ref.api_version, ref.kind)
+        except Refused as problem:
+            raise problem.within("error creating discovery client for config") from problem
+        self._done(self._client.send("update", _path(kind, ref), obj, dry_run=dry_run))
+
+    def patch(self, ref: Ref, patch: list[Json]) -> None:
+        self._done(self._send("json-patch", ref, patch))
+
+    def delete(self, ref: Ref, propagation: Propagation) -> None:
+        self._done(self._send("delete", ref, delete_options(propagation.value)))
+
+    def _send(self, verb: str, ref: Ref, body: Json = None) -> Answer:
+        try:
+            kind = self._served(ref.api_version, ref.kind)
+        except Refused as problem:
+            raise problem.within("failed to get api resource") from problem
+        return self._client.send(verb, _path(kind, ref), body)
+
+    @staticmethod
+    def _done(answer: Answer) -> Object:
+        if not answer.ok:
+            raise refused(answer)
+        return answer.body or {}
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    def health(self, obj: Object) -> Assessment | None:
+        return self._health(obj)
+
+    def established(self, definition: str) -> None:
+        """Mirrors `ensureCRDReady`: looks every 100 ms, for 3 seconds; a failure is only logged."""
+        ref = Ref(
+            group="apiextensions.k8s.io", version="v1", kind="CustomResourceDefinition", name=definition
+        )
+        for _ in range(_POLLS):
+            try:
+                found = self.get(ref)
+            except Refused:
+                return
+            if _is_established(found):
+                return
+            before = self.cluster.now()
+            self._wait(_POLL)
+            if self.cluster.now() == before:
+                return  # nobody lets time pass here
+
+    def pause(self, phase: str, wave: int, *, final: bool) -> None:  # noqa: ARG002
+        if not final:
+            self.not_before = self.cluster.now() + timedelta(seconds=self._wave_delay)
+
+
+def _path(kind: ServedKind, ref: Ref) -> str:
+    """Where an object of a kind without namespaces names one, it is not there."""
+    return kind.path(ref.namespace if kind.namespaced else "", ref.name)
+
+
+def _is_established(definition: Object) -> bool:
+    for raw in items(dig(definition, "status", "conditions")):
+        condition = fields(raw)
+        if condition.get("type") == "Established":
+            return text(condition.get("status")) == "True"
+    return False
+
+
+def _told(act: Callable[[], T]) -> T:
+    """Whatever nests too deep for anybody is refused as the API server would."""
+    try:
+        return act()
+    except RecursionError as problem:
+        raise Refused(_TOO_DEEP) from problem

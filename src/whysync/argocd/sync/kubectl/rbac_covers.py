@@ -1,0 +1,95 @@
+"""Which permissions a list of RBAC rules lacks. Mirrors `validation.Covers`, Kubernetes 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from whysync.json_tree import Json, Object, fields, items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    verbs: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(raw: Json) -> Rule:
+        rule = fields(raw)
+        return Rule(
+            verbs=_texts(rule.get("verbs")),
+            groups=_texts(rule.get("apiGroups")),
+            resources=_texts(rule.get("resources")),
+            names=_texts(rule.get("resourceNames")),
+            urls=_texts(rule.get("nonResourceURLs")),
+        )
+
+    @property
+    def body(self) -> Object:
+        said: dict[str, tuple[str, ...]] = {
+            "apiGroups": self.groups,
+            "resources": self.resources,
+            "verbs": self.verbs,
+            "resourceNames": self.names,
+            "nonResourceURLs": self.urls,
+        }
+        return {key: list(values) for key, values in said.items() if values}
+
+    def __str__(self) -> str:
+        """As Go prints the struct."""
+        return (
+            f"{{Verbs:{_go(self.verbs)} APIGroups:{_go(self.groups)} Resources:{_go(self.resources)} "
+            f"ResourceNames:{_go(self.names)} NonResourceURLs:{_go(self.urls)}}}"
+        )
+
+
+def missing_rules(there: Sequence[Rule], wanted: Sequence[Rule]) -> list[Rule]:
+    """Of what is wanted, each single permission that is not there."""
+    single = (small for rule in wanted for small in _broken_down(rule))
+    return [small for small in single if not any(_covers(one, small) for one in there)]
+
+
+def _broken_down(rule: Rule) -> Iterator[Rule]:
+    for group in rule.groups:
+        for resource in rule.resources:
+            for verb in rule.verbs:
+                if not rule.names:
+                    yield Rule(verbs=(verb,), groups=(group,), resources=(resource,))
+                for name in rule.names:
+                    yield Rule(verbs=(verb,), groups=(group,), resources=(resource,), names=(name,))
+    for url in rule.urls:
+        for verb in rule.verbs:
+            yield Rule(verbs=(verb,), urls=(url,))
+
+
+def _covers(owner: Rule, small: Rule) -> bool:
+    return (
+        ("*" in owner.verbs or set(small.verbs) <= set(owner.verbs))
+        and ("*" in owner.groups or set(small.groups) <= set(owner.groups))
+        and ("*" in owner.resources or all(_has_resource(owner, one) for one in small.resources))
+        and (not owner.names or (bool(small.names) and set(small.names) <= set(owner.names)))
+        and all(any(_covers_url(own, url) for own in owner.urls) for url in small.urls)
+    )
+
+
+def _has_resource(owner: Rule, resource: str) -> bool:
+    """`*/scale` stands for that subresource of everything."""
+    if resource in owner.resources:
+        return True
+    _, slash, sub = resource.partition("/")
+    return bool(slash) and f"*/{sub}" in owner.resources
+
+
+def _covers_url(owner: str, url: str) -> bool:
+    return owner == url or (owner.endswith("*") and url.startswith(owner.rstrip("*")))
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(one for one in items(value) if isinstance(one, str))
+
+
+def _go(values: tuple[str, ...]) -> str:
+    return f"[{' '.join(values)}]"

@@ -1,0 +1,94 @@
+"""One manifest on its way to the cluster, as kubectl reads it from the file that Argo CD writes for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+from zlib import crc32
+
+from whysync.argocd.sync.cluster_ops import Refused
+from whysync.argocd.sync.kubectl.client import Client
+from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.kubernetes.apiserver.protocol import ServedKind
+
+_FOLDER: Final = "/dev/shm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Mirrors cli-runtime `resource.Info`, Kubernetes 1.36."""
+
+    obj: Object
+    """Without the namespace where its kind has none."""
+    ref: Ref
+    kind: ServedKind
+    file: str
+
+    @property
+    def collection(self) -> str:
+        return self.kind.collection(self.ref.namespace)
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.ref.namespace, self.ref.name)
+
+    @property
+    def nowhere(self) -> str:
+        """Why client-go does not even ask: a name or a namespace is missing."""
+        if not self.ref.name:
+            return "resource name may not be empty"
+        if self.kind.namespaced and not self.ref.namespace:
+            return "an empty namespace may not be set when a resource name is provided"
+        return ""
+
+    @property
+    def described(self) -> str:
+        """Two lines, as kubectl's errors quote it."""
+        group_version = f"{self.kind.group}/{self.kind.version}"
+        return (
+            f'Resource: "{group_version}, Resource={self.kind.plural}", '
+            f'GroupVersionKind: "{group_version}, Kind={self.kind.kind}"\n'
+            f'Name: "{self.ref.name}", Namespace: "{self.ref.namespace}"'
+        )
+
+    def printed(self, done: str, *, dry_run: bool = False) -> str:
+        """Mirrors `NamePrinter`: `deployment.apps/api configured`."""
+        suffix = " (dry run)" if dry_run else ""
+        return f"{_lower(self.ref)}/{self.ref.name or '<unknown>'} {done}{suffix}"
+
+    def deleted(self) -> str:
+        """Mirrors `DeleteOptions.PrintObj`."""
+        where = f" from {self.ref.namespace} namespace" if self.kind.namespaced else ""
+        return f'{_lower(self.ref)} "{self.ref.name}" deleted{where}'
+
+
+def target_of(client: Client, obj: Object, *, namespace: str = "") -> Target:
+    """Raises `Refused` where nothing serves the kind; `namespace` is for manifests that name none."""
+    ref = ref_of(obj)
+    file = file_of(ref)
+    kind = client.kind(ref.api_version, ref.kind)
+    if kind is None:
+        raise Refused(
+            f'resource mapping not found for name: "{ref.name}" namespace: "{ref.namespace}" '
+            f'from "{file}": no matches for kind "{ref.kind}" in version "{ref.api_version}"\n'
+            "ensure CRDs are installed first"
+        )
+    wanted = (ref.namespace or namespace) if kind.namespaced else ""
+    if wanted != ref.namespace:
+        meta: Object = {key: one for key, one in fields(obj.get("metadata")).items() if key != "namespace"}
+        if wanted:
+            meta["namespace"] = wanted
+        obj = {**obj, "metadata": meta}
+        ref = ref_of(obj)
+    return Target(obj=obj, ref=ref, kind=kind, file=file)
+
+
+def file_of(ref: Ref) -> str:
+    """The file's name shows up in errors. Differs: one name for one object, where upstream's are random."""
+    return f"{_FOLDER}/{crc32('/'.join((ref.api_version, *ref.key)).encode('utf-8', 'replace'))}"
+
+
+def _lower(ref: Ref) -> str:
+    kind = ref.kind.lower()
+    return f"{kind}.{ref.group}" if ref.group else kind

@@ -1,0 +1,89 @@
+"""An operation from one look of the controller to the next: started, retried, timed out, ended.
+
+When it starts anew or gives up is decided in `semantics/policies/operation.py`, on typed values; here these
+decisions are written into the raw `operationState`, which keeps what the types do not know (sources with all
+their parameters, strategies). Mirrors `processRequestedAppOperation`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from whysync.argocd.api.application import Operation, OperationState
+from whysync.argocd.app_controller.operation_state import Begun, CompareWith, Start, begin, conclude
+from whysync.argocd.compare.app_status import go_time
+from whysync.argocd.sync.sync_pass import Turn
+from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.decode import decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processed:
+    operation_state: Object
+    start: Start
+    turn: Turn | None = None
+    """`None`: the sync got no turn."""
+    refresh: CompareWith | None = None
+    """How the app is compared now that the operation is over; `.operation` goes away with that."""
+    retry_at: datetime | None = None
+
+
+def process(
+    operation: Object,
+    state: Object | None,
+    sync: Callable[[Object], Turn],
+    *,
+    now: datetime,
+    timeout: timedelta = timedelta(),
+) -> Processed:
+    """`operation` and `state` are the Application's `operation` and `status.operationState`."""
+    known = decode(state, OperationState)[0] if state is not None else None
+    wanted = decode(operation, Operation)[0] or Operation()
+    begun = begin(wanted, known, now, timeout=timeout)
+    raw = _begun(operation, state or {}, begun)
+    if not begun.start.steps:
+        return Processed(operation_state=raw, start=begun.start, retry_at=begun.retry_at)
+    turn = sync(raw)
+    stepped = decode(turn.operation_state, OperationState)[0] or OperationState()
+    ended = conclude(begun, stepped, now)
+    return Processed(
+        operation_state=_told(turn.operation_state, ended.state),
+        start=begun.start,
+        turn=turn,
+        refresh=ended.refresh,
+    )
+
+
+def _begun(operation: Object, state: Object, begun: Begun) -> Object:
+    if begun.start is Start.NEW:
+        return _told({"operation": operation}, begun.state)
+    raw = _told(state, begun.state)
+    if begun.start is Start.RETRIED:
+        raw.pop("syncResult", None)  # all is tried again, the dry run too
+        sync = begun.state.operation.sync
+        if sync is not None and not sync.revision and not sync.revisions:
+            raw["operation"] = _without_revisions(fields(raw.get("operation")))
+    return raw
+
+
+def _without_revisions(operation: Object) -> Object:
+    """The newest commit counts."""
+    sync = fields(operation.get("sync"))
+    kept: Object = {key: value for key, value in sync.items() if key not in ("revision", "revisions")}
+    return {**operation, "sync": kept}
+
+
+def _told(raw: Object, state: OperationState) -> Object:
+    """The raw state, with what the typed one says."""
+    after: Object = {**raw, "phase": state.phase, "message": state.message}
+    if state.started_at is not None:
+        after["startedAt"] = go_time(state.started_at)
+    if state.finished_at is None:
+        after.pop("finishedAt", None)
+    else:
+        after["finishedAt"] = go_time(state.finished_at)
+    if state.retry_count:
+        after["retryCount"] = state.retry_count
+    return after

@@ -1,0 +1,46 @@
+"""Single objects read, written and deleted as gitops-engine's dynamic client does it: discovery first.
+
+Each error is told with the words that it is wrapped into on its way up. Mirrors `getResource`,
+`updateResource` and `deleteResource`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.argocd.sync.options import Propagation
+from whysync.argocd.sync.sync_task import Work
+from whysync.json_tree import Object
+
+
+def read(ground: Ground, work: Work) -> Object:
+    """Raises `Refused`."""
+    _discover(ground, work, "get")
+    try:
+        return ground.get(work.ref)
+    except Refused as problem:
+        raise problem.within("failed to get resource") from problem
+
+
+def write(ground: Ground, work: Work, obj: Object) -> None:
+    """Raises `Refused`."""
+    _discover(ground, work, "update")
+    try:
+        ground.update(obj, dry_run=False)
+    except Refused as problem:
+        raise problem.within("failed to update resource") from problem
+
+
+def delete(ground: Ground, work: Work, propagation: Propagation) -> None:
+    """Raises `Refused`."""
+    _discover(ground, work, "delete")
+    try:
+        ground.delete(work.ref, propagation)
+    except Refused as problem:
+        raise problem.within("failed to delete resource") from problem
+
+
+def _discover(ground: Ground, work: Work, verb: str) -> None:
+    try:
+        ground.discover(work.ref.api_version, work.ref.kind, verb)
+    except Refused as problem:
+        raise problem.within("failed to get api resource") from problem

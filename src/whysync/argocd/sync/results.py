@@ -1,0 +1,109 @@
+"""What a sync has done so far, resource by resource, in Argo CD's shapes.
+
+These results are all that an operation remembers from one step to the next: whoever keeps a `State` can
+resume it, also after it was written to an Application's status and read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from whysync.argocd.api.application import Phase, ResourceResult
+from whysync.json_tree import Object, dig, fields, items
+from whysync.kubernetes.api.ref import Key
+
+COMPLETED: Final = frozenset({Phase.FAILED.value, Phase.ERROR.value, Phase.SUCCEEDED.value})
+_CONTAINERS: Final = (
+    ("spec", "containers"),
+    ("spec", "template", "spec", "containers"),
+    ("spec", "jobTemplate", "spec", "template", "spec", "containers"),
+)
+
+
+class Code(StrEnum):
+    """What became of a resource. Mirrors gitops-engine `ResultCode`, Argo CD 3.6."""
+
+    SYNCED = "Synced"
+    SYNC_FAILED = "SyncFailed"
+    PRUNED = "Pruned"
+    PRUNE_SKIPPED = "PruneSkipped"
+
+
+PHASE_OF: Final = {
+    Code.SYNCED: Phase.RUNNING.value,
+    Code.SYNC_FAILED: Phase.FAILED.value,
+    Code.PRUNED: Phase.SUCCEEDED.value,
+    Code.PRUNE_SKIPPED: Phase.SUCCEEDED.value,
+}
+"""What was applied still has to become healthy; all else is over."""
+
+
+class Result(ResourceResult, frozen=True):
+    """A row of `syncResult.resources`; `hook_phase` is the phase of the task, also of one that is no hook."""
+
+    images: tuple[str, ...] = ()
+
+    @property
+    def task(self) -> tuple[Key, str]:
+        """Which task it is of: an object can be in several phases."""
+        return self.key, self.sync_phase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """An operation between two steps."""
+
+    phase: str = Phase.RUNNING.value
+    message: str = ""
+    results: tuple[Result, ...] = ()
+
+    @property
+    def is_finished(self) -> bool:
+        return self.phase in COMPLETED
+
+
+def results_from_json(rows: Iterable[Object]) -> tuple[Result, ...]:
+    """What is no result is left out."""
+    found: list[Result] = []
+    for row in rows:
+        try:
+            given = {key: value for key, value in row.items() if value is not None}
+            found.append(msgspec.convert(given, Result))
+        except msgspec.ValidationError:
+            continue
+    return tuple(found)
+
+
+def result_json(result: Result) -> Object:
+    """As Go writes it: the name of the resource always, the rest where it says something."""
+    row: Object = {
+        "group": result.group,
+        "version": result.version,
+        "kind": result.kind,
+        "namespace": result.namespace,
+        "name": result.name,
+    }
+    said: Object = {
+        "status": result.status,
+        "message": result.message,
+        "hookType": result.hook_type,
+        "hookPhase": result.hook_phase,
+        "syncPhase": result.sync_phase,
+        "images": list(result.images),
+    }
+    return row | {key: value for key, value in said.items() if value}
+
+
+def images_of(obj: Object) -> tuple[str, ...]:
+    """The images of the containers, not of init containers. Mirrors `GetResourceImages`, Argo CD 3.6."""
+    for path in _CONTAINERS:
+        found = dig(obj, *path)
+        if isinstance(found, list):
+            images = (fields(container).get("image") for container in items(found))
+            return tuple(image for image in images if isinstance(image, str))
+    return ()

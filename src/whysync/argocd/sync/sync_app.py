@@ -1,0 +1,240 @@
+"""The controller's turn with an operation: all that can stop a sync before its step, the step, the records.
+
+Mirrors `SyncAppState`, Argo CD 3.6; the first thing that fails has the word. What surprises: a sync that its
+window blocks stays as it is, without an end, and a terminating one is not terminated before the window opens;
+every turn compares anew, at the revision that the first turn has found.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from whysync.argocd.api.application import Application, Condition, OperationState, Phase
+from whysync.argocd.compare.comparison import Comparison
+from whysync.argocd.compare.reconcile_pairs import Pair
+from whysync.argocd.projects import (
+    Cluster,
+    NoCluster,
+    NoServiceAccount,
+    clearer_message,
+    destination_cluster,
+    service_account_for,
+)
+from whysync.argocd.sync import messages
+from whysync.argocd.sync.app_request import request_for
+from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.argocd.sync.history import history_after
+from whysync.argocd.sync.ignore_differences import BadTargets, respectful_pairs
+from whysync.argocd.sync.options import SyncOptions
+from whysync.argocd.sync.request import Request
+from whysync.argocd.sync.results import COMPLETED, Result, State, result_json, results_from_json
+from whysync.argocd.sync.step import step, terminate
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, Turn, Wanted
+from whysync.argocd.sync_windows.windows import can_sync, matching
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.decode import decode
+
+_STOPPING: Final = ("ComparisonError", "InvalidSpecError")
+_OVERRIDES: Final = ("resource.customizations", "resource.compareoptions")
+
+
+def sync_app(sync: AppSync, operation_state: Object) -> Turn:
+    """`operation_state` is raw, as are all sources in it: typed, they would lose what is not known here."""
+    if text(operation_state.get("phase")) in COMPLETED:
+        return Turn(operation_state=operation_state)
+    return _Turn(sync, operation_state).take()
+
+
+class _Stop(Exception):
+    """The operation ends here, or goes no further in this turn."""
+
+
+class _Turn:
+    def __init__(self, sync: AppSync, operation_state: Object) -> None:
+        self.sync = sync
+        self.state = dict(operation_state)
+        self.operation = fields(dig(operation_state, "operation", "sync"))
+        self.app = decode(sync.application, Application)[0] or Application()
+        typed = decode(operation_state, OperationState)[0]
+        self.started_at = (typed.started_at if typed else None) or datetime(1970, 1, 1, tzinfo=UTC)
+        self.options = SyncOptions.of(self.operation, sync.application)
+        self.comparison: Comparison | None = None
+
+    def take(self) -> Turn:
+        history = None
+        try:
+            self.stop_without_operation()
+            self.begin_result()
+            self.stop_in_window()
+            comparison = self.comparison = self.compare()
+            self.stop_on_conditions(comparison)
+            cluster = self.cluster()
+            self.stop_without_overrides()
+            pairs = self.pairs(comparison)
+            ground = self.sync.ground(self.user(cluster))
+            request = request_for(
+                self.sync,
+                comparison,
+                pairs,
+                cluster=cluster,
+                operation=self.operation,
+                revision=text(self.result.get("revision")),
+                started_at=self.started_at,
+            )
+            self.step(request, ground)
+            if self.counts:
+                history = history_after(self.sync.application, self.state, self.sync.now)
+        except _Stop:
+            pass
+        return Turn(operation_state=self.state, history=history, comparison=self.comparison)
+
+    @property
+    def phase(self) -> str:
+        return text(self.state.get("phase"))
+
+    @property
+    def counts(self) -> bool:
+        """Neither a dry run nor a sync of some resources is a deployment."""
+        return not self.options.dry_run and not self.selected and self.phase == Phase.SUCCEEDED
+
+    @property
+    def selected(self) -> list[Json]:
+        return items(self.operation.get("resources"))
+
+    def end(self, phase: Phase, message: str) -> _Stop:
+        self.state |= {"phase": phase.value, "message": message}
+        return _Stop()
+
+    def stop_without_operation(self) -> None:
+        if not isinstance(dig(self.state, "operation", "sync"), dict):
+            raise self.end(Phase.ERROR, messages.NO_OPERATION)
+
+    def begin_result(self) -> None:
+        """The source is the operation's own, as for a rollback, else that of the Application."""
+        if isinstance(self.state.get("syncResult"), dict):
+            return
+        spec = fields(self.sync.application.get("spec"))
+        own = self.operation.get("source"), self.operation.get("sources")
+        source, sources = own if any(own) else (spec.get("source"), spec.get("sources"))
+        result: Object = {"revision": text(self.operation.get("revision"))}
+        result["source"] = source if isinstance(source, dict) else {"repoURL": ""}
+        if items(sources):
+            result["sources"] = sources
+        if items(self.operation.get("revisions")):
+            result["revisions"] = self.operation["revisions"]
+        self.state["syncResult"] = result
+
+    @property
+    def result(self) -> Object:
+        return fields(self.state.get("syncResult"))
+
+    def stop_in_window(self) -> None:
+        """Who started it is read from the Application's status, which knows nothing in the first turn."""
+        windows = matching(self.sync.project.spec.sync_windows, self.app)
+        before = self.app.status.operation_state
+        verdict = can_sync(
+            windows,
+            self.sync.now,
+            manual=before is not None and not before.operation.initiated_by.automated,
+            started_at=before.started_at if before is not None else None,
+        )
+        if verdict.allowed:
+            return
+        if self.phase == Phase.RUNNING:
+            self.state["message"] = messages.blocked_by_window(verdict.error)
+        raise _Stop
+
+    def compare(self) -> Comparison:
+        """Afterwards the revisions are commits, and stay so for the rest of the operation."""
+        several = items(self.result.get("sources"))
+        revisions = items(self.result.get("revisions")) if several else [self.result.get("revision")]
+        wanted = Wanted(
+            sources=tuple(fields(one) for one in several or [self.result.get("source")]),
+            revisions=tuple(text(one) for one in revisions),
+            manifests=tuple(text(one) for one in items(self.operation.get("manifests"))),
+        )
+        try:
+            comparison = self.sync.compare(wanted)
+        except NotCompared as problem:
+            raise self.end(Phase.ERROR, str(problem)) from problem
+        found = fields(comparison.status.get("sync"))
+        self.state["syncResult"] = {**self.result, "revision": text(found.get("revision"))}
+        if items(found.get("revisions")):
+            self.result["revisions"] = found["revisions"]
+        return comparison
+
+    def stop_on_conditions(self, comparison: Comparison) -> None:
+        told = [decode(fields(one), Condition)[0] for one in items(comparison.status.get("conditions"))]
+        conditions = [one for one in told if one is not None]
+        shared = next((one for one in conditions if one.type == "SharedResourceWarning"), None)
+        if shared is not None and self.options.fail_on_shared:
+            raise self.end(Phase.FAILED, messages.shared_resource(shared.message))
+        stopping = [(one.type, one.message) for one in conditions if one.type in _STOPPING]
+        if stopping:
+            raise self.end(Phase.ERROR, messages.conditions(stopping))
+
+    def cluster(self) -> Cluster:
+        try:
+            return destination_cluster(self.app.spec.destination, self.sync.clusters)
+        except NoCluster as problem:
+            raise self.end(Phase.ERROR, messages.no_cluster(str(problem))) from problem
+
+    def stop_without_overrides(self) -> None:
+        problem = self.sync.settings.comparison_problem
+        if problem is not None and problem.key.startswith(_OVERRIDES):
+            raise self.end(Phase.ERROR, messages.no_overrides(problem.message))
+
+    def pairs(self, comparison: Comparison) -> tuple[Pair, ...]:
+        if not self.options.respect_ignored:
+            return tuple(Pair(row.target, row.live) for row in comparison.resources)
+        try:
+            return respectful_pairs(comparison)
+        except BadTargets as problem:
+            raise self.end(Phase.ERROR, messages.targets_not_normalized(str(problem))) from problem
+
+    def user(self, cluster: Cluster) -> str:
+        """As whom the sync acts; empty: as Argo CD."""
+        settings, namespace = self.sync.settings, self.app.spec.destination.namespace
+        if not settings.impersonation_enabled:
+            return ""
+        try:
+            user = service_account_for(
+                self.sync.project,
+                app_namespace=self.app.namespace,
+                destination_namespace=namespace,
+                cluster=cluster,
+            )
+        except NoServiceAccount as problem:
+            raise self.end(Phase.ERROR, messages.no_service_account(str(problem))) from problem
+        if not user and settings.impersonation_enforced:
+            told = messages.no_matching_service_account(cluster.server, namespace)
+            raise self.end(Phase.ERROR, told)
+        return user
+
+    def step(self, request: Request, ground: Ground) -> None:
+        rows = [fields(row) for row in items(self.result.get("resources"))]
+        before = State(
+            phase=self.phase, message=text(self.state.get("message")), results=results_from_json(rows)
+        )
+        act = terminate if self.phase == Phase.TERMINATING else step
+        after = act(before, request, ground)
+        result: Object = {key: value for key, value in self.result.items() if key != "resources"}
+        metadata = dig(self.sync.application, "spec", "syncPolicy", "managedNamespaceMetadata")
+        if isinstance(metadata, dict):
+            result["managedNamespaceMetadata"] = metadata
+        if after.results:
+            result["resources"] = [_clearer(one, ground) for one in after.results]
+        self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
+
+
+def _clearer(result: Result, ground: Ground) -> Json:
+    """Some messages of the API server get better words; the operation's own message keeps the old ones."""
+    row, message = result_json(result), result.message
+    told = clearer_message(message, result.ref, ())
+    if told != message:
+        try:
+            row["message"] = clearer_message(message, result.ref, ground.kinds())
+        except Refused:
+            row["message"] = told if message in told else message
+    return row

@@ -1,0 +1,203 @@
+"""Which tasks a sync consists of, in which order, and whether all of them may be done.
+
+Every step makes this list anew from the comparison and lays the stored results over it. Mirrors gitops-engine
+`getSyncTasks`, Argo CD 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.argocd.api.application import Phase
+from whysync.argocd.hooks import (
+    SYNC_OPTIONS,
+    SyncPhase,
+    Task,
+    has_option,
+    in_order,
+    is_hook,
+    sync_phases,
+    with_prune_last,
+    with_prunes_reversed,
+)
+from whysync.argocd.sync import messages
+from whysync.argocd.sync.cluster_ops import ApiResource, Ground, Reason, Refused
+from whysync.argocd.sync.hook_finalizer import held
+from whysync.argocd.sync.options import skips_missing_kind
+from whysync.argocd.sync.request import NamespaceProblem, Request, is_namespace
+from whysync.argocd.sync.results import Code
+from whysync.argocd.sync.step_context import Step
+from whysync.argocd.sync.sync_task import Work
+from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.kubernetes.api.ref import Ref, ref_of
+
+_ATTEMPTS: Final = 5
+_PRUNE_LAST: Final = "PruneLast=true"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    works: tuple[Work, ...]
+    is_valid: bool
+    """`False`: discovery or the project refused at least one task, and nothing may be done."""
+
+
+def plan(step: Step) -> Plan:
+    request = step.request
+    tasks = [_in_namespace(task, request.namespace) for task in _generated(request)]
+    tasks += _namespace_task(step)
+    tasks = [_with_live(task, request) for task in tasks]
+    kinds = Kinds(step.ground)
+    is_valid = True
+    for task in tasks:
+        problem = _problem(task, request, kinds)
+        if problem is not None:
+            step.record(Work(task), Code.SYNC_FAILED, "", problem)
+            is_valid = False
+    works = tuple(
+        Work(task, skips_dry_run=_waits_for_definition(task, request, kinds))
+        for task in in_order(_in_waves(tasks, request))
+    )
+    for work in works:
+        result = step.result_of(work)
+        if result is not None:
+            work.status, work.state, work.message = result.status, result.hook_phase, result.message
+    return Plan(works=works, is_valid=is_valid)
+
+
+def _generated(request: Request) -> Iterator[Task]:
+    """Resources first, then hooks: one task for each phase of each object."""
+    for pair in request.resources.values():
+        if request.includes is not None and not request.includes(pair):
+            continue
+        obj = pair.target if pair.target is not None else pair.live
+        if obj is None or is_hook(obj):
+            continue  # a live hook is never pruned
+        for phase in sync_phases(obj):
+            yield Task(phase=phase.value, target=pair.target, live=pair.live)
+    if request.options.skip_hooks:
+        return
+    for hook in request.hooks:
+        for phase in sync_phases(hook):
+            yield Task(phase=phase.value, target=_named_hook(hook, phase, request))
+
+
+def _named_hook(hook: Object, phase: SyncPhase, request: Request) -> Object:
+    """A hook without a name gets one that stays the same for the whole operation; all get the finalizer."""
+    meta = fields(hook.get("metadata"))
+    if text(meta.get("name")):
+        return held(hook)
+    revision = request.revision[:7] if len(request.revision) >= 8 else request.revision
+    suffix = f"{revision}-{phase.value}-{int(request.started_at.timestamp())}".lower()
+    return held({**hook, "metadata": {**meta, "name": f"{text(meta.get('generateName'))}{suffix}"}})
+
+
+def _in_namespace(task: Task, namespace: str) -> Task:
+    """A target without a namespace gets the destination's, even one of a cluster-scoped kind."""
+    if task.target is None or text(dig(task.target, "metadata", "namespace")) or not namespace:
+        return task
+    meta: dict[str, Json] = {**fields(task.target.get("metadata")), "namespace": namespace}
+    return replace(task, target={**task.target, "metadata": meta})
+
+
+def _namespace_task(step: Step) -> list[Task]:
+    """`CreateNamespace=true`: the destination's Namespace, unless Git has it. Mirrors `autoCreateNamespace`.
+
+    What surprises: a Namespace that is a hook does not count as Git's.
+    """
+    request = step.request
+    name, make = request.namespace, request.make_namespace
+    if make is None or not name:
+        return []
+    if any(is_namespace(pair.target, name) for pair in request.resources.values()):
+        return []
+    bare: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    try:
+        live = _namespace(step.ground, ref_of(bare))
+    except Refused as problem:
+        return [_failed_namespace(step, bare, messages.namespace_not_read(problem.message))]
+    try:
+        wanted = make(bare, live)
+    except NamespaceProblem as problem:
+        return [_failed_namespace(step, bare, messages.namespace_not_made(str(problem)))]
+    if wanted is None:
+        return []
+    return [Task(phase=SyncPhase.PRE_SYNC.value, target=wanted, live=live)]
+
+
+def _namespace(ground: Ground, ref: Ref) -> Object | None:
+    try:
+        return ground.get(ref)
+    except Refused as problem:
+        if problem.reason is Reason.NOT_FOUND:
+            return None
+        raise
+
+
+def _failed_namespace(step: Step, namespace: Object, message: str) -> Task:
+    task = Task(phase=SyncPhase.PRE_SYNC.value, target=namespace)
+    step.record(Work(task), Code.SYNC_FAILED, Phase.ERROR.value, message)
+    return task
+
+
+def _with_live(task: Task, request: Request) -> Task:
+    if task.target is None or task.live is not None:
+        return task
+    live = request.live_of(task.target)
+    return task if live is None else replace(task, live=live)
+
+
+class Kinds:
+    """What discovery says of each kind, asked once in a step, refusals included.
+
+    Only where the cluster does not know who is asking is it asked again, five times in all.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._known: dict[tuple[str, str], ApiResource | Refused] = {}
+
+    def of(self, obj: Object) -> ApiResource | Refused:
+        key = text(obj.get("apiVersion")), text(obj.get("kind"))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._ask(*key)
+        return found
+
+    def _ask(self, api_version: str, kind: str) -> ApiResource | Refused:
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._ground.discover(api_version, kind, "get")
+            except Refused as problem:
+                if problem.reason is not Reason.UNAUTHORIZED or attempt == _ATTEMPTS - 1:
+                    return problem
+        raise AssertionError("not reached")
+
+
+def _problem(task: Task, request: Request, kinds: Kinds) -> str | None:
+    kind = kinds.of(task.obj)
+    if isinstance(kind, ApiResource):
+        return request.permission_problem(task.obj, kind)
+    return None if _waits_for_definition(task, request, kinds) else kind.message
+
+
+def _waits_for_definition(task: Task, request: Request, kinds: Kinds) -> bool:
+    """Is its kind unknown, and allowed to be? The definition may come with this very sync."""
+    kind = kinds.of(task.obj)
+    if isinstance(kind, ApiResource) or kind.reason is not Reason.NOT_FOUND:
+        return False
+    ref = ref_of(task.obj)
+    return skips_missing_kind(task.target or {}, request.options) or request.defines(ref.group, ref.kind)
+
+
+def _in_waves(tasks: list[Task], request: Request) -> tuple[Task, ...]:
+    """Prunes in the opposite order of creation, and those that shall be last behind all."""
+    reversed_ = with_prunes_reversed(tasks)
+    return with_prune_last(
+        reversed_,
+        lambda task: request.options.prune_last or has_option(task.live or {}, SYNC_OPTIONS, _PRUNE_LAST),
+    )

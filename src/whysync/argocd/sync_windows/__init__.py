@@ -1,0 +1,1 @@
+"""Sync windows of AppProjects."""

@@ -1,0 +1,63 @@
+"""Which Application owns a resource: the marks that Argo CD leaves on objects, and how it reads them."""
+
+from whysync.argocd.tracking.marks import (
+    MalformedMetadata,
+    annotation_of,
+    is_valid_resource_name,
+    label_of,
+    with_annotation,
+    with_instance_label,
+    without_annotation,
+    without_label,
+)
+from whysync.argocd.tracking.method import (
+    INSTALLATION_ID,
+    INSTANCE_LABEL,
+    TRACKING_ID,
+    LabelTooLong,
+    TrackingMethod,
+    is_label_only,
+    is_self_referenced,
+    normalized_live,
+    owner_of,
+    tracking_id_of,
+    truncated_label,
+    with_tracking,
+    without_tracking,
+)
+from whysync.argocd.tracking.names import (
+    instance_name,
+    instance_name_from_qualified,
+    parse_instance_name,
+    parse_qualified_name,
+)
+from whysync.argocd.tracking.tracking_id import TrackingId
+
+__all__ = [
+    "INSTALLATION_ID",
+    "INSTANCE_LABEL",
+    "TRACKING_ID",
+    "LabelTooLong",
+    "MalformedMetadata",
+    "TrackingId",
+    "TrackingMethod",
+    "annotation_of",
+    "instance_name",
+    "instance_name_from_qualified",
+    "is_label_only",
+    "is_self_referenced",
+    "is_valid_resource_name",
+    "label_of",
+    "normalized_live",
+    "owner_of",
+    "parse_instance_name",
+    "parse_qualified_name",
+    "tracking_id_of",
+    "truncated_label",
+    "with_annotation",
+    "with_instance_label",
+    "with_tracking",
+    "without_annotation",
+    "without_label",
+    "without_tracking",
+]

@@ -1,0 +1,102 @@
+"""`whysync diff`: where Git and the cluster differ, by whom, and what is ignored."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from whysync import app
+from whysync.argocd.compare.comparison import ComparedResource
+from whysync.cli.exits import Exit
+from whysync.cli.filters import chosen, facts
+from whysync.comparing import Comparer
+from whysync.errors import NotFound, UsageError
+from whysync.reports import diff_forms
+from whysync.reports.data import as_json, as_yaml
+from whysync.reports.diff_model import AppDiff
+from whysync.reports.diff_view import WIDE, Shown, render
+from whysync.reports.output import Safe, out
+from whysync.reports.screen import Screen
+
+
+def diff(options: argparse.Namespace, screen: Screen) -> int:
+    world = facts(options)
+    comparer = Comparer(world)
+    selected = _selected(options.resource)
+    apps = [
+        AppDiff(comparer.compare(case), wanted=selected)
+        for case in chosen(app.cases(world, options.apps), options)
+    ]
+    if options.resource and not any(one.resources for one in apps if one.comparison):
+        raise NotFound(
+            what=f"no resource is {' or '.join(options.resource)}",
+            why="none of the chosen apps has one of that name",
+            next="whysync get APP shows the resources of an app",
+        )
+    out().put(_text(apps, options, screen))
+    return _exit(apps)
+
+
+def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) -> Safe:
+    match options.output:
+        case "json":
+            return as_json(diff_forms.as_object(apps))
+        case "yaml":
+            return as_yaml(diff_forms.as_object(apps))
+        case "markdown":
+            return diff_forms.as_markdown(apps)
+        case _:
+            beside: bool = options.side_by_side or screen.width >= WIDE
+            shown = Shown(ignored=options.show_ignored, managers=options.show_managed, side_by_side=beside)
+            wide = replace(screen, width=max(screen.width, 80)) if options.side_by_side else screen
+            return render(apps, wide, shown)
+
+
+def _exit(apps: Sequence[AppDiff]) -> int:
+    """A difference is an answer; where there is none, an app that could not be compared is not "same"."""
+    if any(one.differs and not one.failed for one in apps):
+        return Exit.FOUND
+    return Exit.ERROR if any(one.comparison is None or one.failed for one in apps) else Exit.OK
+
+
+def _selected(given: Sequence[str]) -> Callable[[ComparedResource], bool]:
+    """`GROUP:KIND:NAMESPACE/NAME` as argocd's --resource, or a name alone; `!` in front excludes."""
+    tests = [_Wanted.parse(one) for one in given]
+    takes = [one for one in tests if not one.excludes]
+    leaves = [one for one in tests if one.excludes]
+
+    def wanted(resource: ComparedResource) -> bool:
+        taken = not takes or any(one.matches(resource) for one in takes)
+        return taken and not any(one.matches(resource) for one in leaves)
+
+    return wanted
+
+
+class _Wanted:
+    """`*` stands for any group, kind, namespace or name, as in argocd."""
+
+    def __init__(self, group: str, kind: str, namespace: str, name: str, *, excludes: bool) -> None:
+        self.parts = group, kind, namespace, name
+        self.excludes = excludes
+
+    @classmethod
+    def parse(cls, given: str) -> _Wanted:
+        excludes = given.startswith("!")
+        parts = given.removeprefix("!").split(":", 2)
+        if len(parts) == 1 and parts[0]:
+            group, kind, place = "*", "*", parts[0]
+        elif len(parts) == 3 and parts[1] and parts[2]:
+            group, kind, place = parts
+        else:
+            raise UsageError(
+                what=f"--resource {given!r} cannot be read",
+                why="it is GROUP:KIND:NAMESPACE/NAME, such as apps:Deployment:shop/web (the group may be"
+                " empty), or a name alone",
+                next="whysync get APP shows the resources of an app",
+            )
+        namespace, slash, name = place.rpartition("/")
+        return cls(group, kind, namespace if slash else "*", name, excludes=excludes)
+
+    def matches(self, resource: ComparedResource) -> bool:
+        return all(part in ("*", value) for part, value in zip(self.parts, resource.key, strict=True))

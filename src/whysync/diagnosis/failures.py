@@ -1,0 +1,84 @@
+"""Failures that a text names, each once, with all the places that say it.
+
+The same failure stands in a condition, in the operation's message and in a resource's result. Rules
+see it once; the place closest to the resource is the one that is cited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from whysync.diagnosis.evidence import Evidence, cite, cite_line
+from whysync.diagnosis.messages_of_case import Spoken
+from whysync.json_tree import Json
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.base import Failure, Unknown
+from whysync.messages.parse import Message, understand
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+F = TypeVar("F", covariant=True)
+
+
+class Reported(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
+    """`ref` is the resource whose message it was, if any; `symptoms` are all that this failure explains."""
+
+    failure: F
+    message: Message
+    spoken: Spoken
+    ref: Ref | None
+    symptoms: tuple[str, ...]
+
+    def cite(self, *, says: str) -> Evidence:
+        return cite_spoken(self.spoken, says=says)
+
+
+def cite_spoken(spoken: Spoken, *, says: str) -> Evidence:
+    if spoken.log is not None:
+        return cite_line(spoken.log, spoken.line, says=says)
+    assert isinstance(spoken.manifest, Manifest)
+    return cite(spoken.manifest, spoken.pointer, says=says)
+
+
+class _Place(NamedTuple):
+    failure: Failure
+    message: Message
+    spoken: Spoken
+
+
+def reported_in(case: Case) -> tuple[Reported[Failure], ...]:
+    merged: dict[tuple[Json | object, ...], list[_Place]] = {}
+    for place in _places(case):
+        merged.setdefault(_identity(place.failure), []).append(place)
+    return tuple(_merge(places) for places in merged.values())
+
+
+def _places(case: Case) -> Iterator[_Place]:
+    for spoken in case.spoken:
+        if spoken.symptom not in case.symptom_ids:
+            continue  # history: nothing that is wrong now
+        message = understand(spoken.text)
+        for failure in message.failures:
+            if not isinstance(failure, Unknown):
+                yield _Place(failure, message, spoken)
+
+
+def _identity(failure: Failure) -> tuple[object, ...]:
+    """All that it names; the words around it may differ from place to place."""
+    named = (getattr(failure, name) for name in failure.__struct_fields__ if name != "text")
+    return (type(failure), *named)
+
+
+def _merge(places: list[_Place]) -> Reported[Failure]:
+    """The most telling place comes first: a resource's own result before the operation's message."""
+    first = places[0]
+    symptoms = tuple(dict.fromkeys(place.spoken.symptom for place in places if place.spoken.symptom))
+    ref = next((place.spoken.ref for place in places if place.spoken.ref is not None), None)
+    return Reported(
+        failure=first.failure, message=first.message, spoken=first.spoken, ref=ref, symptoms=symptoms
+    )

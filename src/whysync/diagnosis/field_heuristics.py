@@ -1,0 +1,206 @@
+"""What a differing field looks like: an injected sidecar, a default, a generated value.
+
+These are readings, not proofs: a finding that rests on them says so by its confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from whysync.json_tree import Json, fields, items
+from whysync.kubernetes.api.pointer import join, split, within
+from whysync.kubernetes.api.ref import Ref, group_of
+from whysync.kubernetes.schema import kinds
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+    from whysync.diagnosis.drift import Drift
+
+_WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod"})
+_DIGEST = re.compile(r"@sha256:[0-9a-f]{6,}")
+_STAMP = re.compile(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_HEX = re.compile(r"[0-9a-f]{32,}")
+_OWN_SECRET = "argocd-secret"  # Argo CD's API server keeps its signing key and the first password in it
+_CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
+_TOKEN = re.compile(r"([A-Za-z0-9+/=_-]{16,})")
+_GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
+
+# Addresses and numbers that the API server itself hands out, and fields it fills in on every write.
+_HANDED_OUT = frozenset(
+    {
+        "clusterIP", "clusterIPs", "nodePort", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy",
+        "healthCheckNodePort", "sessionAffinity", "volumeName", "volumeMode", "terminationMessagePath",
+        "terminationMessagePolicy", "imagePullPolicy", "dnsPolicy", "schedulerName", "restartPolicy",
+        "terminationGracePeriodSeconds", "revisionHistoryLimit", "progressDeadlineSeconds",
+        "podManagementPolicy", "defaultMode", "protocol",
+    }
+)  # fmt: skip
+
+
+def is_builtin(ref: Ref) -> bool:
+    """A kind that Kubernetes itself serves: it is in the pack of its API description."""
+    return ref.kind in _builtin_kinds().get(ref.group, frozenset())
+
+
+@cache
+def _builtin_kinds() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for api_version, names in kinds().items():
+        found.setdefault(group_of(api_version), set()).update(names)
+    return {group: frozenset(names) for group, names in found.items()}
+
+
+def is_ca_bundle(drift: Drift) -> bool:
+    return drift.last_key == "caBundle"
+
+
+def is_injected(drift: Drift) -> bool:
+    """A container, volume, variable or annotation that only the cluster has, or an image pinned by digest."""
+    parts = split(drift.pointer)
+    if drift.last_key == "image" and isinstance(drift.wanted, str) and isinstance(drift.found, str):
+        return bool(_DIGEST.search(drift.found)) and not _DIGEST.search(drift.wanted)
+    if drift.only_live and drift.ref.kind.endswith("WebhookConfiguration") and parts[-1].isdecimal():
+        return True  # selectors that a platform's own admission adds to every webhook
+    if (
+        drift.only_live
+        and not is_builtin(drift.ref)
+        and parts[-1].isdecimal()
+        and isinstance(drift.found, dict)
+    ):
+        return True  # an element that the webhook of a custom resource adds to its lists
+    if not drift.only_live or drift.ref.kind not in _WORKLOADS:
+        return False
+    added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in (
+        "containers", "initContainers", "volumes", "volumeMounts", "env", "tolerations", "imagePullSecrets",
+    )  # fmt: skip
+    return added or (len(parts) >= 2 and parts[-2] in ("annotations", "labels") and "inject" in parts[-1])
+
+
+def is_filled_in_by_controller(drift: Drift) -> bool:
+    """Content that only the cluster has, where a controller of Kubernetes or an operator puts it."""
+    parts = split(drift.pointer)
+    if not drift.only_live and drift.wanted not in (None, "", [], {}):
+        return False
+    if parts[:2] == ("metadata", "finalizers"):
+        return True  # who wants to clean up before an object goes puts its own mark on it
+    if drift.ref.kind == "ServiceAccount":
+        return parts[0] in ("secrets", "imagePullSecrets")
+    if drift.ref.kind in ("Secret", "ConfigMap"):
+        filled = drift.ref.name == _OWN_SECRET or not drift.desired.at(f"/{parts[0]}")
+        return parts[0] in ("data", "binaryData") and filled
+    return drift.last_key == "replicas"
+
+
+def is_late_initialised(drift: Drift) -> bool:
+    """Git leaves a field of a custom resource empty, and its operator writes what it found or chose."""
+    return not is_builtin(drift.ref) and drift.wanted == "" and bool(drift.found)
+
+
+def is_flipped_by_its_webhook(drift: Drift) -> bool:
+    """Programs that serve a webhook switch its failure policy, and fill in its CA, once they are ready.
+
+    In a CRD they also put their own Service in the place of the one that the file names. Some write the
+    webhook's rules too, out of the list of types that they were built with.
+    """
+    if drift.ref.kind == "CustomResourceDefinition":
+        return within(drift.pointer, _CONVERSION_CLIENT)
+    if not drift.ref.kind.endswith("WebhookConfiguration"):
+        return False
+    return drift.last_key == "failurePolicy" or _is_of_added_rules(drift)
+
+
+def _is_of_added_rules(drift: Drift) -> bool:
+    """The cluster's webhook listens to more than Git's: a rule more, or more in one of them."""
+    parts = split(drift.pointer)
+    if parts[:1] != ("webhooks",) or parts[2:3] != ("rules",):
+        return False
+    mine, theirs = (items(side.at(join(parts[:3]))) for side in (drift.desired, drift.live))
+    return len(theirs) > len(mine) or (drift.only_live and parts[-1].isdecimal())
+
+
+def is_known_default(drift: Drift) -> bool:
+    """A field of a built-in kind that the API server fills in whenever Git leaves it out (or empty)."""
+    if not is_builtin(drift.ref):
+        return False
+    unset = drift.only_live or drift.wanted in (None, "", [], {})
+    if not unset:
+        return False
+    parts = split(drift.pointer)
+    claim = "volumeClaimTemplates" in parts and parts[-1] in ("apiVersion", "kind", "status", "volumeMode")
+    return claim or parts[-1] in _HANDED_OUT
+
+
+def looks_defaulted(drift: Drift) -> bool:
+    """Only the cluster has it, and its value is one that a schema would fill in: a word, a number, a flag."""
+    return (
+        drift.only_live
+        and (_is_empty(drift.found) or _is_plain(drift.found))
+        and not split(drift.pointer)[-1].isdecimal()
+        and not _under_metadata(drift.pointer)
+        and drift.ref.kind not in ("Secret", "ConfigMap")
+    )
+
+
+def _is_empty(value: object) -> bool:
+    """A shell without content, as a program leaves it that reads into types and writes back."""
+    if isinstance(value, dict):
+        return all(_is_empty(item) for item in fields(value).values())  # pyright: ignore[reportUnknownArgumentType]
+    return value == []
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, dict):
+        return bool(value) and all(_is_plain(item) for item in fields(value).values())  # pyright: ignore[reportUnknownArgumentType]
+    return isinstance(value, str | int | float | bool) and len(str(value)) <= 40
+
+
+def _under_metadata(pointer: str) -> bool:
+    return pointer.startswith("/metadata/") or "/metadata/" in pointer
+
+
+def looks_generated(case: Case, drift: Drift) -> bool:
+    """Git is at the revision that was synced, and yet a value that charts like to make up differs."""
+    if drift.only_live or drift.only_git:
+        return False
+    key = drift.last_key.lower()
+    parts = split(drift.pointer)
+    if drift.ref.kind == "Secret" and parts[:1] in (("data",), ("stringData",)):
+        return not _is_managed_secret(case, drift)
+    if drift.ref.kind == "ConfigMap" and parts[:1] == ("data",):
+        return _differ_in_random_words(drift.wanted, drift.found)
+    annotated = len(parts) >= 2 and parts[-2] == "annotations"
+    if annotated and key.startswith(_GENERATED_KEYS):
+        return True
+    return annotated and _is_stamp(drift.wanted) and _is_stamp(drift.found)
+
+
+def _differ_in_random_words(wanted: Json | object, found: Json | object) -> bool:
+    """The same text but for words that look drawn by lot: a key that a template made up inside a file."""
+    if not isinstance(wanted, str) or not isinstance(found, str):
+        return False
+    mine, theirs = _TOKEN.split(wanted), _TOKEN.split(found)
+    if len(mine) != len(theirs) or mine[::2] != theirs[::2]:
+        return False
+    return all(
+        one == other or (_is_random(one) and _is_random(other))
+        for one, other in zip(mine[1::2], theirs[1::2], strict=True)
+    )
+
+
+def _is_random(word: str) -> bool:
+    """Capitals, small letters and digits, mixed: no word of a language, no path, no sum in hexadecimal."""
+    mixed = any(map(str.isdigit, word)) and any(map(str.isupper, word)) and any(map(str.islower, word))
+    return mixed and "/" not in word and len(set(word)) > len(word) // 3
+
+
+def _is_stamp(value: Json | object) -> bool:
+    return isinstance(value, str) and bool(_STAMP.fullmatch(value) or _HEX.fullmatch(value))
+
+
+def _is_managed_secret(case: Case, drift: Drift) -> bool:
+    """Another program fills this Secret: its owner, or an annotation, says so."""
+    del case
+    marks = [*drift.live.annotations, *drift.desired.annotations]
+    return bool(drift.live.meta.get("ownerReferences")) or any("reflect" in mark for mark in marks)

@@ -1,0 +1,34 @@
+"""Which mutating webhook of the cluster sees an object on its way in?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.json_tree import Json, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+
+def mutating_webhook(case: Case, ref: Ref) -> tuple[Manifest, str] | None:
+    """Its configuration, and the pointer to the webhook in there; the first that covers the kind."""
+    for configuration in case.live_of_kind("MutatingWebhookConfiguration"):
+        for index, raw in enumerate(items(configuration.body.get("webhooks"))):
+            if any(_covers(fields(rule), ref) for rule in items(fields(raw).get("rules"))):
+                return configuration, f"/webhooks/{index}"
+    return None
+
+
+def _covers(rule: dict[str, Json], ref: Ref) -> bool:
+    groups = [text(one) for one in items(rule.get("apiGroups"))]
+    resources = [text(one) for one in items(rule.get("resources"))]
+    in_group = "*" in groups or ref.group in groups
+    return in_group and any(one in ("*", "*/*") or one in _plurals(ref.kind) for one in resources)
+
+
+def _plurals(kind: str) -> tuple[str, ...]:
+    """What a kind may be called in a URL; without its definition, English has to do."""
+    word = kind.lower()
+    return (f"{word}s", f"{word}es", f"{word[:-1]}ies", word)

@@ -1,0 +1,251 @@
+"""One snapshot with its indexes: what all the Cases of a fleet share."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cached_property
+
+import msgspec
+
+from whysync.argocd.api.application import Application, Destination
+from whysync.argocd.projects import Cluster
+from whysync.argocd.settings import Settings
+from whysync.diagnosis.destination_clusters import IN_CLUSTER, cluster_for, known_clusters, where_live
+from whysync.facts.snapshot import Gap, Snapshot
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.event import Event
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key
+
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class World:
+    """Look-ups are built once, on first use, whatever the number of Applications."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def with_settings(self, settings: tuple[Manifest, ...]) -> World:
+        """The same facts under other settings of Argo CD; what was indexed already stays so."""
+        other = World(msgspec.structs.replace(self.snapshot, settings=settings))
+        kept = {name: value for name, value in vars(self).items() if name not in ("snapshot", "argocd")}
+        vars(other).update(kept)
+        return other
+
+    @cached_property
+    def decoded(self) -> tuple[tuple[Manifest, Application], ...]:
+        """Every Application that could be read, in the order of their names."""
+        found: list[tuple[Manifest, Application]] = []
+        for manifest in self.snapshot.applications:
+            app, _ = decode(manifest.body, Application)
+            if app is not None and app.name:
+                found.append((manifest, app))
+        return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
+
+    def seen_from(self, app: Application) -> World:
+        """The same facts, as they concern one app: without what lives on clusters that it does not go to.
+
+        Objects of one name may be on many clusters; those of another one prove nothing.
+        """
+        if len(self._places) < 2:
+            return self
+        destination = app.spec.destination
+        cluster = cluster_for(destination, self._clusters)
+        place = where_live(cluster, destination, self._places)
+        if place not in self._by_place:
+            self._by_place[place] = self._narrowed(place)
+        return self._by_place[place]
+
+    @cached_property
+    def _places(self) -> frozenset[str]:
+        return frozenset(manifest.cluster for manifest in self.snapshot.live)
+
+    @cached_property
+    def _clusters(self) -> list[Cluster]:
+        return known_clusters(self.snapshot.settings)
+
+    @cached_property
+    def _by_place(self) -> dict[str | None, World]:
+        return {}
+
+    def _narrowed(self, place: str | None) -> World:
+        """Argo CD's own workloads stay in sight, wherever the app goes."""
+        snapshot = self.snapshot
+        homes = {one.ref.namespace for one in snapshot.settings if one.ref.kind == "ConfigMap"}
+        hub = where_live(IN_CLUSTER, Destination(), self._places)
+
+        def counts(cluster: str, namespace: str) -> bool:
+            return cluster == place or (cluster == hub and namespace in homes)
+
+        here = World(
+            msgspec.structs.replace(
+                snapshot,
+                live=tuple(one for one in snapshot.live if counts(one.cluster, one.ref.namespace)),
+                events=tuple(
+                    one
+                    for one in snapshot.events
+                    if not one.cluster or counts(one.cluster, one.ref.namespace)
+                ),
+                logs=tuple(
+                    one for one in snapshot.logs if not one.cluster or counts(one.cluster, one.namespace)
+                ),
+            )
+        )
+        here.decoded, here.now = self.decoded, self.now
+        return here
+
+    @cached_property
+    def apps_by_name(self) -> dict[str, tuple[Manifest, Application]]:
+        """By bare name; of several, the first."""
+        found: dict[str, tuple[Manifest, Application]] = {}
+        for manifest, app in self.decoded:
+            found.setdefault(app.name, (manifest, app))
+        return found
+
+    @cached_property
+    def live_by_namespace(self) -> dict[str, list[Manifest]]:
+        found: dict[str, list[Manifest]] = defaultdict(list)
+        for manifest in self.snapshot.live:
+            found[manifest.ref.namespace].append(manifest)
+        return found
+
+    @cached_property
+    def gaps(self) -> tuple[Gap, ...]:
+        """What the source could not get, and the parts of Applications that do not decode."""
+        unread: list[Gap] = []
+        for manifest in self.snapshot.applications:
+            app, problems = decode(manifest.body, Application)
+            name = app.name if app is not None else manifest.ref.name or "(no name)"
+            for problem in problems:
+                unread.append(
+                    Gap(what=f"a part of Application {name}", why=problem, how_to_get="kubectl get -o yaml")
+                )
+        return (*self.snapshot.gaps, *unread)
+
+    @cached_property
+    def argocd(self) -> Settings:
+        """What Argo CD is told by its ConfigMaps; its defaults where they are not at hand."""
+        by_name = {manifest.ref.name: manifest.body for manifest in self.snapshot.settings}
+        return Settings.from_config_maps(by_name.get("argocd-cm"), by_name.get("argocd-cmd-params-cm"))
+
+    @cached_property
+    def live_by_key(self) -> dict[Key, list[Manifest]]:
+        return _by_key(self.snapshot.live)
+
+    @cached_property
+    def live_by_kind(self) -> dict[str, list[Manifest]]:
+        """By kind alone, in the order of the facts."""
+        found: dict[str, list[Manifest]] = defaultdict(list)
+        for manifest in self.snapshot.live:
+            found[manifest.ref.kind].append(manifest)
+        return found
+
+    @cached_property
+    def live_names(self) -> dict[tuple[str, str], set[str]]:
+        """What is there, by kind and namespace."""
+        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for key in self.live_by_key:
+            found[key.kind, key.namespace].add(key.name)
+        return found
+
+    @cached_property
+    def live_keys_by_name(self) -> dict[str, list[Key]]:
+        found: dict[str, list[Key]] = defaultdict(list)
+        for key in self.live_by_key:
+            found[key.name].append(key)
+        return found
+
+    @cached_property
+    def autoscalers(self) -> dict[tuple[str, str], list[Manifest]]:
+        """What scales workloads (an HPA, a KEDA ScaledObject, another `*Autoscaler`), by its target.
+
+        One that does not tell its target (a dump that was cut) is taken for that of its own name.
+        """
+        found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+        for kind, manifests in self.live_by_kind.items():
+            if kind.endswith("Autoscaler") or kind == "ScaledObject":
+                for manifest in manifests:
+                    target = fields(manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef"))
+                    scaled = text(target.get("name")) or manifest.ref.name
+                    found[manifest.ref.namespace, scaled].append(manifest)
+        return found
+
+    @cached_property
+    def being_deleted(self) -> tuple[Manifest, ...]:
+        """Live objects that somebody has deleted and that are still there."""
+        return tuple(manifest for manifest in self.snapshot.live if manifest.meta.get("deletionTimestamp"))
+
+    @cached_property
+    def children_by_owner(self) -> dict[tuple[str, str, str], list[Manifest]]:
+        """Live objects by (namespace, owner kind, owner name)."""
+        found: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
+        for manifest in self.snapshot.live:
+            for owner in items(manifest.meta.get("ownerReferences")):
+                kind, name = text(fields(owner).get("kind")), text(fields(owner).get("name"))
+                found[manifest.ref.namespace, kind, name].append(manifest)
+        return found
+
+    @cached_property
+    def events_by_object(self) -> dict[tuple[str, str, str], list[tuple[Manifest, Event]]]:
+        """Events by (namespace, kind, name) of what they are about, oldest first."""
+        found: dict[tuple[str, str, str], list[tuple[Manifest, Event]]] = defaultdict(list)
+        for manifest, event in self.events:
+            about = event.about
+            found[about.namespace or manifest.ref.namespace, about.kind, about.name].append((manifest, event))
+        return found
+
+    @cached_property
+    def warnings_by_namespace(self) -> dict[str, list[tuple[Manifest, Event]]]:
+        """Events that are not `Normal`, by the namespace of what they are about; oldest first."""
+        found: dict[str, list[tuple[Manifest, Event]]] = defaultdict(list)
+        for manifest, event in self.events:
+            if event.type != "Normal" and event.says:
+                found[event.about.namespace or manifest.ref.namespace].append((manifest, event))
+        return found
+
+    @cached_property
+    def events(self) -> tuple[tuple[Manifest, Event], ...]:
+        decoded = ((manifest, decode(manifest.body, Event)[0]) for manifest in self.snapshot.events)
+        known = [(manifest, event) for manifest, event in decoded if event is not None]
+        return tuple(sorted(known, key=lambda pair: (pair[1].seen_at or LONG_AGO, pair[0].ref)))
+
+    @cached_property
+    def logs_by_pod(self) -> dict[tuple[str, str], list[Log]]:
+        found: dict[tuple[str, str], list[Log]] = defaultdict(list)
+        for log in self.snapshot.logs:
+            found[log.namespace, log.pod].append(log)
+        return found
+
+    @cached_property
+    def logs_by_namespace(self) -> dict[str, list[Log]]:
+        found: dict[str, list[Log]] = defaultdict(list)
+        for log in self.snapshot.logs:
+            found[log.namespace].append(log)
+        return found
+
+    @cached_property
+    def now(self) -> datetime:
+        """When the facts were taken; without that, the latest instant that they speak of."""
+        return self.snapshot.collected_at or max(self._instants(), default=LONG_AGO)
+
+    def _instants(self) -> Iterator[datetime]:
+        for _, app in self.decoded:
+            status = app.status
+            known = [status.reconciled_at, status.health.last_transition_time]
+            known += [condition.last_transition_time for condition in status.conditions]
+            if status.operation_state:
+                known += [status.operation_state.started_at, status.operation_state.finished_at]
+            yield from (instant for instant in known if instant)
+        yield from (event.seen_at for _, event in self.events if event.seen_at)
+
+
+def _by_key(manifests: tuple[Manifest, ...]) -> dict[Key, list[Manifest]]:
+    found: dict[Key, list[Manifest]] = defaultdict(list)
+    for manifest in manifests:
+        found[manifest.key].append(manifest)
+    return found

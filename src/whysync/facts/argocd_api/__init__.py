@@ -1,0 +1,8 @@
+"""Argo CD's REST API as a source of facts: read-only, and nothing is refreshed unless somebody asks."""
+
+from __future__ import annotations
+
+from whysync.facts.argocd_api.reader import read_argocd
+from whysync.facts.argocd_api.server import ArgoServer
+
+__all__ = ["ArgoServer", "read_argocd"]

@@ -1,0 +1,235 @@
+"""The questions that a diagnosis asks Argo CD's API. All are GETs, and which of them write is said here.
+
+`GET …/applications/NAME?refresh=` writes an annotation: it is sent for `--refresh` alone. The questions that
+are answered from Argo CD's cache (`tree`, `managed`, `resource`, events of a resource, `logs`) make Argo CD
+refresh an Application of which the cache knows nothing: `is_cached` tells beforehand, so that none is asked.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+from whysync.errors import UsageError
+from whysync.facts.argocd_api.responses import AppId, Node, Said, said_in
+from whysync.facts.argocd_api.server import ArgoServer
+from whysync.facts.http.auth import As, Auth, Fixed, TokenFile, bearer
+from whysync.facts.http.client import Client, Params
+from whysync.facts.http.errors import NetProblem, NotAuthenticated, NotTrusted, TimedOut, Unreachable
+from whysync.facts.selection import Refresh, Selection
+from whysync.json_tree import Object, dig, text
+
+# As long as the controller keeps the state of an app by default (controller.app.state.cache.expiration).
+_KEPT = timedelta(hours=1)
+# So many answers in a row that never came, and the server is not asked any more; silence weighs more, for
+# it costs a minute each time.
+_MOST_LOST = 9
+_SILENCE = 3
+
+
+class Api:
+    """One conversation with one server. Errors are `NetProblem`s; a server that is gone is not asked on."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._lost = 0
+        self._gone: NetProblem | None = None
+
+    # --- everything ------------------------------------------------------------------------------
+
+    async def version(self) -> Object:
+        return await self._object("/api/version")
+
+    async def settings(self) -> Object:
+        return await self._object("/api/v1/settings")
+
+    async def projects(self) -> Object:
+        return await self._object("/api/v1/projects")
+
+    async def project(self, name: str) -> Object:
+        return await self._object(f"/api/v1/projects/{_part(name)}")
+
+    async def clusters(self) -> Object:
+        return await self._object("/api/v1/clusters")
+
+    async def repositories(self) -> Object:
+        return await self._object("/api/v1/repositories")
+
+    async def whoami(self) -> Object:
+        return await self._object("/api/v1/session/userinfo")
+
+    async def can_i(self, resource: str, action: str, app: AppId, *, home: str) -> str:
+        """`yes` or `no`. An app outside Argo CD's own namespace (`home`) is named with its namespace."""
+        place = f"{app.project or 'default'}/{app.name}"
+        if app.namespace not in ("", home):
+            place = f"{app.project or 'default'}/{app.namespace}/{app.name}"
+        answer = await self._object(f"/api/v1/account/can-i/{resource}/{action}/{quote(place, safe='/')}")
+        return text(answer.get("value"))
+
+    # --- Applications ----------------------------------------------------------------------------
+
+    async def applications(self, wanted: Selection, *, namespace: str = "", name: str = "") -> Object:
+        """Narrowed down by the server: it knows labels, projects, a name and a namespace."""
+        query: dict[str, str | list[str]] = {}
+        if wanted.projects:
+            query["projects"] = list(wanted.projects)
+        if wanted.selector:
+            query["selector"] = wanted.selector
+        if namespace:
+            query["appNamespace"] = namespace
+        if name:
+            query["name"] = name
+        return await self._object("/api/v1/applications", query)
+
+    async def application(self, app: AppId, *, refresh: Refresh = "") -> Object:
+        """With `refresh` Argo CD writes: it marks the Application, compares it anew, then answers."""
+        query = _of(app)
+        if refresh:
+            query["refresh"] = refresh
+        return await self._object(f"/api/v1/applications/{_part(app.name)}", query)
+
+    async def events(self, app: AppId) -> Object:
+        """Of the Application itself."""
+        return await self._object(f"/api/v1/applications/{_part(app.name)}/events", _of(app))
+
+    async def windows(self, app: AppId) -> Object:
+        return await self._object(f"/api/v1/applications/{_part(app.name)}/syncwindows", _of(app))
+
+    async def manifests(
+        self, app: AppId, revisions: tuple[str, ...] = (), *, several: bool = False
+    ) -> Object:
+        """What the sources render to at these commits: then the repo-server has it in its cache, mostly."""
+        query: dict[str, str | list[str]] = {**_of(app)}
+        if several and revisions:
+            query["sourcePositions"] = [str(at + 1) for at in range(len(revisions))]
+            query["revisions"] = list(revisions)
+        elif revisions:
+            query["revision"] = revisions[0]
+        return await self._object(f"/api/v1/applications/{_part(app.name)}/manifests", query)
+
+    # --- from Argo CD's cache: see `is_cached` -----------------------------------------------------
+
+    async def tree(self, app: AppId) -> Object:
+        return await self._object(f"/api/v1/applications/{_part(app.name)}/resource-tree", _of(app))
+
+    async def managed(self, app: AppId) -> Object:
+        return await self._object(f"/api/v1/applications/{_part(app.name)}/managed-resources", _of(app))
+
+    async def resource(self, app: AppId, node: Node) -> Object:
+        """One live object, fresh from its cluster; `manifest` holds it as a string."""
+        named = {"namespace": node.namespace, "resourceName": node.name, "version": node.version}
+        query = {**_of(app), **named, "group": node.group, "kind": node.kind}
+        return await self._object(f"/api/v1/applications/{_part(app.name)}/resource", query)
+
+    async def events_about(self, app: AppId, node: Node) -> Object:
+        query = {
+            **_of(app),
+            "resourceNamespace": node.namespace,
+            "resourceName": node.name,
+            "resourceUID": node.uid,
+        }
+        return await self._object(f"/api/v1/applications/{_part(app.name)}/events", query)
+
+    async def logs(
+        self, app: AppId, namespace: str, pod: str, container: str, *, lines: int, previous: bool
+    ) -> Said:
+        """The end of a log. It is never followed, so that the answer has an end."""
+        query = {**_of(app), "namespace": namespace, "container": container, "tailLines": str(lines)}
+        query |= {"follow": "false", "previous": "true" if previous else "false"}
+        path = f"/api/v1/applications/{_part(app.name)}/pods/{_part(pod)}/logs"
+        self._still_there()
+        try:
+            answer = await self.client.get(path, query)
+        except NetProblem as problem:
+            raise self._noted(problem) from problem
+        self._lost = 0
+        return said_in(answer.body.split(b"\n"))
+
+    # --- how -------------------------------------------------------------------------------------
+
+    async def _object(self, path: str, query: Params | None = None) -> Object:
+        self._still_there()
+        try:
+            answer = await self.client.object(path, query)
+        except NetProblem as problem:
+            raise self._noted(problem) from problem
+        self._lost = 0
+        return answer
+
+    def _still_there(self) -> None:
+        if self._gone is not None:
+            raise self._gone
+
+    def _noted(self, problem: NetProblem) -> NetProblem:
+        if isinstance(problem, Unreachable | NotTrusted | NotAuthenticated):
+            self._lost += _SILENCE if isinstance(problem, TimedOut) else 1
+            if self._lost >= _MOST_LOST:
+                self._gone = problem
+        return problem
+
+
+def client_for(server: ArgoServer) -> Client:
+    server = server.checked()
+    return Client(
+        server.base_url,
+        name=_name(server),
+        auth=_auth(server),
+        tls=server.tls,
+        limits=server.limits,
+        setting=server.setting,
+    )
+
+
+def _auth(server: ArgoServer) -> Auth:
+    auth: Auth = Fixed()
+    if server.token_file:
+        from pathlib import Path
+
+        auth = TokenFile(Path(server.token_file).expanduser(), fallback=server.token)
+    elif server.token:
+        _check_token(server.token)
+        auth = bearer(server.token)
+    if not server.headers:
+        return auth
+    return As(auth, dict(server.headers), secrets=[value for _, value in server.headers])
+
+
+def _check_token(token: str) -> None:
+    if any(ord(letter) < 33 or ord(letter) > 126 for letter in token):
+        raise UsageError(
+            what="the token has letters in it that no token has",
+            why="a line break or a blank, perhaps from copying",
+            next="copy it again, or give it as a file: --auth-token-file PATH",
+        )
+
+
+def _name(server: ArgoServer) -> str:
+    return f"Argo CD at {server.base_url.partition('://')[2]}"
+
+
+def is_cached(app: Object, now: datetime | None) -> bool:
+    """Will Argo CD have the state of this Application at hand, or would it have to compare it first?
+
+    It was compared, and not longer ago than states are kept. With an error in its conditions it is never
+    refreshed by a question: Argo CD answers with the error instead (`getCachedAppState`, 3.6).
+    """
+    conditions = dig(app, "status", "conditions")
+    for one in conditions if isinstance(conditions, list) else ():
+        if text(dig(one, "type")) in ("ComparisonError", "InvalidSpecError"):
+            return True
+    compared = text(dig(app, "status", "reconciledAt"))
+    try:
+        at = datetime.fromisoformat(compared)
+    except ValueError:
+        return False
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return now is None or now - at < _KEPT
+
+
+def _of(app: AppId) -> dict[str, str]:
+    named = {"appNamespace": app.namespace, "project": app.project}
+    return {name: value for name, value in named.items() if value}
+
+
+def _part(name: str) -> str:
+    return quote(name, safe="")

@@ -1,0 +1,64 @@
+"""Many Applications in pieces: each is whole in itself, and none has to wait in memory for the others."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.facts.argocd_api.api import Api, client_for
+from whysync.facts.argocd_api.reader import applications, reached, read_argocd
+from whysync.facts.argocd_api.responses import id_of
+from whysync.facts.argocd_api.server import ArgoServer
+from whysync.facts.masking import Masker
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Gap, Snapshot
+
+AT_ONCE: Final = 20
+
+Progress = Callable[[str, int], None]
+
+
+def read_argocd_in_pieces(
+    server: ArgoServer,
+    wanted: Selection,
+    progress: Progress | None = None,
+    *,
+    done: Collection[str] = (),
+    masker: Masker,
+    at_once: int = AT_ONCE,
+) -> Iterator[Snapshot]:
+    """All that is wanted but for what is `done`, everything of each; a gap for what there was no time for."""
+    with reached(server) as there:
+        names = sorted(set(_names(there, replace(wanted, refresh=""))) - set(done))
+        for at in range(0, len(names), at_once):
+            piece = names[at : at + at_once]
+            if there.limits.deadline.is_over:
+                yield Snapshot(gaps=(_no_time(names[at:]),))
+                return
+            yield read_argocd(
+                there,
+                replace(wanted, names=tuple(piece), app_namespaces=(), projects=(), selector=""),
+                progress,
+                everything=True,
+                masker=masker,
+            )
+
+
+def _names(server: ArgoServer, wanted: Selection) -> list[str]:
+    async def asked() -> list[str]:
+        async with client_for(server) as client:
+            return [id_of(app).place for app in await applications(Api(client), wanted)]
+
+    return asyncio.run(asked())
+
+
+def _no_time(names: list[str]) -> Gap:
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return Gap(
+        what=f"the Applications {shown}",
+        why="the time that was given was used up",
+        how_to_get="run the same command again, with more --timeout: it goes on where it ended",
+    )

@@ -1,0 +1,134 @@
+"""argocd's own config file (`~/.config/argocd/config`): contexts, servers, and the tokens of users.
+
+Mirrors `util/localconfig` of Argo CD 3.6. Differs: a token is sent to the server that it was made for and
+to no other, also when `--server` names another one than the current context does.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from whysync.errors import NotFound, Unreadable
+from whysync.facts.argocd_api.server import ArgoServer
+from whysync.facts.http.tls import Tls
+from whysync.files import read_file
+from whysync.json_tree import Json, Object, fields, items, text
+
+# `argocd login --port-forward` keeps its token under this name.
+PORT_FORWARD = "port-forward"
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """One context. `core`: there is no server to ask, the cluster itself is."""
+
+    name: str
+    server: ArgoServer
+    core: bool = False
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    current: str = ""
+    contexts: tuple[Context, ...] = ()
+
+    def context(self, name: str = "") -> Context | None:
+        """The context of that name, or the current one if there is one. Raises `NotFound`."""
+        wanted = name or self.current
+        if not wanted:
+            return None
+        for one in self.contexts:
+            if one.name == wanted:
+                return one
+        known = ", ".join(one.name for one in self.contexts) or "none"
+        raise NotFound(
+            what=f"there is no context {wanted!r} in {self.path}",
+            why=f"it has {known}",
+            next="argocd context lists them; argocd login makes one",
+        )
+
+    def for_server(self, address: str) -> Context | None:
+        """The context that was made for this server: the current one if it is, else any."""
+        ordered = sorted(self.contexts, key=lambda one: one.name != self.current)
+        return next((one for one in ordered if _plain(one.server.address) == _plain(address)), None)
+
+
+def default_path(environ: Mapping[str, str]) -> Path:
+    """Mirrors `DefaultConfigDir`: ARGOCD_CONFIG_DIR, the old ~/.argocd, XDG_CONFIG_HOME, ~/.config."""
+    if given := environ.get("ARGOCD_CONFIG_DIR"):
+        return Path(given) / "config"
+    home = Path(environ.get("HOME") or "~").expanduser()
+    if (home / ".argocd").exists():
+        return home / ".argocd" / "config"
+    base = environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else home / ".config") / "argocd" / "config"
+
+
+def read_config(path: Path) -> Config | None:
+    """`None` where there is no such file."""
+    from whysync.kubernetes.api import yaml
+
+    try:
+        written = read_file(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as problem:
+        raise Unreadable(
+            what=f"argocd's config {path} cannot be read", why=problem.strerror or str(problem)
+        ) from problem
+    try:
+        body = yaml.load(written.decode("utf-8", "replace"))
+    except yaml.Invalid as problem:
+        # Without the parser's words: they quote the line, and the line may hold a token.
+        raise Unreadable(
+            what=f"argocd's config {path} is no YAML", next="log in again: argocd login SERVER"
+        ) from problem
+    return _config(body, str(path))
+
+
+def _config(body: Json, path: str) -> Config:
+    root = fields(body)
+    servers = {text(one.get("server")): one for one in map(fields, items(root.get("servers")))}
+    users = {text(one.get("name")): one for one in map(fields, items(root.get("users")))}
+    contexts = tuple(
+        _context(one, servers.get(text(one.get("server")), {}), users.get(text(one.get("user")), {}))
+        for one in map(fields, items(root.get("contexts")))
+    )
+    return Config(path=path, current=text(root.get("current-context")), contexts=contexts)
+
+
+def _context(raw: Object, server: Object, user: Object) -> Context:
+    name = text(raw.get("name"))
+    return Context(
+        name=name,
+        core=server.get("core") is True,
+        server=ArgoServer(
+            address=text(raw.get("server")),
+            token=text(user.get("auth-token")),
+            tls=Tls(
+                ca_pem=_from_base64(server.get("certificate-authority-data")),
+                certificate_pem=_from_base64(server.get("client-certificate-data")),
+                key_pem=_from_base64(server.get("client-certificate-key-data")),
+                insecure=server.get("insecure") is True,
+            ),
+            plaintext=server.get("plain-text") is True,
+            root_path=text(server.get("grpc-web-root-path")),
+            context=name,
+        ),
+    )
+
+
+def _from_base64(written: Json) -> str:
+    try:
+        return base64.b64decode(text(written)).decode("ascii", "replace")
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _plain(address: str) -> str:
+    """`https://Argo.example.com/` and `argo.example.com:443` are one server."""
+    return address.rpartition("://")[2].strip("/").removesuffix(":443").lower()

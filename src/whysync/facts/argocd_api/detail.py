@@ -1,0 +1,277 @@
+"""All that the API knows of one Application: what was compared, what lies below, events and logs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from whysync.facts.argocd_api.api import Api, is_cached
+from whysync.facts.argocd_api.gaps import Gaps
+from whysync.facts.argocd_api.responses import (
+    AppId,
+    Managed,
+    Node,
+    failing_containers,
+    id_of,
+    inner_object,
+    listed,
+    managed_of,
+    manifests_of,
+    nodes_of,
+    with_row_health,
+)
+from whysync.facts.argocd_api.selection import Chosen
+from whysync.facts.bundle.unfold import without_states
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Extra
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Key, ref_of
+
+MOST_LOGS: Final = 12
+MOST_LOG_CHARACTERS: Final = 256 << 10
+_NO_CACHE = "Argo CD has not compared it lately: asking would make it refresh the Application"
+_HOW_CACHE = "whysync --refresh, or look at it in Argo CD first"
+
+
+class Detail(msgspec.Struct, kw_only=True):
+    """What was found of one Application. `application` has its rows' health, if only the tree had it."""
+
+    application: Object
+    desired: tuple[Manifest, ...] = ()
+    live: tuple[Manifest, ...] = ()
+    events: tuple[Manifest, ...] = ()
+    logs: tuple[Log, ...] = ()
+    facts: tuple[Extra, ...] = ()
+
+
+class Reader:
+    """Reads details with one Api. `closely`: somebody asks for this app by name: no question is a waste."""
+
+    def __init__(
+        self,
+        api: Api,
+        wanted: Selection,
+        gaps: Gaps,
+        *,
+        closely: bool,
+        home: str = "",
+        cluster_of: Callable[[Object], str],
+    ) -> None:
+        self._api = api
+        self._wanted = wanted
+        self._gaps = gaps
+        self._closely = closely
+        self._home = home
+        # with several clusters an object is only known with the cluster that it is in
+        self._cluster_of = cluster_of
+
+    async def read(self, app: Object) -> Detail:
+        named = id_of(app)
+        cached = is_cached(app, self._api.client.now())
+        if not cached:
+            for what in ("the live objects and the resource tree", "events and logs"):
+                self._gaps.add(what, named.place, _NO_CACHE, _HOW_CACHE)
+        tree, managed, rendered, events, facts = await asyncio.gather(
+            self._tree(named) if cached else _nothing(),
+            self._managed(named) if cached else _nothing(),
+            self._rendered(named, app),
+            self._events(named),
+            self._facts(named),
+        )
+        states = managed_of(managed)
+        for broken in states.broken:
+            self._gaps.add(f"the object {broken}", named.place, "what Argo CD keeps of it is no JSON")
+        chosen = Chosen(nodes_of(tree), _keys(states.live), closely=self._closely)
+        if chosen.left_out:
+            self._gaps.add(
+                f"{chosen.left_out} live objects below the resources",
+                named.place,
+                "the app has too many to ask for each of them",
+                "use the kubeconfig (--core), which lists them at once"
+                if self._closely
+                else "ask for the app by its name: it is read closely then",
+            )
+        below, about = await asyncio.gather(self._objects(named, chosen), self._events_about(named, chosen))
+        live = [*states.live, *below]
+        cluster = self._cluster_of(app)
+        kept = {"resource-tree": tree, "managed-resources": without_states(managed), **facts}
+        return Detail(
+            application=with_row_health(app, tree),
+            desired=self._desired(named, app, states, manifests_of(rendered)),
+            live=tuple(
+                Manifest(body, role=Role.LIVE, origin=f"Argo CD: {named.place}", cluster=cluster)
+                for body in live
+            ),
+            events=tuple(
+                Manifest(body, role=Role.EVENT, origin=f"Argo CD: {named.place}")
+                for body in (*events, *about)
+            ),
+            logs=await self._logs(named, live, cluster) if cached and self._wanted.logs else (),
+            facts=tuple(
+                Extra(
+                    name=f"{what}_{named.namespace}_{named.name}", body=body, origin=f"Argo CD: {named.place}"
+                )
+                for what, body in kept.items()
+                if body
+            ),
+        )
+
+    # --- single questions --------------------------------------------------------------------------
+
+    async def _tree(self, app: AppId) -> Object:
+        asked = partial(self._api.tree, app)
+        how = f"argocd app get {app.place} --output tree"
+        return await self._gaps.unless(asked, "the resource tree", app.place, how) or {}
+
+    async def _managed(self, app: AppId) -> Object:
+        asked = partial(self._api.managed, app)
+        how = "use the kubeconfig (--core), or kubectl get … -o yaml --show-managed-fields in a bundle"
+        return await self._gaps.unless(asked, "live objects and their diff", app.place, how) or {}
+
+    async def _rendered(self, app: AppId, body: Object) -> Object:
+        """At the commits that were compared: a branch that moved on since is another matter."""
+        sync = dig(body, "status", "sync")
+        revisions = tuple(text(one) for one in items(dig(sync, "revisions")))
+        several = bool(revisions)
+        if not revisions and text(dig(sync, "revision")):
+            revisions = (text(dig(sync, "revision")),)
+        if fields(dig(body, "spec", "sourceHydrator")):
+            return {}  # the API renders the dry source there, which is not what is compared
+        asked = partial(self._api.manifests, app, revisions, several=several)
+        how = f"argocd app manifests {app.place} --source git"
+        return await self._gaps.unless(asked, "rendered manifests", app.place, how) or {}
+
+    async def _events(self, app: AppId) -> list[Object]:
+        how = f"kubectl -n {app.namespace or 'argocd'} get events"
+        found = await self._gaps.unless(
+            partial(self._api.events, app), "events about the Application itself", app.place, how
+        )
+        return listed(found or {}, "Event", "v1")
+
+    async def _facts(self, app: AppId) -> dict[str, Object]:
+        """What is good to know beside a diagnosis; nobody misses it where it cannot be had."""
+        if not self._closely:
+            return {}
+        spare, can_i = Gaps(), self._api.can_i
+        windows, sync, logs = await asyncio.gather(
+            spare.unless(partial(self._api.windows, app), "", "", ""),
+            spare.unless(partial(can_i, "applications", "sync", app, home=self._home), "", "", ""),
+            spare.unless(partial(can_i, "logs", "get", app, home=self._home), "", "", ""),
+        )
+        can: Object = {"applications/sync": sync, "logs/get": logs}
+        return {"sync-windows": windows or {}, "can-i": can if sync or logs else {}}
+
+    async def _objects(self, app: AppId, chosen: Chosen) -> list[Object]:
+        found = await asyncio.gather(*(self._object(app, node) for node in chosen.objects))
+        return [body for body in found if body is not None]
+
+    async def _object(self, app: AppId, node: Node) -> Object | None:
+        how = f"kubectl -n {node.namespace} get {node.kind.lower()} {node.name} -o yaml"
+        answer = await self._gaps.unless(
+            partial(self._api.resource, app, node), f"live objects of kind {node.kind}", app.place, how
+        )
+        return inner_object(text((answer or {}).get("manifest")))
+
+    async def _events_about(self, app: AppId, chosen: Chosen) -> list[Object]:
+        how = "kubectl get events in the destination's namespace"
+        found = await asyncio.gather(
+            *(
+                self._gaps.unless(
+                    partial(self._api.events_about, app, node), "events about its resources", app.place, how
+                )
+                for node in chosen.about
+            )
+        )
+        return [event for answer in found if answer for event in listed(answer, "Event", "v1")]
+
+    async def _logs(self, app: AppId, live: Iterable[Object], cluster: str) -> tuple[Log, ...]:
+        asked: list[tuple[str, str, str, bool]] = []
+        for pod in live:
+            if pod.get("kind") != "Pod":
+                continue
+            place = ref_of(pod)
+            for container in failing_containers(pod):
+                if container.restarted:
+                    asked.append((place.namespace, place.name, container.name, True))
+                if container.started or not container.restarted:
+                    asked.append((place.namespace, place.name, container.name, False))
+        found = await asyncio.gather(*(self._log(app, *one, cluster) for one in asked[:MOST_LOGS]))
+        return tuple(log for log in found if log is not None)
+
+    async def _log(
+        self, app: AppId, namespace: str, pod: str, container: str, previous: bool, cluster: str
+    ) -> Log | None:
+        how = f"kubectl -n {namespace} logs {pod} -c {container}{' --previous' if previous else ''}"
+        said = await self._gaps.unless(
+            partial(
+                self._api.logs,
+                app,
+                namespace,
+                pod,
+                container,
+                lines=self._wanted.log_lines,
+                previous=previous,
+            ),
+            "logs of failing containers",
+            app.place,
+            how,
+        )
+        # A container that waits for its image has no log: the kubelet's word on that is no news.
+        if said is None or not said.lines:
+            return None
+        return Log(
+            namespace=namespace,
+            pod=pod,
+            container=container,
+            lines=_end_of(said.lines[-self._wanted.log_lines :]),
+            previous=previous,
+            origin=f"Argo CD: log of {namespace}/{pod}",
+            cluster=cluster,
+        )
+
+    # --- putting together --------------------------------------------------------------------------
+
+    def _desired(
+        self, app: AppId, body: Object, states: Managed, rendered: tuple[Object, ...]
+    ) -> tuple[Manifest, ...]:
+        """As Git has it: hooks too, and no namespace that Git does not tell.
+
+        Of Secrets what was compared, for there Argo CD masked both sides together: equal values have equal
+        marks, which those of the manifests have not. The same where the manifests could not be had.
+        """
+        home = text(dig(body, "spec", "destination", "namespace"))
+        compared = {ref_of(one).key: one for one in states.targets}
+        found: list[Object] = []
+        for one in rendered:
+            key = ref_of(one).key
+            there = {key, key._replace(namespace=key.namespace or home), key._replace(namespace="")}
+            twins = [twin for near in there if (twin := compared.pop(near, None)) is not None]
+            found.append(twins[0] if twins and one.get("kind") == "Secret" else one)
+        found += compared.values()
+        return tuple(Manifest(one, role=Role.DESIRED, origin=f"Argo CD: {app.place}") for one in found)
+
+
+def _end_of(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """No more than a person reads, and a bundle keeps; at least the last line, if only its end."""
+    left = MOST_LOG_CHARACTERS
+    kept: list[str] = []
+    for line in reversed(lines):
+        if left <= 0:
+            break
+        kept.append(line[-left:])
+        left -= len(line) + 1
+    return tuple(reversed(kept))
+
+
+async def _nothing() -> Object:
+    return {}
+
+
+def _keys(bodies: Iterable[Object]) -> set[Key]:
+    return {ref_of(body).key for body in bodies}

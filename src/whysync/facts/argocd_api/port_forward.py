@@ -1,0 +1,129 @@
+"""Reach an Argo CD that has no address of its own: `kubectl port-forward`, as long as it is needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from whysync.deadline import Deadline
+from whysync.errors import NoSource, SourceError
+from whysync.facts.http.limits import MIB, PORT_FORWARD_SECONDS, PROGRAM_OUTPUT
+from whysync.facts.masking import Masker
+from whysync.processes.children import Bounds, Ended, NotStarted, TooMuchSaid, TooSlow, run, running
+
+_SELECTOR: Final = "app.kubernetes.io/name=argocd-server"
+_PORT: Final = 8080
+_FORWARDING = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+)")
+
+
+class PortForward(msgspec.Struct, frozen=True, kw_only=True):
+    """`namespace` is Argo CD's; without one, the usual."""
+
+    namespace: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+
+
+@contextmanager
+def forwarded(wish: PortForward, deadline: Deadline) -> Generator[str]:
+    """The address on this machine that leads to Argo CD's API server."""
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        raise NoSource(
+            what="--port-forward needs kubectl",
+            why="no program of that name is on the PATH",
+            next="install it, or give Argo CD's address with --server, or ask the cluster with --core",
+        )
+    command = [kubectl, *_where(wish)]
+    bounds = _bounds(deadline)
+    with _explained(bounds):
+        pod = _server_pod(command, bounds)
+    bounds = _bounds(deadline)
+    # What is raised while the tunnel is in use is not kubectl's fault.
+    tunnel = running(
+        [*command, "port-forward", "--address", "127.0.0.1", pod, f":{_PORT}"],
+        folder=Path(),
+        env=os.environ,
+        bounds=bounds,
+        ready=_port,
+    )
+    with _explained(bounds):
+        port = tunnel.__enter__()
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        tunnel.__exit__(None, None, None)
+
+
+@contextmanager
+def _explained(bounds: Bounds) -> Generator[None]:
+    try:
+        yield
+    except TooSlow as problem:
+        own = bounds.seconds >= PORT_FORWARD_SECONDS
+        limit = f"{PORT_FORWARD_SECONDS:.0f} s" if own else "the time given with --timeout"
+        raise SourceError(
+            what="kubectl does not answer",
+            why=f"it was killed: nothing from the cluster within {limit}",
+            next="check the kubeconfig and the cluster, or give it more time with --timeout",
+        ) from problem
+    except TooMuchSaid as problem:
+        raise SourceError(
+            what="kubectl does not end",
+            why=f"it was killed: it wrote more than {PROGRAM_OUTPUT / MIB:.0f} MiB",
+            next="run kubectl get pods by hand to see",
+        ) from problem
+    except Ended as problem:
+        raise SourceError(
+            what="kubectl port-forward ended",
+            why=_last(str(problem)),
+            next="it needs `pods/portforward, create` in Argo CD's namespace",
+        ) from problem
+    except NotStarted as problem:
+        raise SourceError(what="kubectl cannot be run", why=str(problem)) from problem
+
+
+def _bounds(deadline: Deadline) -> Bounds:
+    return Bounds(seconds=min(PORT_FORWARD_SECONDS, deadline.left()), output=PROGRAM_OUTPUT)
+
+
+def _where(wish: PortForward) -> list[str]:
+    flags = ["--namespace", wish.namespace or "argocd"]
+    flags += ["--kubeconfig", wish.kubeconfig] if wish.kubeconfig else []
+    return flags + (["--context", wish.context] if wish.context else [])
+
+
+def _server_pod(command: Sequence[str], bounds: Bounds) -> str:
+    """As argocd finds it: a running Pod with the API server's label."""
+    asked = run(
+        [*command, "get", "pods", "-l", _SELECTOR, "--field-selector=status.phase=Running", "-o", "name"],
+        folder=Path(),
+        env=os.environ,
+        bounds=bounds,
+    )
+    pods = asked.out.decode("utf-8", "replace").split()
+    if not pods:
+        raise SourceError(
+            what="no Pod of Argo CD's API server was found",
+            why=_last(asked.complaint) or f"none with the label {_SELECTOR}",
+            next="name its namespace with --port-forward-namespace; a core install has none: --core",
+        )
+    return pods[0]
+
+
+def _port(said: bytes) -> int | None:
+    """The port that kubectl chose, once it says so."""
+    found = _FORWARDING.search(said)
+    return int(found[1]) if found else None
+
+
+def _last(said: str) -> str:
+    lines = said.strip().splitlines()
+    return Masker().masked_text(lines[-1])[:300] if lines else ""

@@ -1,0 +1,271 @@
+"""Reads a Snapshot from Argo CD's API: the Applications that are wanted, and all around them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from whysync.errors import NotFound
+from whysync.facts.argocd_api.api import Api, client_for
+from whysync.facts.argocd_api.detail import Detail, Reader
+from whysync.facts.argocd_api.gaps import Gaps
+from whysync.facts.argocd_api.port_forward import forwarded
+from whysync.facts.argocd_api.responses import AppId, id_of, listed, typed
+from whysync.facts.argocd_api.server import ArgoServer
+from whysync.facts.argocd_api.settings import cluster_secrets, config_map
+from whysync.facts.http.errors import Forbidden, Missing
+from whysync.facts.http.progress import ticking
+from whysync.facts.masking import Masker, mask_snapshot
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Extra, Snapshot
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest, Role
+
+Progress = Callable[[str, int], None]
+
+
+def read_argocd(
+    server: ArgoServer,
+    wanted: Selection,
+    progress: Progress | None = None,
+    *,
+    everything: bool = False,
+    masker: Masker | None = None,
+) -> Snapshot:
+    """What the account may see, without secrets.
+
+    Apps that are named are read closely. Of a fleet those that are Synced and Healthy are taken at their
+    word, unless `everything` is wanted.
+    """
+    with reached(server) as address:
+        found = asyncio.run(_read(address, wanted, progress, everything=everything))
+    return mask_snapshot(found, masker)
+
+
+@contextmanager
+def reached(server: ArgoServer) -> Generator[ArgoServer]:
+    """The server itself, or the end of a tunnel to it.
+
+    As argocd does it: the certificate is not made for this machine, and the tunnel is kubectl's own.
+    """
+    if server.forward is None:
+        yield server
+        return
+    with forwarded(server.forward, server.limits.deadline) as address:
+        yield replace(server, address=address, tls=replace(server.tls, insecure=True), forward=None)
+
+
+async def _read(
+    server: ArgoServer, wanted: Selection, progress: Progress | None, *, everything: bool
+) -> Snapshot:
+    gaps = Gaps()
+    async with client_for(server) as client:
+        api = Api(client)
+        async with ticking(progress, client.name):
+            apps = await applications(api, wanted)
+        around = await _around(api, apps, gaps)
+        reader = Reader(
+            api,
+            wanted,
+            gaps,
+            closely=everything or wanted.is_narrow,
+            home=around.home,
+            cluster_of=around.cluster_of if len(around.destinations(apps)) > 1 else _the_only_one,
+        )
+
+        async def detailed(app: Object) -> Detail:
+            if wanted.listing or not (everything or wanted.is_narrow or _is_troubled(app)):
+                return Detail(application=app)
+            read = await reader.read(app)
+            if progress is not None:
+                progress(id_of(app).place, client.count.bytes)
+            return read
+
+        details = await asyncio.gather(*map(detailed, apps))
+        now = client.now() or datetime.now(UTC)
+    found = around.snapshot(details, gaps, now)
+    return _with_local(found, wanted.local, around.home) if wanted.local else found
+
+
+def _with_local(found: Snapshot, folder: str, home: str) -> Snapshot:
+    """Plain YAML of a folder as what Git wants, instead of what Argo CD rendered."""
+    from whysync.argocd.api.application import Application
+    from whysync.facts.kubernetes_api.desired import local_manifests
+    from whysync.facts.kubernetes_api.discovery import Kinds
+    from whysync.kubernetes.api.decode import decode
+
+    decoded = ((one, decode(one.body, Application)[0]) for one in found.applications)
+    apps = [(one, app) for one, app in decoded if app is not None]
+    # Without the kinds of a cluster no namespace is filled in: the objects stay as they are written.
+    local, gaps = local_manifests(folder, apps, found.settings, Kinds(()), home or "argocd")
+    return replace(found, desired={**found.desired, **local}, gaps=(*found.gaps, *gaps))
+
+
+# --- which Applications --------------------------------------------------------------------------------
+
+
+async def applications(api: Api, wanted: Selection) -> list[Object]:
+    """Those that are wanted, each once; refreshed first if that is asked for."""
+    if wanted.is_narrow:
+        found = [
+            app
+            for one in await asyncio.gather(*(_named(api, n, wanted) for n in wanted.names))
+            for app in one
+        ]
+    else:
+        spaces = wanted.app_namespaces if not wanted.all_namespaces else ()
+        answers = await asyncio.gather(
+            *(api.applications(wanted, namespace=space) for space in spaces or ("",))
+        )
+        found = [app for answer in answers for app in listed(answer, "Application")]
+    unique = {id_of(app).place: app for app in found}
+    if wanted.refresh:
+        refreshed = await asyncio.gather(*(_refreshed(api, app, wanted) for app in unique.values()))
+        unique = {id_of(app).place: app for app in refreshed}
+    return list(unique.values())
+
+
+async def _refreshed(api: Api, app: Object, wanted: Selection) -> Object:
+    return typed(await api.application(id_of(app), refresh=wanted.refresh), "Application")
+
+
+async def _named(api: Api, name: str, wanted: Selection) -> list[Object]:
+    """By its name: in its namespace if one is told, in Argo CD's own, else wherever there is one."""
+    space, _, bare = name.rpartition("/")
+    spaces = (space,) if space else wanted.app_namespaces or ("",)
+    denied: Forbidden | Missing | None = None
+    found: list[Object] = []
+    for one in spaces:
+        try:
+            answer = await api.application(AppId(namespace=one, name=bare))
+            found.append(typed(answer, "Application"))
+        except (Forbidden, Missing) as problem:
+            denied = problem
+    if not found and not space:
+        # Argo CD looks in its own namespace only, unless a list is asked for.
+        found = listed(await api.applications(Selection(), name=bare), "Application")
+    if found or denied is None:
+        return found
+    raise NotFound(
+        what=f"Argo CD does not show an Application {name!r} to this account",
+        why=f"it says {denied.said or denied.what!r}, of what is not there and of what is not allowed alike",
+        next="argocd app list shows what the account may see; it needs `applications, get, PROJECT/NAME`",
+    ) from denied
+
+
+def _is_troubled(app: Object) -> bool:
+    """Anything that a person would ask about."""
+    status = fields(app.get("status"))
+    phase = text(dig(status, "operationState", "phase"))
+    return (
+        text(dig(status, "sync", "status")) != "Synced"
+        or text(dig(status, "health", "status")) != "Healthy"
+        or bool(items(status.get("conditions")))
+        or phase not in ("", "Succeeded")
+        or bool(app.get("operation"))
+    )
+
+
+def _the_only_one(_: Object) -> str:
+    return ""
+
+
+# --- what is around them -------------------------------------------------------------------------------
+
+
+class _Around:
+    """What all Applications share: settings, projects, clusters, repositories."""
+
+    def __init__(self, *, version: Object, settings: Object, projects: list[Object]) -> None:
+        self.version = text(version.get("Version"))
+        self.home = text(settings.get("controllerNamespace"))
+        self.settings: list[Object] = [config_map(settings, self.home or "argocd")] if settings else []
+        self.projects = projects
+        self.facts: dict[str, Object] = {}
+        self.clusters: dict[str, str] = {}
+
+    def cluster_of(self, app: Object) -> str:
+        """By its name, where Argo CD knows one: some Applications tell the address, some the name."""
+        told = dig(app, "spec", "destination")
+        server = text(dig(told, "server"))
+        return text(dig(told, "name")) or self.clusters.get(server) or server
+
+    def destinations(self, apps: Iterable[Object]) -> set[str]:
+        return {self.cluster_of(app) for app in apps}
+
+    def snapshot(self, details: Iterable[Detail], gaps: Gaps, now: datetime) -> Snapshot:
+        details = list(details)
+        return Snapshot(
+            collected_at=now.replace(microsecond=0),
+            argocd_version=self.version.partition("+")[0],
+            applications=tuple(
+                Manifest(one.application, role=Role.APPLICATION, origin="Argo CD: applications")
+                for one in details
+            ),
+            projects=tuple(
+                Manifest(one, role=Role.PROJECT, origin="Argo CD: projects") for one in self.projects
+            ),
+            settings=tuple(
+                Manifest(one, role=Role.SETTINGS, origin="Argo CD: settings") for one in self.settings
+            ),
+            desired={id_of(one.application).place: one.desired for one in details if one.desired},
+            live=_once(body for one in details for body in one.live),
+            events=_once(body for one in details for body in one.events),
+            logs=tuple(dict.fromkeys(log for one in details for log in one.logs)),
+            facts=(
+                *(Extra(name=name, body=body, origin="Argo CD") for name, body in self.facts.items() if body),
+                *(fact for one in details for fact in one.facts),
+            ),
+            gaps=gaps.told(),
+        )
+
+
+async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
+    spare = Gaps()  # good to know, and no loss for a diagnosis
+    settings, projects, version, clusters, repositories, account = await asyncio.gather(
+        gaps.unless(api.settings, "Argo CD's settings", "", "kubectl -n argocd get configmap argocd-cm"),
+        gaps.unless(api.projects, "AppProjects", "", "kubectl -n argocd get appprojects -o yaml"),
+        spare.unless(api.version, "", "", ""),
+        gaps.unless(api.clusters, "the clusters of Argo CD", "", "argocd cluster list -o yaml"),
+        gaps.unless(api.repositories, "the repositories of Argo CD", "", "argocd repo list -o yaml"),
+        spare.unless(api.whoami, "", "", ""),
+    )
+    known = listed(projects or {}, "AppProject")
+    around = _Around(version=version or {}, settings=settings or {}, projects=known)
+    around.settings += cluster_secrets(clusters or {}, around.home or "argocd")
+    around.clusters = {
+        text(dig(one, "server")): text(dig(one, "name")) for one in items((clusters or {}).get("items"))
+    }
+    around.facts = {
+        "settings": settings or {},
+        "clusters": clusters or {},
+        "repositories": repositories or {},
+        "account": account or {},
+    }
+    if projects is not None:
+        _missing_projects(apps, known, gaps)
+    return around
+
+
+def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> None:
+    """A list leaves out what the account may not see, without a word."""
+    names = {text(dig(one, "metadata", "name")) for one in known}
+    for app in apps:
+        project = id_of(app).project or "default"
+        if project not in names:
+            gaps.add(
+                f"AppProject {project}",
+                "",
+                "Argo CD does not show it to this account, or it does not exist",
+                f"ask for `projects, get, {project}`",
+            )
+
+
+def _once(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """An object that two Applications have in their trees is one object."""
+    found = {(one.cluster, one.ref.group, one.key, one.uid): one for one in manifests}
+    return tuple(found.values())

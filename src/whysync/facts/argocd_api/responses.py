@@ -1,0 +1,247 @@
+"""What Argo CD's API answers, taken apart. Pure: what is asked, and how, is elsewhere.
+
+The shapes are those of Argo CD 3.6 (`assets/swagger.json`): Go's JSON, in which zero values are absent and
+whole objects travel as JSON inside strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+import msgspec
+
+from whysync.json_tree import Json, Object, fields, integer, items, text
+from whysync.kubernetes.api.ref import Key
+
+ARGO = "argoproj.io/v1alpha1"
+_APP_TREE = "appTree"
+_NOT_MADE: Object = {"status": "Missing", "message": "Resource has not been created"}
+
+
+def typed(body: Object, kind: str, api_version: str = ARGO) -> Object:
+    """The API leaves `kind` and `apiVersion` off the objects of a typed list."""
+    return {**body, "apiVersion": api_version, "kind": kind}
+
+
+def listed(answer: Object, kind: str, api_version: str = ARGO) -> list[Object]:
+    return [typed(fields(item), kind, api_version) for item in items(answer.get("items")) if fields(item)]
+
+
+class AppId(msgspec.Struct, frozen=True, kw_only=True):
+    """How the API names an Application; with the project a missing one is told from a forbidden one."""
+
+    namespace: str
+    name: str
+    project: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def id_of(app: Object) -> AppId:
+    meta = fields(app.get("metadata"))
+    project = text(fields(app.get("spec")).get("project"))
+    return AppId(namespace=text(meta.get("namespace")), name=text(meta.get("name")), project=project)
+
+
+# --- the resource tree -------------------------------------------------------------------------------
+
+
+class Node(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of the tree. Without a `uid` it was wanted and is not there."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    health: str = ""
+    parents: tuple[str, ...] = ()
+    created_at: str = ""
+
+    @property
+    def key(self) -> Key:
+        return Key(self.group, self.kind, self.namespace, self.name)
+
+    @property
+    def is_sick(self) -> bool:
+        return self.health not in ("", "Healthy", "Suspended")
+
+
+def nodes_of(tree: Object) -> tuple[Node, ...]:
+    return tuple(_node(fields(raw)) for raw in items(tree.get("nodes")) if fields(raw))
+
+
+def _node(raw: Object) -> Node:
+    return Node(
+        group=text(raw.get("group")),
+        version=text(raw.get("version")),
+        kind=text(raw.get("kind")),
+        namespace=text(raw.get("namespace")),
+        name=text(raw.get("name")),
+        uid=text(raw.get("uid")),
+        health=text(fields(raw.get("health")).get("status")),
+        parents=tuple(text(fields(one).get("uid")) for one in items(raw.get("parentRefs"))),
+        created_at=text(raw.get("createdAt")),
+    )
+
+
+def with_row_health(app: Object, tree: Object) -> Object:
+    """The Application with the health of its rows, which since Argo CD 3.0 only the tree may hold.
+
+    Mirrors `inferResourcesStatusHealth` of Argo CD 3.6, which the API applies to one Application but not to
+    a list of them.
+    """
+    status = fields(app.get("status"))
+    if status.get("resourceHealthSource") != _APP_TREE:
+        return app
+    health: dict[Key, Object] = {}
+    for raw in items(tree.get("nodes")):
+        node = fields(raw)
+        if told := fields(node.get("health")):
+            health[_node(node).key] = told
+        elif not any(node.get(name) for name in ("resourceVersion", "uid", "createdAt")):
+            health[_node(node).key] = dict(_NOT_MADE)
+    rows: list[Json] = []
+    for raw in items(status.get("resources")):
+        row = fields(raw)
+        found = health.get(_node(row).key)
+        rows.append({**row, "health": found} if found else row)
+    return {**app, "status": {**status, "resources": rows}}
+
+
+# --- managed resources -------------------------------------------------------------------------------
+
+
+class Managed(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last comparison held against each other; `broken` names what could not be read."""
+
+    targets: tuple[Object, ...] = ()
+    live: tuple[Object, ...] = ()
+    broken: tuple[str, ...] = ()
+
+
+def managed_of(answer: Object) -> Managed:
+    found: dict[str, list[Object]] = {"targetState": [], "liveState": []}
+    broken: list[str] = []
+    for raw in items(answer.get("items")):
+        item = fields(raw)
+        for state, objects in found.items():
+            written = text(item.get(state))
+            if written in ("", "null"):
+                continue
+            body = inner_object(written)
+            if body is None:
+                broken.append(f"{text(item.get('kind'))} {text(item.get('name'))} ({state})")
+            else:
+                objects.append(body)
+    return Managed(targets=tuple(found["targetState"]), live=tuple(found["liveState"]), broken=tuple(broken))
+
+
+def inner_object(written: str) -> Object | None:
+    """An object that travelled as a string."""
+    try:
+        body = cast("Json", msgspec.json.decode(written))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) and text(body.get("kind")) else None
+
+
+def manifests_of(answer: Object) -> tuple[Object, ...]:
+    found = (inner_object(text(one)) for one in items(answer.get("manifests")))
+    return tuple(one for one in found if one is not None)
+
+
+# --- logs --------------------------------------------------------------------------------------------
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines of one container; `problem` where the API could not get (all of) them."""
+
+    lines: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def said_in(stream: Iterable[bytes]) -> Said:
+    """A stream of JSON, an entry a line.
+
+    When the kubelet does not answer, Argo CD sends the error as if it were a line of the log: without the
+    name of a Pod. The very last entry is empty and says so.
+    """
+    lines: list[str] = []
+    problem = ""
+    for entry in _entries(stream):
+        if entry is None:
+            problem = problem or "the stream broke off"
+        elif "error" in entry:
+            told = entry["error"]
+            problem = text(fields(told).get("message")) or text(told) or "the stream ended with an error"
+        else:
+            result = fields(entry.get("result"))
+            content = text(result.get("content"))
+            if result.get("last") is True and not content:
+                break
+            if not text(result.get("podName")):
+                problem = content or problem
+            else:
+                lines.append(content)
+    return Said(lines=tuple(lines), problem=problem)
+
+
+def _entries(stream: Iterable[bytes]) -> Iterator[Object | None]:
+    for line in stream:
+        if not line.strip():
+            continue
+        try:
+            entry = cast("Json", msgspec.json.decode(line))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            entry = None
+        yield entry if isinstance(entry, dict) else None
+
+
+# --- Pods --------------------------------------------------------------------------------------------
+
+_PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
+
+
+class Container(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    # has it run before, so that there is a log of that run?
+    restarted: bool
+    # has the present run begun, so that there is a log of it?
+    started: bool
+
+
+def failing_containers(pod: Object) -> tuple[Container, ...]:
+    """Those whose log may tell what is wrong: ended badly, restarted, or running and not ready.
+
+    A Pod of a Job that still runs is one too: Jobs are to end, and a hook that does not holds up a sync.
+    """
+    status = fields(pod.get("status"))
+    owners = items(fields(pod.get("metadata")).get("ownerReferences"))
+    of_job = any(fields(one).get("kind") == "Job" for one in owners)
+    found: list[Container] = []
+    for place in ("initContainerStatuses", "containerStatuses"):
+        for raw in items(status.get(place)):
+            one = fields(raw)
+            state = fields(one.get("state"))
+            waiting = text(fields(state.get("waiting")).get("reason"))
+            ended = fields(state.get("terminated"))
+            restarts = integer(one.get("restartCount"))
+            running = bool(fields(state.get("running")))
+            bad = (
+                (bool(waiting) and waiting not in _PATIENT)
+                or integer(ended.get("exitCode")) != 0
+                or restarts > 0
+                or (running and (of_job or one.get("ready") is not True))
+            )
+            if bad and text(one.get("name")):
+                found.append(
+                    Container(
+                        name=text(one.get("name")), restarted=restarts > 0, started=running or bool(ended)
+                    )
+                )
+    return tuple(found)

@@ -1,0 +1,82 @@
+"""What the API tells of Argo CD's settings, as the ConfigMap and the Secrets that it was read from.
+
+The API shows a part only: how things are tracked, health checks, ignore rules. Compare options, exclusions
+and time-outs are in `argocd-cm` and `argocd-cmd-params-cm` alone, and stay at their defaults here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api import yaml
+
+IN_CLUSTER = "https://kubernetes.default.svc"
+_SECRET_TYPE = "argocd.argoproj.io/secret-type"
+_RULES = ("ignoreDifferences", "ignoreResourceUpdates")
+
+
+def config_map(settings: Object, namespace: str) -> Object:
+    """The parts of `argocd-cm` that `GET /api/v1/settings` shows."""
+    data: dict[str, Json] = {}
+    for name, key in (
+        ("appLabelKey", "application.instanceLabelKey"),
+        ("trackingMethod", "application.resourceTrackingMethod"),
+        ("installationID", "installationID"),
+        ("url", "url"),
+    ):
+        if value := text(settings.get(name)):
+            data[key] = value
+    if settings.get("impersonationEnabled") is True:
+        data["application.sync.impersonation.enabled"] = "true"
+    if customizations := _customizations(fields(settings.get("resourceOverrides"))):
+        data["resource.customizations"] = yaml.dump(customizations)
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": namespace},
+        "data": data,
+    }
+
+
+def _customizations(overrides: Object) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for kind, raw in sorted(overrides.items()):
+        told: dict[str, Json] = {name: value for name, value in fields(raw).items() if value}
+        for name in _RULES:
+            # A rule without content is written too; and that of `/status` every Argo CD adds by itself.
+            ignored = _ignored(text(told.get(name)))
+            if not ignored or (kind == "*/*" and ignored == ["/status"]):
+                told.pop(name, None)
+        if told:
+            found[kind] = told
+    return found
+
+
+def _ignored(rule: str) -> list[Json]:
+    """All that a rule, which is YAML in a text, names; what cannot be read is something."""
+    try:
+        return [one for part in fields(yaml.load(rule)).values() for one in items(part)] if rule else []
+    except yaml.Invalid:
+        return [rule]
+
+
+def cluster_secrets(clusters: Object, namespace: str) -> Iterator[Object]:
+    """A cluster as its Secret would say it: by it an Application's destination is understood."""
+    for raw in items(clusters.get("items")):
+        cluster = fields(raw)
+        server = text(cluster.get("server"))
+        if not server or server == IN_CLUSTER:
+            continue
+        values = {name: text(cluster.get(name)) for name in ("server", "name", "project")}
+        values["namespaces"] = ",".join(text(one) for one in items(cluster.get("namespaces")))
+        yield {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": f"cluster-{values['name'] or server.rpartition('://')[2]}",
+                "namespace": namespace,
+                "labels": {_SECRET_TYPE: "cluster"},
+            },
+            "stringData": {name: value for name, value in values.items() if value},
+        }

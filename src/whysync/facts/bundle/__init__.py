@@ -1,0 +1,8 @@
+"""Offline bundles: a folder, an archive or a file of objects becomes a Snapshot."""
+
+from __future__ import annotations
+
+from whysync.facts.bundle.limits import Limits
+from whysync.facts.bundle.reader import Progress, read_bundle
+
+__all__ = ["Limits", "Progress", "read_bundle"]

@@ -1,0 +1,124 @@
+"""Archives as streams of files. Links, devices and names that point elsewhere are left alone."""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from io import BufferedReader, RawIOBase
+from typing import IO, BinaryIO, cast
+
+from whysync.errors import Unreadable
+from whysync.facts.bundle.entries import Found, Skipped, is_readable, is_tar, read_entry, safe_name
+from whysync.facts.bundle.limits import Budget
+
+_BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadGzipFile, NotImplementedError)
+_FAILED = (*_BROKEN, OSError, RuntimeError, ValueError, OverflowError)
+
+
+def broken_archive(name: str, problem: Exception) -> Unreadable:
+    return Unreadable(
+        what=f"{name} is a broken archive",
+        why=str(problem) or type(problem).__name__,
+        next="make it again, or unpack it and give the folder",
+    )
+
+
+class _Counted(RawIOBase):
+    """Counts what a decompressor gives out, also for files that are skipped: a bomb stops here."""
+
+    def __init__(self, inner: IO[bytes], budget: Budget, name: str) -> None:
+        self._inner = inner
+        self._left = budget.limits.unpacked_bytes + (64 << 20)  # headers and padding are not content
+        self._budget = budget
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._inner.read(size)
+        self._left -= len(piece)
+        if self._left < 0:
+            self._budget.spend(self._budget.limits.unpacked_bytes + 1, self._name)
+        return piece
+
+    def readinto(self, buffer: object, /) -> int:
+        view = cast("bytearray", buffer)
+        piece = self.read(len(view))
+        view[: len(piece)] = piece
+        return len(piece)
+
+
+def gzip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
+    """A `.tar.gz`, or a single file that was compressed alone."""
+    try:
+        with gzip.GzipFile(fileobj=stream, mode="rb") as unpacked:
+            counted = BufferedReader(_Counted(cast("IO[bytes]", unpacked), budget, name), 1 << 16)
+            start = counted.peek(1024)[:1024]
+            if not is_tar(start) and not name.endswith((".tar.gz", ".tgz")):
+                budget.open_file(name)
+                yield read_entry(name.removesuffix(".gz") or name, counted.read, budget)
+                return
+            yield from tar_files(cast("BinaryIO", counted), name, budget)
+    except _FAILED as problem:
+        raise broken_archive(name, problem) from problem
+
+
+def tar_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
+    try:
+        with tarfile.open(fileobj=stream, mode="r|", errorlevel=2) as archive:
+            for member in archive:
+                # The archive remembers every member; a stream of many files needs none of them again.
+                cast("dict[str, list[object]]", vars(archive))["members"].clear()
+                if not member.isdir():
+                    yield _tar_member(archive, member, budget)
+    except _FAILED as problem:
+        raise broken_archive(name, problem) from problem
+
+
+def _tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, budget: Budget) -> Found:
+    budget.open_file(member.name)
+    name = safe_name(member.name)
+    if name is None:
+        return Skipped(name=member.name, why="its path points out of the bundle")
+    if member.issym() or member.islnk():
+        return Skipped(name=name, why="a link")
+    if not member.isfile():
+        return Skipped(name=name, why="not a regular file")
+    if not is_readable(name):
+        return Skipped(name=name)
+    content = archive.extractfile(member)
+    if content is None:
+        return Skipped(name=name, why="not a regular file")
+    return read_entry(name, content.read, budget)
+
+
+def zip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[Found]:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            for member in archive.infolist():
+                if not member.is_dir():
+                    yield _zip_member(archive, member, budget)
+    except _FAILED as problem:
+        raise broken_archive(name, problem) from problem
+
+
+def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, budget: Budget) -> Found:
+    budget.open_file(member.filename)
+    name = safe_name(member.filename)
+    if name is None:
+        return Skipped(name=member.filename, why="its path points out of the bundle")
+    kind = (member.external_attr >> 16) & 0o170000
+    if kind == 0o120000:
+        return Skipped(name=name, why="a link")
+    if kind not in (0, 0o100000):
+        return Skipped(name=name, why="not a regular file")
+    if not is_readable(name):
+        return Skipped(name=name)
+    if member.flag_bits & 1:
+        return Skipped(name=name, why="it is encrypted", is_gap=True)
+    with archive.open(member) as content:
+        return read_entry(name, content.read, budget)

@@ -1,0 +1,90 @@
+"""Whose are the desired objects? Of the Application that their folder, or their tracking mark, names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import dig, text
+from whysync.kubernetes.api.manifest import Manifest
+
+TRACKING_ID = "argocd.argoproj.io/tracking-id"
+INSTANCE_LABELS = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
+_HOW = "put the rendered manifests of each Application into desired/<app>/ (or desired/<namespace>_<app>/)"
+
+
+class Desired(msgspec.Struct, frozen=True, kw_only=True):
+    """A desired object, and the names in its path that may be those of an Application."""
+
+    manifest: Manifest
+    candidates: tuple[str, ...] = ()
+
+
+def attributed(
+    desired: Iterable[Desired], applications: Sequence[Manifest], settings: Sequence[Manifest]
+) -> tuple[dict[str, list[Manifest]], list[Gap]]:
+    """The desired objects by the Application's `namespace/name`, and a gap for those that are nobody's."""
+    names = _Names(applications)
+    labels = (*_configured_label(settings), *INSTANCE_LABELS)
+    owned: dict[str, list[Manifest]] = {}
+    nobodys: list[Manifest] = []
+    for one in desired:
+        owner = names.only if names.only is not None else _owner(one, names, labels)
+        if owner is None:
+            nobodys.append(one.manifest)
+        else:
+            owned.setdefault(owner, []).append(one.manifest)
+    return owned, _gaps(nobodys)
+
+
+class _Names:
+    """Applications by the ways in which they are named."""
+
+    def __init__(self, applications: Sequence[Manifest]) -> None:
+        self._known: dict[str, set[str]] = {}
+        qualified: set[str] = set()
+        for app in applications:
+            ref = app.ref
+            qualified.add(ref.place)
+            for name in (ref.name, f"{ref.namespace}_{ref.name}"):
+                self._known.setdefault(name, set()).add(ref.place)
+        self.only = next(iter(qualified)) if len(qualified) == 1 else None
+        self.none = not qualified
+
+    def find(self, name: str) -> str | None:
+        """The one Application of that name; with none in the bundle at all, the name itself."""
+        if self.none:
+            return name
+        found = self._known.get(name, set())
+        return next(iter(found)) if len(found) == 1 else None
+
+
+def _owner(one: Desired, names: _Names, labels: tuple[str, ...]) -> str | None:
+    for candidate in one.candidates:
+        owner = names.find(candidate)
+        if owner is not None:
+            return owner
+    if names.none:
+        return ""
+    tracked = text(one.manifest.annotations.get(TRACKING_ID)).partition(":")[0]
+    marks = [tracked, *(text(one.manifest.labels.get(label)) for label in labels)]
+    return next((owner for mark in marks if mark and (owner := names.find(mark)) is not None), None)
+
+
+def _configured_label(settings: Sequence[Manifest]) -> tuple[str, ...]:
+    for one in settings:
+        if one.ref.name == "argocd-cm":
+            label = text(dig(one.body, "data", "application.instanceLabelKey"))
+            return (label,) if label else ()
+    return ()
+
+
+def _gaps(nobodys: Sequence[Manifest]) -> list[Gap]:
+    if not nobodys:
+        return []
+    shown = ", ".join(f"{one.ref} ({one.origin})" for one in nobodys[:3])
+    more = f" and {len(nobodys) - 3} more" if len(nobodys) > 3 else ""
+    why = "the bundle has several Applications and nothing says which one these belong to"
+    return [Gap(what=f"the Application of desired {shown}{more}", why=why, how_to_get=_HOW)]

@@ -1,0 +1,220 @@
+"""What was found so far, sorted by the part that it plays. Unmasked: it never leaves this package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from whysync.argocd.api.application import Application
+from whysync.argocd.api.git_head import Head
+from whysync.facts.bundle.attribution import Desired, attributed
+from whysync.facts.bundle.duplicates import without_duplicates
+from whysync.facts.bundle.entries import Entry, Skipped
+from whysync.facts.bundle.header import Header, is_header, merged, read_header
+from whysync.facts.bundle.heads import heads_in
+from whysync.facts.bundle.limits import Limits
+from whysync.facts.bundle.logs import read_log
+from whysync.facts.bundle.roles import Place, place_of, roles_of
+from whysync.facts.bundle.unfold import (
+    is_managed_resources,
+    is_object,
+    is_resource_tree,
+    managed_states,
+    objects_in,
+    without_states,
+)
+from whysync.facts.snapshot import Extra, Gap, Snapshot
+from whysync.json_tree import Json, Object, fields, items
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest, Role
+
+_HOW_TO_MEND = "mend the file, or write it again with kubectl … -o yaml"
+
+
+class Pile:
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.header = Header()
+        self.has_header = False
+        self.by_role: dict[Role, list[Manifest]] = {role: [] for role in Role}
+        self.desired: list[Desired] = []
+        self.logs: list[Log] = []
+        self.heads: list[Head] = []
+        self.facts: list[Extra] = []
+        self.gaps: list[Gap] = []
+        self.unknown: list[str] = []
+
+    def skip(self, found: Skipped) -> None:
+        if found.is_gap:
+            self.gaps.append(Gap(what=found.name, why=found.why, how_to_get="make the file readable"))
+        else:
+            self.unknown.append(f"{found.name} ({found.why})" if found.why else found.name)
+
+    def add(self, entry: Entry) -> None:
+        place = place_of(entry.name)
+        if place.folder == "logs" and place.file.endswith(".log"):
+            log, gap = read_log(entry, place, self.limits)
+            if log is None:
+                self.unknown.append(entry.name)
+            else:
+                self.logs.append(log)
+            self.gaps.extend([gap] if gap else [])
+            return
+        number = 0
+        for document in yaml.documents(entry.data, limits=self.limits.yaml):
+            if isinstance(document, yaml.Broken):
+                self.gaps.append(
+                    Gap(what=f"a part of {entry.name}", why=str(document), how_to_get=_HOW_TO_MEND)
+                )
+                continue
+            number = self._add_document(document.body, place, entry.name, number)
+
+    def _add_document(self, body: Json, place: Place, name: str, number: int) -> int:
+        """Sort in one document; `number` counts the objects of the file."""
+        origin = _origin(name)
+        if is_header(body):
+            assert isinstance(body, dict)
+            self.header = merged(self.header, read_header(body, name))
+            self.has_header = True
+        elif place.folder == "git":
+            heads = list(heads_in(body))
+            self.heads.extend(heads)
+            if not heads:
+                self.unknown.append(origin(number))
+        elif place.folder == "facts" and not _is_managed(body):
+            content: Object = body if isinstance(body, dict) else {"items": [body]}
+            self.facts.append(Extra(name=_stem(place.file), body=content, origin=origin(number)))
+        else:
+            for one in objects_in(body):
+                self._add_object(one, place, origin(number))
+                number += 1
+            return number
+        return number + 1
+
+    def _add_object(self, body: Json, place: Place, origin: str) -> None:
+        if isinstance(body, dict) and is_managed_resources(body):
+            for state, found in managed_states(body):
+                if not is_object(found):
+                    self.gaps.append(
+                        Gap(what=f"an object in {origin}", why=f"its {state} is not JSON of an object")
+                    )
+                elif state == "targetState":
+                    self._add_desired(found, place, origin)
+                else:
+                    self._keep(found, Role.LIVE, place, origin)
+            body = without_states(body)
+            self.facts.append(Extra(name=_stem(place.file), body=body, origin=origin))
+        elif isinstance(body, dict) and is_resource_tree(body):
+            self.facts.append(Extra(name=_stem(place.file), body=body, origin=origin))
+        elif isinstance(body, dict) and is_object(body):
+            for role in roles_of(body, place):
+                if role is Role.DESIRED:
+                    self._add_desired(body, place, origin)
+                else:
+                    self._keep(body, role, place, origin)
+        else:
+            self.unknown.append(origin)
+
+    def _add_desired(self, body: Object, place: Place, origin: str) -> None:
+        manifest = Manifest(body, role=Role.DESIRED, origin=origin)
+        candidates: tuple[str, ...] = ()
+        if place.folder in ("desired", "facts"):
+            candidates = place.below[:1] or (_stem(place.file),)
+        self.desired.append(Desired(manifest=manifest, candidates=candidates))
+
+    def _keep(self, body: Object, role: Role, place: Place, origin: str) -> None:
+        # Which folders are clusters is only known when all is read: the name is looked at then.
+        cluster = place.below[0] if place.folder == "live" and place.below else ""
+        self.by_role[role].append(Manifest(body, role=role, origin=origin, cluster=cluster))
+
+    def snapshot(self) -> Snapshot:
+        """All of it as a Snapshot that still holds its secrets: mask it before it goes anywhere."""
+        gaps = [*self.header.gaps, *self.gaps]
+        kept = {
+            role: without_duplicates(sorted(map(self._placed, found), key=_by_origin), gaps)
+            for role, found in self.by_role.items()
+        }
+        applications = tuple(app for app in kept[Role.APPLICATION] if _decodes(app, gaps))
+        desired = sorted(self.desired, key=lambda one: _by_origin(one.manifest))
+        owned, orphans = attributed(desired, applications, kept[Role.SETTINGS])
+        gaps.extend(orphans)
+        repeating = {app.ref.place for app in applications if _repeats(app)}
+        return Snapshot(
+            collected_at=self.header.collected_at,
+            argocd_version=self.header.argocd_version,
+            applications=applications,
+            projects=kept[Role.PROJECT],
+            settings=kept[Role.SETTINGS],
+            desired={
+                # Where Argo CD itself has seen an object twice, both are facts, and none is a mistake here.
+                app: tuple(owned[app]) if app in repeating else without_duplicates(owned[app], gaps)
+                for app in sorted(owned)
+            },
+            live=kept[Role.LIVE],
+            events=kept[Role.EVENT],
+            logs=tuple(self._named(log) for log in sorted(self.logs, key=lambda log: log.origin)),
+            heads=tuple(dict.fromkeys(self.heads)),
+            facts=tuple(sorted(self.facts, key=lambda extra: _numbered(extra.origin))),
+            gaps=tuple(dict.fromkeys(gaps)),
+            unknown=tuple(sorted(self.unknown)),
+        )
+
+    def _placed(self, one: Manifest) -> Manifest:
+        """A folder below `live/` is a cluster: one that bundle.yaml names, else any but a namespace's."""
+        known, name = self.header.clusters, one.cluster
+        if one.role is Role.LIVE and name and (name in known if known else name != one.ref.namespace):
+            called = known.get(name, name)
+            return (
+                one
+                if called == name
+                else Manifest(one.body, role=one.role, origin=one.origin, cluster=called)
+            )
+        return Manifest(one.body, role=one.role, origin=one.origin) if name else one
+
+    def _named(self, log: Log) -> Log:
+        called = self.header.clusters.get(log.cluster, log.cluster)
+        return log if called == log.cluster else replace(log, cluster=called)
+
+    @property
+    def is_empty(self) -> bool:
+        found = (self.desired, self.logs, self.heads, self.facts, *self.by_role.values())
+        return not self.has_header and not any(found)
+
+
+def _repeats(app: Manifest) -> bool:
+    told = items(app.status.get("conditions"))
+    return any(fields(one).get("type") == "RepeatedResourceWarning" for one in told)
+
+
+def _decodes(app: Manifest, gaps: list[Gap]) -> bool:
+    value, dropped = decode(app.body, Application)
+    if dropped:
+        what = f"Application {app.ref.place}" if value is None else f"a part of Application {app.ref.place}"
+        gaps.append(Gap(what=what, why=f"{app.origin}: {'; '.join(dropped[:3])}", how_to_get=_HOW_TO_MEND))
+    return value is not None
+
+
+def _is_managed(body: Json) -> bool:
+    return isinstance(body, dict) and is_managed_resources(body)
+
+
+def _origin(name: str) -> Callable[[int], str]:
+    return lambda number: f"{name}#{number + 1}" if number else name
+
+
+def _numbered(origin: str) -> tuple[str, int]:
+    name, _, number = origin.rpartition("#")
+    return (name, int(number)) if name and number.isdecimal() else (origin, 0)
+
+
+def _by_origin(one: Manifest) -> tuple[str, int]:
+    return _numbered(one.origin)
+
+
+def _stem(file: str) -> str:
+    for suffix in (".yaml", ".yml", ".json"):
+        file = file.removesuffix(suffix)
+    return file

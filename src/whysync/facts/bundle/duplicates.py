@@ -1,0 +1,43 @@
+"""The same object twice: the newer one counts, and when they differ that is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest, Role
+
+
+def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[Manifest, ...]:
+    """Each object once, where it first stood. An object without a name (`generateName`) has no double."""
+    kept: dict[object, Manifest] = {}
+    for one in manifests:
+        ref = one.ref
+        if not ref.name:
+            kept[id(one)] = one
+            continue
+        # An Event is served by two API groups.
+        group = "" if one.role is Role.EVENT else ref.group
+        key = (group, ref.kind, ref.namespace, ref.name, one.cluster)
+        before = kept.get(key)
+        if before is None:
+            kept[key] = one
+            continue
+        newest = before if _version(before) > _version(one) else one
+        kept[key] = newest
+        if before.body != one.body and one.role is not Role.EVENT:
+            gaps.append(
+                Gap(
+                    what=f"which {one.role} {ref} is the right one",
+                    why=f"{before.origin} and {one.origin} differ; {newest.origin} was taken",
+                    how_to_get="collect the bundle again, or leave one of them out",
+                )
+            )
+    return tuple(kept.values())
+
+
+def _version(one: Manifest) -> int:
+    """`resourceVersion` grows with every write; without one, the later object wins."""
+    version = text(one.meta.get("resourceVersion"))
+    return int(version) if version.isdecimal() and len(version) < 20 else -1

@@ -1,0 +1,101 @@
+"""The files of a bundle, one at a time, wherever they lie; nothing is ever written to a disk."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from whysync.facts.bundle.limits import Budget, size
+
+CHUNK = 1 << 18
+READABLE = (".yaml", ".yml", ".json")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """One file that was read. Of a log only the end is there, and `cut` says so."""
+
+    name: str
+    data: bytes
+    cut: bool = False
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was seen and left alone. With a `why` that a person can change it becomes a gap."""
+
+    name: str
+    why: str = ""
+    is_gap: bool = False
+
+
+Found = Entry | Skipped
+Read = Callable[[int], bytes]
+
+
+def safe_name(name: str) -> str | None:
+    """The path inside the bundle, or `None` for one that points out of it."""
+    name = name.replace("\\", "/")
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if name.startswith("/") or _DRIVE.match(name) or ".." in parts or "\0" in name:
+        return None
+    return "/".join(parts)
+
+
+def is_log(name: str) -> bool:
+    return name.endswith(".log") and "logs" in name.split("/")[:-1]
+
+
+def is_readable(name: str) -> bool:
+    return name.lower().endswith(READABLE) or is_log(name)
+
+
+def is_tar(start: bytes) -> bool:
+    return start[257:262] == b"ustar"
+
+
+def read_entry(name: str, read: Read, budget: Budget) -> Found:
+    """Read one file by pieces, and no more of it than the limits allow."""
+    if is_log(name):
+        return _read_log(name, read, budget)
+    limit = budget.limits.file_bytes
+    pieces: list[bytes] = []
+    total = 0
+    while piece := read(CHUNK):
+        budget.spend(len(piece), name)
+        total += len(piece)
+        if total > limit:
+            why = f"the file is larger than {size(limit)} (--max-file-size)"
+            return Skipped(name=name, why=why, is_gap=True)
+        pieces.append(piece)
+    return Entry(name=name, data=b"".join(pieces))
+
+
+def _read_log(name: str, read: Read, budget: Budget) -> Entry:
+    kept: deque[bytes] = deque()
+    held = total = 0
+    while piece := read(CHUNK):
+        budget.spend(len(piece), name)
+        total += len(piece)
+        held += len(piece)
+        kept.append(piece)
+        while held - len(kept[0]) >= budget.limits.log_bytes:
+            held -= len(kept.popleft())
+    data = b"".join(kept)
+    cut = total > budget.limits.log_bytes
+    if cut:
+        data = data[-budget.limits.log_bytes :]
+        # The first line is half a line now.
+        data = data[data.find(b"\n") + 1 :]
+    return Entry(name=name, data=data, cut=cut)
+
+
+def named(found: Iterator[Found], prefix: str) -> Iterator[Found]:
+    """The same files under a folder's name."""
+    for one in found:
+        if isinstance(one, Entry):
+            yield Entry(name=f"{prefix}{one.name}", data=one.data, cut=one.cut)
+        else:
+            yield Skipped(name=f"{prefix}{one.name}", why=one.why, is_gap=one.is_gap)

@@ -1,0 +1,38 @@
+"""`logs/<namespace>/<pod>/<container>.log`, and `.previous.log` for the run before."""
+
+from __future__ import annotations
+
+from whysync.facts.bundle.entries import Entry
+from whysync.facts.bundle.limits import Limits, size
+from whysync.facts.bundle.roles import Place
+from whysync.facts.snapshot import Gap
+from whysync.kubernetes.api.container_log import Log
+
+
+def read_log(entry: Entry, place: Place, limits: Limits) -> tuple[Log | None, Gap | None]:
+    """The log, and a gap when only its end was kept; nothing when the path names no container."""
+    if len(place.below) not in (2, 3):
+        return None, None
+    *cluster, namespace, pod = place.below
+    container = place.file.removesuffix(".log")
+    previous = container.endswith(".previous")
+    lines = entry.data.decode("utf-8-sig", "replace").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    cut = entry.cut or len(lines) > limits.log_lines
+    log = Log(
+        namespace=namespace,
+        pod=pod,
+        container=container.removesuffix(".previous"),
+        lines=tuple(line.removesuffix("\r") for line in lines[-limits.log_lines :]),
+        previous=previous,
+        origin=entry.name,
+        cluster=cluster[0] if cluster else "",
+    )
+    if not cut:
+        return log, None
+    return log, Gap(
+        what=f"the beginning of {entry.name}",
+        why=f"only the last {limits.log_lines:,} lines and {size(limits.log_bytes)} of a log are read",
+        how_to_get="cut the log to the part that matters",
+    )

@@ -1,0 +1,98 @@
+"""Which part an object plays: by its folder, else by its kind, else it is a live object."""
+
+from __future__ import annotations
+
+import msgspec
+
+from whysync.json_tree import Object, fields, text
+from whysync.kubernetes.api.manifest import Role
+from whysync.kubernetes.api.ref import group_of
+
+ROLE_ANNOTATION = "whysync.dev/role"
+SECRET_TYPE_LABEL = "argocd.argoproj.io/secret-type"
+FOLDERS = ("applications", "projects", "settings", "desired", "live", "events", "logs", "git", "facts")
+SETTINGS_MAPS = frozenset(
+    f"argocd-{name}"
+    for name in (
+        "cm",
+        "rbac-cm",
+        "cmd-params-cm",
+        "ssh-known-hosts-cm",
+        "tls-certs-cm",
+        "gpg-keys-cm",
+        "notifications-cm",
+    )
+)
+_ROLES = {role.value: role for role in Role}
+_SETTINGS_SECRETS = frozenset(("argocd-secret", "argocd-notifications-secret"))
+_SECRET_TYPES = frozenset(("repository", "repository-write", "repo-creds", "repo-write-creds", "cluster"))
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in a bundle a file lies: its known folder, the folders below that, and its own name."""
+
+    folder: str = ""
+    below: tuple[str, ...] = ()
+    file: str = ""
+
+
+def place_of(name: str) -> Place:
+    """The first known folder counts, so that a bundle may be packed with a folder around it."""
+    *folders, file = name.split("/")
+    for index, folder in enumerate(folders):
+        if folder in FOLDERS:
+            return Place(folder=folder, below=tuple(folders[index + 1 :]), file=file)
+    return Place(file=file)
+
+
+def role_by_kind(body: Object) -> Role | None:
+    """What an object is by itself: `None` for an ordinary one."""
+    kind, group = text(body.get("kind")), group_of(text(body.get("apiVersion")))
+    if kind == "Application" and group == "argoproj.io":
+        return Role.APPLICATION
+    if kind == "AppProject" and group == "argoproj.io":
+        return Role.PROJECT
+    if kind == "Event" and group in ("", "events.k8s.io"):
+        return Role.EVENT
+    if group or kind not in ("ConfigMap", "Secret"):
+        return None
+    meta = fields(body.get("metadata"))
+    name = text(meta.get("name"))
+    if kind == "ConfigMap":
+        return Role.SETTINGS if name in SETTINGS_MAPS else None
+    typed = text(fields(meta.get("labels")).get(SECRET_TYPE_LABEL)) in _SECRET_TYPES
+    return Role.SETTINGS if typed or name in _SETTINGS_SECRETS else None
+
+
+def roles_of(body: Object, place: Place) -> tuple[Role, ...]:
+    """Usually one. Settings and projects that lie under `live/` play both parts.
+
+    An Application there is a resource of another one: it is not diagnosed for itself.
+    """
+    own = role_by_kind(body)
+    told = _told(body)
+    if told is not None:
+        return (told,)
+    match place.folder:
+        case "desired":
+            return (Role.DESIRED,)
+        case "live":
+            if own is Role.EVENT:
+                return (own,)
+            return (own, Role.LIVE) if own is Role.SETTINGS or own is Role.PROJECT else (Role.LIVE,)
+        case "settings" if own is None and text(body.get("kind")) in ("ConfigMap", "Secret"):
+            return (Role.SETTINGS,)
+        case _:
+            return (own or Role.LIVE,)
+
+
+def _told(body: Object) -> Role | None:
+    """The role that the object's own annotation states; the annotation is taken off."""
+    meta = fields(body.get("metadata"))
+    annotations = fields(meta.get("annotations"))
+    if ROLE_ANNOTATION not in annotations:
+        return None
+    told = text(annotations.pop(ROLE_ANNOTATION))
+    if not annotations:
+        del meta["annotations"]
+    return _ROLES.get(told)

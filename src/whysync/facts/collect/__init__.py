@@ -1,0 +1,8 @@
+"""Writes what a source found as a bundle: piece by piece, so that a run that broke off can go on."""
+
+from __future__ import annotations
+
+from whysync.facts.collect.bundle import Collection, Taken
+from whysync.facts.collect.target import Target
+
+__all__ = ["Collection", "Taken", "Target"]

@@ -1,0 +1,103 @@
+"""A Snapshot as the files of a bundle: their names, and their text piece by piece."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.manifest import Manifest
+
+# A reader takes 64 MiB a file; an editor is glad about less.
+LARGEST = 16 << 20
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME = 200
+ALL_NAMESPACES = "cluster-wide"
+
+Text = tuple[str, str]
+"""The path of a file within the bundle, and what to write into it."""
+
+
+def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]) -> Iterator[Text]:
+    """`number` tells this piece from others; `is_new` is asked once for each object that others may share."""
+    for one in snapshot.applications:
+        yield f"applications/{_of(one)}.yaml", yaml.dump(one.body)
+    for one in snapshot.projects:
+        if is_new(one):
+            yield f"projects/{_of(one)}.yaml", yaml.dump(one.body)
+    for one in snapshot.settings:
+        if is_new(one):
+            yield f"settings/{one.ref.kind.lower()}_{_of(one)}.yaml", yaml.dump(one.body)
+    for app, manifests in snapshot.desired.items():
+        folder = f"desired/{safe(app.replace('/', '_', 1))}"
+        yield from _pieces(f"{folder}/manifests", (one.body for one in manifests))
+    yield from _by_place("live", filter(is_new, snapshot.live), number, clusters=True)
+    yield from _by_place("events", filter(is_new, snapshot.events), number, clusters=False)
+    for log in snapshot.logs:
+        name = f"{safe(log.container)}{'.previous' if log.previous else ''}.log"
+        place = [safe(part) for part in (log.cluster, log.namespace, log.pod) if part]
+        yield "/".join(("logs", *place, name)), "".join(f"{line}\n" for line in log.lines)
+    for extra in snapshot.facts:
+        yield f"facts/{safe(extra.name)}.yaml", yaml.dump(extra.body)
+
+
+def header(snapshot: Snapshot, clusters: Mapping[str, str]) -> str:
+    """`bundle.yaml`: when, with what, and what could not be had."""
+    told: Object = {"apiVersion": "whysync.dev/v1", "kind": "Bundle"}
+    if snapshot.collected_at is not None:
+        told["collectedAt"] = snapshot.collected_at.isoformat().replace("+00:00", "Z")
+    if snapshot.argocd_version:
+        told["argocdVersion"] = snapshot.argocd_version
+    gaps: list[Json] = [
+        {"what": one.what, "why": one.why, "howToGet": one.how_to_get} for one in snapshot.gaps
+    ]
+    if gaps:
+        told["gaps"] = gaps
+    if clusters:
+        told["clusters"] = dict(sorted(clusters.items()))
+    return yaml.dump(told)
+
+
+def heads(snapshot: Snapshot) -> str:
+    found: list[Json] = [
+        {"repo": one.repo, "revision": one.revision, "commit": one.commit} for one in snapshot.heads
+    ]
+    return yaml.dump(found)
+
+
+def safe(name: str) -> str:
+    """A name of an object as a name of a file: nothing that leads elsewhere."""
+    return _ODD.sub("-", name).lstrip(".")[:_LONGEST_NAME] or "unnamed"
+
+
+def _of(one: Manifest) -> str:
+    ref = one.ref
+    return safe(f"{ref.namespace}_{ref.name}" if ref.namespace else ref.name)
+
+
+def _by_place(folder: str, manifests: Iterable[Manifest], number: int, *, clusters: bool) -> Iterator[Text]:
+    """A file for each namespace, below the folder of its cluster where there are several."""
+    places: defaultdict[str, list[Object]] = defaultdict(list)
+    for one in manifests:
+        cluster = f"{safe(one.cluster)}/" if clusters and one.cluster else ""
+        places[f"{folder}/{cluster}{safe(one.ref.namespace or ALL_NAMESPACES)}"].append(one.body)
+    for place, bodies in sorted(places.items()):
+        yield from _pieces(f"{place}.{number:04d}", bodies)
+
+
+def _pieces(name: str, bodies: Iterable[Object]) -> Iterator[Text]:
+    """One file, or as many as keep each of a size that can be read again."""
+    texts: list[str] = []
+    size = part = 0
+    for body in bodies:
+        text = yaml.dump(body)
+        if texts and size + len(text) > LARGEST:
+            yield f"{name}.{part}.yaml", "---\n".join(texts)
+            texts, size, part = [], 0, part + 1
+        texts.append(text)
+        size += len(text)
+    if texts:
+        yield f"{name}.{part}.yaml" if part else f"{name}.yaml", "---\n".join(texts)

@@ -1,0 +1,49 @@
+"""Addresses of servers and proxies: checked before they are used, and shown without passwords."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+from whysync.facts.http.errors import BadAddress
+
+WEB = ("http", "https")
+
+
+def parsed(url: str, *, setting: str, schemes: Collection[str] = WEB) -> SplitResult:
+    """The parts of an address that can be connected to; `setting` says where it was given."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        host.encode("idna" if ":" not in host else "ascii")
+    except ValueError as problem:  # unbalanced brackets, a port that is no number, a label that is too long
+        raise _bad(url, setting, str(problem)) from problem
+    if parts.scheme not in schemes:
+        why = f"its scheme is {parts.scheme!r}, known are {', '.join(schemes)}"
+        raise _bad(url, setting, why if parts.scheme else "it has no scheme such as https://")
+    if not host:
+        raise _bad(url, setting, "it has no host")
+    if port == 0:
+        raise _bad(url, setting, "port 0 cannot be connected to")
+    if any(letter.isspace() or not letter.isprintable() for letter in url):
+        raise _bad(url, setting, "it contains a blank or a control character")
+    return parts
+
+
+def without_password(url: str) -> str:
+    """Credentials do not belong in an address: they would be in every message."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        scheme, colon, rest = url.rpartition("://")
+        return f"{scheme}{colon}{rest.rpartition('@')[2]}"
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _bad(url: str, setting: str, why: str) -> BadAddress:
+    shown = without_password(url)
+    return BadAddress(
+        what=f"{shown!r} is not a valid address (from {setting})",
+        why=why.replace(url, shown),
+        next=f"correct {setting}; an address is written as https://host[:port]",
+    )

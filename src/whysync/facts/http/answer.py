@@ -1,0 +1,103 @@
+"""What a server said: status, headers, body; and the body as JSON."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+from whysync.facts.http.errors import Garbled
+from whysync.json_tree import Json, Object, fields, text
+
+_MOST_SAID = 600
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    path: str
+    status: int
+    # names in small letters
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Json:
+        return decoded(self.body, path=self.path, kind=self.headers.get("content-type", ""))
+
+    def object(self) -> Object:
+        found = self.json()
+        if not isinstance(found, dict):
+            raise Garbled(
+                what=f"the answer to {self.path} is not an object",
+                why=f"it begins with {_beginning(self.body)}",
+                path=self.path,
+            )
+        return found
+
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace")
+
+    @property
+    def said(self) -> str:
+        """The server's own words about a failure: Kubernetes' `message`, Argo CD's `error`, or plain text."""
+        body = self.body[: 1 << 20]
+        told = self._told()
+        words = text(told.get("message")) or text(told.get("error"))
+        if words:
+            return _short(words)
+        if is_page(body, self.headers.get("content-type", "")):
+            return "a web page"
+        return _short(body.decode("utf-8", "replace"))
+
+    @property
+    def next_token(self) -> str:
+        """Kubernetes' `continue`, of an answer that is no list too."""
+        return text(fields(self._told().get("metadata")).get("continue"))
+
+    def _told(self) -> Object:
+        if self.body[:1] != b"{" or len(self.body) > 1 << 20:
+            return {}
+        try:
+            return fields(cast("Json", msgspec.json.decode(self.body)))
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return {}
+
+
+def decoded(body: bytes, *, path: str, kind: str = "") -> Json:
+    """The body as JSON. A collector that wakes up in the middle of a big one doubles the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return cast("Json", msgspec.json.decode(body))
+    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
+        raise _not_json(body, path=path, kind=kind, problem=problem) from problem
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def is_page(body: bytes, kind: str) -> bool:
+    return "html" in kind or body[:200].lstrip()[:1] == b"<"
+
+
+def _not_json(body: bytes, *, path: str, kind: str, problem: Exception) -> Garbled:
+    if is_page(body, kind):
+        return Garbled(
+            what=f"the answer to {path} is a web page",
+            why="something in front of the server answered, such as a login page or a proxy",
+            next="check the server's address and root path; give a token if there is a login",
+            path=path,
+        )
+    why = "it is empty" if not body.strip() else str(problem) or type(problem).__name__
+    if isinstance(problem, RecursionError):
+        why = "it is nested too deeply"
+    return Garbled(what=f"the answer to {path} is not JSON", why=why, next="ask again", path=path)
+
+
+def _beginning(body: bytes) -> str:
+    return repr(body[:20].decode("utf-8", "replace"))
+
+
+def _short(words: str) -> str:
+    words = " ".join(words.split())
+    return words if len(words) <= _MOST_SAID else f"{words[:_MOST_SAID]}…"

@@ -1,0 +1,310 @@
+"""Ask a server, patiently: again after a hiccup, slower when told so, never longer than was allowed.
+
+    async with Client("https://argocd.example.com", auth=bearer(token)) as client:
+        found = await client.object("/api/v1/applications", {"selector": "team=shop"})
+
+Everything but an answer is a `NetProblem`. Cancelling the task (Ctrl-C) closes the connections at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+
+from whysync.facts.http.address import parsed, without_password
+from whysync.facts.http.answer import Answer
+from whysync.facts.http.auth import Auth, Fixed, Headers
+from whysync.facts.http.decoding import Body
+from whysync.facts.http.errors import LedElsewhere, NetProblem, TimedOut, Unreachable
+from whysync.facts.http.inflight import OnTheWay
+from whysync.facts.http.known_values import hidden
+from whysync.facts.http.limits import Limits
+from whysync.facts.http.proxies import Proxy, proxy_for
+from whysync.facts.http.rate_limit import Pace, http_date
+from whysync.facts.http.retry import Patience, out_of_time
+from whysync.facts.http.status_errors import problem_of
+from whysync.facts.http.tls import Tls, context_of
+from whysync.json_tree import Json, Object
+
+if TYPE_CHECKING:
+    import httpx2
+
+T = TypeVar("T")
+Value = str | int | Sequence[str]
+Params = Mapping[str, Value]
+JSON = "application/json"
+
+_REDIRECTS = frozenset((301, 302, 303, 307, 308))
+log = logging.getLogger(__name__)
+# Their debug logs print headers, cookies and whole URLs; the line of each request below replaces them.
+_TALKATIVE = ("httpx2", "httpcore2")
+
+
+class Count(msgspec.Struct):
+    """What the conversation cost so far."""
+
+    requests: int = 0
+    retries: int = 0
+    bytes: int = 0
+
+
+class Client:
+    """`name` is what messages call the server, `setting` where its address was given."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        name: str = "",
+        auth: Auth | None = None,
+        tls: Tls | None = None,
+        limits: Limits | None = None,
+        proxy: str = "",
+        setting: str = "the server's address",
+    ) -> None:
+        self.url = without_password(url).rstrip("/")
+        self._setting = setting
+        self.name = name or self.url
+        self.limits = limits or Limits()
+        self.count = Count()
+        self._auth: Auth = auth or Fixed()
+        self._tls = tls or Tls()
+        self._proxy_url = proxy
+        self._proxy: Proxy | None = None
+        self._where = self.name
+        self._http: httpx2.AsyncClient | None = None
+        self._on_the_way = OnTheWay()
+        self._slots = asyncio.Semaphore(self.limits.connections)
+        self._pace = Pace(self.limits)
+        self._renewing = asyncio.Lock()
+        self._renewals = 0
+        self._server_date: datetime | None = None
+
+    async def __aenter__(self) -> Self:
+        import httpx2
+
+        for name in _TALKATIVE:
+            logging.getLogger(name).setLevel(logging.WARNING)
+        limits = self.limits
+        host = parsed(self.url, setting=self._setting).hostname or ""
+        self._where = self.name if host in self.name.lower() else f"{self.name} at {self.url}"
+        self._proxy = proxy_for(self.url, self._proxy_url)
+        try:
+            self._http = httpx2.AsyncClient(
+                verify=context_of(self._tls),
+                proxy=self._proxy.url if self._proxy else None,
+                trust_env=False,
+                timeout=httpx2.Timeout(limits.idle_seconds, connect=limits.connect_seconds, pool=None),
+                limits=httpx2.Limits(
+                    max_connections=limits.connections,
+                    max_keepalive_connections=limits.connections,
+                    keepalive_expiry=30,
+                ),
+                headers={"User-Agent": "whysync", "Accept-Encoding": "gzip"},
+            )
+        except (ValueError, ImportError, httpx2.InvalidURL) as problem:
+            shown = f"{self._proxy.shown} (from {self._proxy.setting})" if self._proxy else self.url
+            raise Unreachable(
+                what=f"{self.name} cannot be asked through {shown}",
+                why=without_password(str(problem)),
+                next="use an http:// or https:// proxy, or exclude the server with NO_PROXY",
+            ) from problem
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._on_the_way.settled()
+        if self._http is not None:
+            http, self._http = self._http, None
+            await http.aclose()
+
+    # Questions
+
+    async def json(self, path: str, params: Params | None = None, *, accept: str = JSON) -> Json:
+        return await self._asked(_Question(path, params, accept), Answer.json)
+
+    async def object(self, path: str, params: Params | None = None, *, accept: str = JSON) -> Object:
+        return await self._asked(_Question(path, params, accept), Answer.object)
+
+    async def get(self, path: str, params: Params | None = None, *, accept: str = "*/*") -> Answer:
+        return await self._asked(_Question(path, params, accept), lambda answer: answer)
+
+    async def post(self, path: str, body: Object) -> Object:
+        """For questions that have the form of a write (a review, a login): nothing is stored by them."""
+        return await self._asked(_Question(path, None, JSON, msgspec.json.encode(body)), Answer.object)
+
+    # The server's clock
+
+    def now(self) -> datetime | None:
+        """The latest `Date` of the server's answers: timestamps of objects are of that clock.
+
+        The same answers give the same time, however long the reading took.
+        """
+        return self._server_date
+
+    # One question, as often as it takes
+
+    async def _asked(self, question: _Question, read: Callable[[Answer], T]) -> T:
+        """Everything counts for the deadline: the queue, the login, each try and the pauses between them."""
+        left = self.limits.deadline.left()
+        try:
+            async with asyncio.timeout(left if math.isfinite(left) else None):
+                return await self._tried(question, read)
+        except TimeoutError:
+            problem = out_of_time(self.limits.deadline, self.name, question.path)
+        except NetProblem as found:
+            problem = found
+        # A server may repeat what we sent to it.
+        raise problem.rewritten(lambda words: hidden(words, self._auth.secrets())) from problem.__cause__
+
+    async def _tried(self, question: _Question, read: Callable[[Answer], T]) -> T:
+        patience = Patience(self.limits, self.name, question.path)
+        renewed = False
+        while True:
+            renewals = self._renewals
+            answer: Answer | None = None
+            try:
+                answer = await self._once(question, patience)
+                if answer.status < 300:
+                    return read(answer)
+                if answer.status == 401 and not renewed:
+                    renewed = True
+                    if await self._renew(renewals):
+                        continue
+                problem: NetProblem = problem_of(answer, self.name)
+            except NetProblem as found:
+                problem = found
+            await asyncio.sleep(patience.pause(problem, answer))
+            self.count.retries += 1
+
+    async def _renew(self, seen: int) -> bool:
+        """Of many requests that meet a 401 at once, one renews; the others only ask again."""
+        async with self._renewing:
+            if self._renewals != seen:
+                return True
+            if not await self._auth.renew():
+                return False
+            self._renewals += 1
+            return True
+
+    async def _once(self, question: _Question, patience: Patience) -> Answer:
+        from whysync.facts.http.translate_errors import translated
+
+        async with self._slots:
+            await self._pace.turn()
+            seconds = patience.left()
+            headers = await self._auth.headers()
+            try:
+                async with asyncio.timeout(seconds):
+                    with translated(self._where, question.path, self._proxy), self._on_the_way.one():
+                        return await self._followed(question, headers)
+            except TimeoutError as problem:
+                raise TimedOut(
+                    what=f"{self.name} does not answer in time",
+                    why=f"{question.path}: no whole answer within {seconds:.3g} s",
+                    next="narrow down what is asked for, or give it more time with --timeout",
+                    path=question.path,
+                ) from problem
+
+    async def _followed(self, question: _Question, headers: Headers) -> Answer:
+        """Redirects are followed to the same host only: our credentials are for nobody else."""
+        url = self._address(question.path)
+        for _ in range(self.limits.redirects + 1):
+            response = await self._sent(url, question, headers)
+            try:
+                target = response.headers.get("location", "")
+                if response.status_code not in _REDIRECTS or not target:
+                    return await self._read(response, question.path)
+            finally:
+                await response.aclose()
+            url = self._led(url, target, question.path)
+            question = question.without_params()
+        raise LedElsewhere(
+            what=f"{self.name} leads round in circles",
+            why=f"{question.path}: more than {self.limits.redirects} redirects",
+            next="check the address, the root path, and whether it is to be https://",
+            path=question.path,
+        )
+
+    def _led(self, url: str, target: str, path: str) -> str:
+        try:
+            new = urljoin(url, target)
+            before, after = urlsplit(url), urlsplit(new)
+            ports = before.port, after.port
+        except ValueError:
+            new, before, after, ports = "", urlsplit(url), urlsplit(""), (0, 0)
+        same = after.hostname == before.hostname and (
+            (after.scheme == before.scheme and ports[0] == ports[1])
+            or (before.scheme, after.scheme) == ("http", "https")
+        )
+        if same:
+            return new
+        raise LedElsewhere(
+            what=f"{self.name} leads elsewhere",
+            why=f"{path}: a redirect to {after.scheme}://{after.hostname or '?'}, and credentials stay here",
+            next="give the address of the server itself; a login page in front of it must let tokens through",
+            path=path,
+        )
+
+    async def _sent(self, url: str, question: _Question, headers: Headers) -> httpx2.Response:
+        if self._http is None:
+            raise Unreachable(what=f"the connection to {self.name} is closed", path=question.path)
+        extensions = {"sni_hostname": self._tls.server_name} if self._tls.server_name else {}
+        request = self._http.build_request(
+            "POST" if question.body is not None else "GET",
+            url,
+            params=question.params or None,
+            headers=_flat({**question.headers(), **headers}),
+            content=question.body,
+            extensions={**extensions, "timeout": self._http.timeout.as_dict()},
+        )
+        self.count.requests += 1
+        response = await self._http.send(request, stream=True)
+        log.debug("%s %s: HTTP %d", request.method, question.path, response.status_code)
+        return response
+
+    async def _read(self, response: httpx2.Response, path: str) -> Answer:
+        told = http_date(response.headers.get("date", ""))
+        if told is not None:
+            self._server_date = max(told, self._server_date or told)
+        body = Body(response.headers.get("content-encoding", ""), path, most=self.limits.answer_bytes)
+        async for piece in response.aiter_raw():
+            self.count.bytes += body.add(piece)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(path=path, status=response.status_code, headers=headers, body=body.whole())
+
+    def _address(self, path: str) -> str:
+        return self.url + path
+
+
+class _Question:
+    __slots__ = ("accept", "body", "params", "path")
+
+    def __init__(self, path: str, params: Params | None, accept: str, body: bytes | None = None) -> None:
+        self.path, self.params, self.accept, self.body = path, params, accept, body
+
+    def headers(self) -> dict[str, str]:
+        sent = {"Accept": self.accept}
+        if self.body is not None:
+            sent["Content-Type"] = JSON
+        return sent
+
+    def without_params(self) -> _Question:
+        return _Question(self.path, None, self.accept, self.body)
+
+
+def _flat(headers: Headers) -> list[tuple[str, str]]:
+    return [
+        (name, one)
+        for name, value in headers.items()
+        for one in ((value,) if isinstance(value, str) else value)
+    ]

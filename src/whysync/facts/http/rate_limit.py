@@ -1,0 +1,63 @@
+"""Politeness: how often we ask, and how long we wait before we ask again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from whysync.facts.http.limits import Limits
+
+
+class Pace:
+    """So many requests a second; a first burst is free, as with kubectl."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._each = 1 / limits.per_second if limits.per_second > 0 else 0.0
+        self._free = limits.burst * self._each
+        self._clock = clock
+        self._next = clock() - self._free
+
+    async def turn(self) -> None:
+        seconds = self.waits()
+        if seconds > 0:
+            await asyncio.sleep(seconds)
+
+    def waits(self) -> float:
+        """Seconds until the next request's turn, which is taken by asking."""
+        now = self._clock()
+        self._next = max(self._next + self._each, now - self._free)
+        return max(0.0, self._next - now)
+
+
+def pause_before(attempt: int, limits: Limits, *, asked: float | None = None) -> float:
+    """Seconds before the try number `attempt` (from 2 on): longer each time, and never all at once.
+
+    What the server asked for (`Retry-After`) is kept, and a little is added, for it told others the same.
+    """
+    if asked is not None:
+        return asked + random.uniform(0, min(0.5, 0.1 + asked / 10))
+    longest = min(limits.longest_pause_seconds, limits.first_pause_seconds * 2 ** (attempt - 2))
+    return random.uniform(longest / 2, longest)
+
+
+def retry_after(value: str, now: datetime | None = None) -> float | None:
+    """`Retry-After`, in seconds: written as a number or as a date."""
+    value = value.strip()
+    if value.isascii() and value.isdecimal():
+        return float(value[:9])
+    until = http_date(value)
+    if until is None:
+        return None
+    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
+
+
+def http_date(value: str) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(value)
+    except (ValueError, TypeError, IndexError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

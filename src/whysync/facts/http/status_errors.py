@@ -1,0 +1,68 @@
+"""A status that is no success, in words."""
+
+from __future__ import annotations
+
+from whysync.facts.http.answer import Answer
+from whysync.facts.http.errors import (
+    Expired,
+    Forbidden,
+    Missing,
+    NetProblem,
+    NotAuthenticated,
+    Overloaded,
+    Rejected,
+    ServerFailed,
+)
+from whysync.facts.masking import Masker
+
+
+def problem_of(answer: Answer, name: str) -> NetProblem:
+    """`name` is what messages call the server. What it said is shown without the secrets in it."""
+    status, path = answer.status, answer.path
+    said = Masker().masked_text(answer.said)
+    why = f"HTTP {status}: {said}" if said else f"HTTP {status}"
+    if status == 401:
+        return NotAuthenticated(
+            what=f"{name} does not accept these credentials",
+            why=why,
+            next="log in again, or give another token: this one is wrong or has expired",
+            status=status,
+            said=said,
+            path=path,
+        )
+    if status == 403:
+        return Forbidden(
+            what=f"{name} does not allow {path}",
+            why=why,
+            next="ask for that permission",
+            status=status,
+            said=said,
+            path=path,
+        )
+    if status == 404:
+        return Missing(what=f"{name} has no {path}", why=why, status=status, said=said, path=path)
+    if status == 410:
+        expired = Expired(
+            what=f"{name} no longer keeps what {path} went on from",
+            why=why,
+            next="ask again from the beginning",
+            status=status,
+            said=said,
+            path=path,
+        )
+        expired.token = answer.next_token
+        return expired
+    if status in (429, 503):
+        return Overloaded(
+            what=f"{name} is overloaded",
+            why=f"{path}: {why}",
+            next="try again later",
+            status=status,
+            said=said,
+            path=path,
+        )
+    if status >= 500:
+        return ServerFailed(
+            what=f"{name} failed on {path}", why=why, next="see its logs", status=status, said=said, path=path
+        )
+    return Rejected(what=f"{name} does not accept {path}", why=why, status=status, said=said, path=path)

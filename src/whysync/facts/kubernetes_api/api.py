@@ -1,0 +1,91 @@
+"""One API server: its kinds, its lists, and what it would not show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from whysync.facts.http.client import Client
+from whysync.facts.http.errors import LOST, Garbled, Missing, NetProblem, TooLarge
+from whysync.facts.kubernetes_api.discovery import Kind, Kinds
+from whysync.facts.kubernetes_api.gaps import Gaps, Unread
+from whysync.facts.kubernetes_api.listing import Query, is_named, pages
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest, Role
+
+Keep = Callable[[Object], bool]
+Progress = Callable[[str, int], None]
+
+
+class Api:
+    """`cluster` is the name that live objects bear; empty where there is one cluster only."""
+
+    def __init__(
+        self, client: Client, kinds: Kinds, *, cluster: str = "", progress: Progress | None = None
+    ) -> None:
+        self.client = client
+        self.kinds = kinds
+        self.cluster = cluster
+        self.gaps = Gaps(f" on cluster {cluster}" if cluster else "")
+        self._progress = progress
+        self._lost: NetProblem | None = None
+
+    async def read(
+        self, query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None, quietly: bool = False
+    ) -> list[Manifest]:
+        """A whole list. What is forbidden or breaks off is a gap, unless `quietly`."""
+        found: list[Manifest] = []
+        try:
+            await self.read_into(found, query, role, keep=keep)
+        except Missing:
+            pass  # gone since discovery
+        except NetProblem as problem:
+            if not quietly:
+                self.gaps.unread(
+                    Unread(kind=query.kind, namespace=query.namespace, problem=problem, partly=bool(found))
+                )
+        return found
+
+    async def read_into(
+        self, found: list[Manifest], query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None
+    ) -> None:
+        """As `read`, but problems are the caller's."""
+        if self._lost is not None:  # asking on would be as patient with each of a hundred lists
+            raise self._lost
+        origin, most = query.path, self.client.limits.list_objects
+        try:
+            async for page in pages(self.client, query):
+                for body in page:
+                    if keep is None or keep(body):
+                        found.append(Manifest(body, role=role, origin=origin, cluster=self.cluster))
+                if len(found) > most:
+                    raise TooLarge(what=f"there are more than {most:,} {query.kind.title}")
+                if self._progress is not None:
+                    self._progress(query.path, self.client.count.bytes)
+        except LOST as problem:
+            self._lost = problem
+            raise
+
+    async def get(
+        self, kind: Kind, namespace: str, name: str, role: Role = Role.LIVE, *, quietly: bool = False
+    ) -> Manifest | None:
+        try:
+            if self._lost is not None:
+                raise self._lost
+            body = await self.object(kind, namespace, name)
+        except Missing:
+            return None
+        except NetProblem as problem:
+            if isinstance(problem, LOST):
+                self._lost = problem
+            if not quietly:
+                self.gaps.unread(Unread(kind=kind, namespace=namespace, problem=problem, verb="get"))
+            return None
+        return Manifest(body, role=role, origin=kind.path(namespace, name), cluster=self.cluster)
+
+    async def object(self, kind: Kind, namespace: str, name: str) -> Object:
+        """One object by its name; problems are the caller's."""
+        path = kind.path(namespace, name)
+        body = await self.client.object(path)
+        if not is_named(body):
+            raise Garbled(what=f"the answer to {path} is not an object of Kubernetes", path=path)
+        return body

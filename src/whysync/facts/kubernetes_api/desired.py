@@ -1,0 +1,152 @@
+"""What Git wants, where nobody renders it: plain YAML of a folder, or what the last sync applied.
+
+Argo CD applies with an annotation that holds the object as it was in Git. That is what Git wants as long as
+the last sync and the last comparison are of the same revision, and nobody else has applied since. Where the
+live object agrees with all of it, it tells nothing about why a row is OutOfSync, and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from whysync.argocd.api.application import Application
+from whysync.facts.bundle.attribution import Desired, attributed
+from whysync.facts.bundle.entries import Entry, is_log
+from whysync.facts.bundle.inputs import files_of
+from whysync.facts.bundle.limits import Budget, Limits
+from whysync.facts.bundle.unfold import is_object, objects_in
+from whysync.facts.kubernetes_api.discovery import Kinds
+from whysync.facts.kubernetes_api.tracking import Tracking
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Key, group_of
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_ARGOCD = ("argocd-controller", "argocd-application-controller", "argocd")
+
+
+def local_manifests(
+    folder: str,
+    applications: Iterable[tuple[Manifest, Application]],
+    settings: tuple[Manifest, ...],
+    kinds: Kinds,
+    home: str,
+) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
+    """The objects in a folder of plain YAML, as Argo CD would have them: with namespace and tracking mark."""
+    limits = Limits()
+    read: list[Desired] = []
+    gaps: list[Gap] = []
+    for found in files_of(folder, Budget(limits), None):
+        if not isinstance(found, Entry) or is_log(found.name):
+            continue
+        for document in yaml.documents(found.data, limits=limits.yaml):
+            if isinstance(document, yaml.Broken):
+                gaps.append(
+                    Gap(what=f"a part of {found.name}", why=str(document), how_to_get="mend the file")
+                )
+                continue
+            for body in objects_in(document.body):
+                if isinstance(body, dict) and is_object(body):
+                    manifest = Manifest(body, role=Role.DESIRED, origin=found.name)
+                    read.append(Desired(manifest=manifest, candidates=tuple(found.name.split("/")[:-1])))
+    apps = list(applications)
+    owned, orphans = attributed(read, [manifest for manifest, _ in apps], settings)
+    by_name = {app.qualified_name: app for _, app in apps}
+    tracking = Tracking.told_by(settings, home)
+    for name, manifests in owned.items():
+        app = by_name.get(name)
+        if app is not None:
+            for one in manifests:
+                _complete(one.body, app, kinds, tracking)
+    return {name: tuple(found) for name, found in owned.items()}, [*gaps, *orphans]
+
+
+def _complete(body: Object, app: Application, kinds: Kinds, tracking: Tracking) -> None:
+    kind = kinds.find(group_of(text(body.get("apiVersion"))), text(body.get("kind")))
+    meta = fields(body.get("metadata"))
+    if kind is not None and kind.namespaced and not meta.get("namespace"):
+        meta["namespace"] = app.spec.destination.namespace
+    tracking.mark(body, app)
+
+
+def last_applied(
+    apps: Iterable[Application], live: Mapping[Key, Manifest]
+) -> dict[str, tuple[Manifest, ...]]:
+    """By Application: of its OutOfSync rows, what the last sync applied."""
+    found: dict[str, tuple[Manifest, ...]] = {}
+    for app in apps:
+        if app.status.sync.status == "OutOfSync" and _is_of_the_compared_revision(app):
+            objects = tuple(_of_rows(app, live))
+            if objects:
+                found[app.qualified_name] = objects
+    return found
+
+
+def _of_rows(app: Application, live: Mapping[Key, Manifest]) -> Iterator[Manifest]:
+    for row in app.status.resources:
+        one = live.get(row.key)
+        if row.status != "OutOfSync" or row.requires_pruning or one is None:
+            continue
+        body = applied_by_argocd(one)
+        if body is not None and not _agrees(body, one.body):
+            origin = f"the last sync (annotation {LAST_APPLIED})"
+            yield Manifest(body, role=Role.DESIRED, origin=origin, cluster=one.cluster)
+
+
+def applied_by_argocd(live: Manifest) -> Object | None:
+    """The object in its annotation; nothing where another than Argo CD applied it last."""
+    written = text(live.annotations.get(LAST_APPLIED))
+    if not written or not _is_argocds(live):
+        return None
+    try:
+        body = yaml.load(written)
+    except yaml.Invalid:
+        return None
+    if not isinstance(body, dict) or body.get("kind") != live.body.get("kind"):
+        return None
+    body = copy_object(body)
+    meta = fields(body.get("metadata"))
+    if not meta.get("annotations"):
+        meta.pop("annotations", None)
+    return body
+
+
+def _is_argocds(live: Manifest) -> bool:
+    """managedFields name who wrote the annotation; without them nobody can tell."""
+    path = ("fieldsV1", "f:metadata", "f:annotations", f"f:{LAST_APPLIED}")
+    writers = [
+        text(fields(entry).get("manager"))
+        for entry in items(live.meta.get("managedFields"))
+        if isinstance(dig(entry, *path), dict)
+    ]
+    return bool(writers) and all(writer in _ARGOCD for writer in writers)
+
+
+def _is_of_the_compared_revision(app: Application) -> bool:
+    compared = app.revisions
+    operation = app.status.operation_state
+    result = operation.sync_result if operation is not None else None
+    if operation is not None and result is not None and operation.phase == "Succeeded":
+        selected = operation.operation.sync is not None and operation.operation.sync.resources
+        synced = result.revisions or ((result.revision,) if result.revision else ())
+        if not selected:
+            return bool(compared) and synced == compared
+    last = app.status.history[-1] if app.status.history else None
+    if last is None or operation is None or operation.phase != "Succeeded":
+        return False
+    return bool(compared) and (last.revisions or (last.revision,)) == compared
+
+
+def _agrees(wanted: Json, found: Json) -> bool:
+    """Is all that is wanted there as it is wanted? What else is there does not matter."""
+    if isinstance(wanted, dict):
+        if not isinstance(found, dict):
+            return not wanted and found is None
+        return all(_agrees(value, found.get(key)) for key, value in wanted.items())
+    if isinstance(wanted, list):
+        if not isinstance(found, list):
+            return not wanted and found is None
+        return len(wanted) == len(found) and all(map(_agrees, wanted, found))
+    return wanted == found or (wanted in (None, "") and found in (None, ""))

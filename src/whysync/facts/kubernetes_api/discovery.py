@@ -1,0 +1,163 @@
+"""Which kinds a server has, and where: asked in two requests where the server can, else group by group."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote
+
+import msgspec
+
+from whysync.facts.http.client import Client
+from whysync.facts.http.errors import LOST, Garbled, NetProblem
+from whysync.json_tree import Object, fields, items, text
+
+_AGGREGATED = ",".join(
+    f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
+)
+_ACCEPT = f"{_AGGREGATED},application/json"
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    can_list: bool = True
+
+    @property
+    def root(self) -> str:
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def title(self) -> str:
+        """`deployments.apps`, as RBAC and kubectl name it."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        path = f"{self.root}/namespaces/{_quoted(namespace)}" if namespace and self.namespaced else self.root
+        return f"{path}/{self.plural}/{_quoted(name)}" if name else f"{path}/{self.plural}"
+
+
+class Kinds:
+    """The kinds of one server. Of a kind that is served in several versions the preferred one comes first."""
+
+    def __init__(self, found: Iterable[Kind], lost_groups: Iterable[str] = ()) -> None:
+        self._versions: dict[tuple[str, str], list[Kind]] = {}
+        for kind in found:
+            self._versions.setdefault((kind.group, kind.kind), []).append(kind)
+        # groups whose server did not answer: their kinds are unknown, not absent
+        self.lost_groups = tuple(sorted(set(lost_groups)))
+
+    def find(self, group: str, kind: str, version: str = "") -> Kind | None:
+        """In that version if it is served, else in the preferred one."""
+        served = self._versions.get((group, kind), ())
+        return next((one for one in served if one.version == version), served[0] if served else None)
+
+    def preferred(self) -> Iterator[Kind]:
+        return (versions[0] for versions in self._versions.values())
+
+    def of_group(self, group: str) -> Iterator[Kind]:
+        return (kind for kind in self.preferred() if kind.group == group)
+
+    def __len__(self) -> int:
+        return len(self._versions)
+
+
+async def discover(client: Client) -> Kinds:
+    core, others = await asyncio.gather(
+        client.object("/api", accept=_ACCEPT), client.object("/apis", accept=_ACCEPT)
+    )
+    lost: list[str] = []
+    found = [*await _kinds(client, core, lost), *await _kinds(client, others, lost)]
+    return Kinds(found, lost)
+
+
+async def _kinds(client: Client, answer: Object, lost: list[str]) -> list[Kind]:
+    if text(answer.get("kind")) == "APIGroupDiscoveryList":
+        return [kind for group in items(answer.get("items")) for kind in _aggregated(fields(group), lost)]
+    if "versions" in answer:  # /api of a server before 1.26
+        versions = [text(version) for version in items(answer.get("versions"))]
+        return await _one_by_one(client, [("", version) for version in versions], lost)
+    if "groups" not in answer:
+        raise Garbled(
+            what=f"{client.name} does not answer like an API server of Kubernetes",
+            why="it does not tell its kinds",
+            next="check the server's address in the kubeconfig",
+        )
+    wanted: list[tuple[str, str]] = []
+    for raw in items(answer.get("groups")):
+        group = fields(raw)
+        name = text(group.get("name"))
+        preferred = text(fields(group.get("preferredVersion")).get("version"))
+        served = [text(fields(one).get("version")) for one in items(group.get("versions"))]
+        wanted += [(name, version) for version in sorted(served, key=lambda one: one != preferred)]
+    return await _one_by_one(client, wanted, lost)
+
+
+def _aggregated(group: Object, lost: list[str]) -> Iterator[Kind]:
+    name = text(fields(group.get("metadata")).get("name"))
+    for raw in items(group.get("versions")):
+        version = fields(raw)
+        if text(version.get("freshness")) == "Stale":
+            lost.append(name)
+        for one in items(version.get("resources")):
+            resource = fields(one)
+            kind = text(fields(resource.get("responseKind")).get("kind"))
+            if kind:
+                yield Kind(
+                    group=name,
+                    version=text(version.get("version")),
+                    kind=kind,
+                    plural=text(resource.get("resource")),
+                    namespaced=text(resource.get("scope")) == "Namespaced",
+                    can_list="list" in items(resource.get("verbs")),
+                )
+
+
+async def _one_by_one(client: Client, wanted: list[tuple[str, str]], lost: list[str]) -> list[Kind]:
+    async def ask(group: str, version: str) -> list[Kind]:
+        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        try:
+            answer = await client.object(path)
+        except LOST:
+            raise
+        except NetProblem:
+            lost.append(group)
+            return []
+        return list(_plain(answer, group, version))
+
+    most = client.limits.discovery_requests
+    if len(wanted) > most:
+        raise Garbled(
+            what=f"{client.name} lists {len(wanted):,} API versions",
+            why=f"the limit is {most:,}",
+            next="check the server's address in the kubeconfig",
+        )
+    found = await asyncio.gather(*(ask(group, version) for group, version in wanted))
+    return [kind for kinds in found for kind in kinds]
+
+
+def _plain(answer: Object, group: str, version: str) -> Iterator[Kind]:
+    for raw in items(answer.get("resources")):
+        resource = fields(raw)
+        plural = text(resource.get("name"))
+        if plural and "/" not in plural:
+            yield Kind(
+                group=group,
+                version=version,
+                kind=text(resource.get("kind")),
+                plural=plural,
+                namespaced=resource.get("namespaced") is True,
+                can_list="list" in items(resource.get("verbs")),
+            )
+
+
+def _quoted(name: str) -> str:
+    return quote(name, safe=":")

@@ -1,0 +1,230 @@
+"""A program that gives credentials: how kubeconfigs log in to EKS, GKE, AKS and OIDC providers.
+
+Mirrors client-go `exec.Authenticator`, Kubernetes 1.36: what it gives is kept until it expires, and asked
+for again after a 401.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from whysync.deadline import Deadline
+from whysync.errors import SourceError, UsageError
+from whysync.facts.http.known_values import hidden
+from whysync.facts.http.limits import INTERACTIVE_LOGIN_SECONDS, LOGIN_SECONDS, MIB, PROGRAM_OUTPUT
+from whysync.facts.kubernetes_api.kubeconfig import Entry
+from whysync.facts.masking import Masker
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.processes.children import Bounds, Finished, Leash, NotStarted, TooMuchSaid, TooSlow, run
+
+GROUP = "client.authentication.k8s.io"
+_VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
+_EARLY = timedelta(seconds=10)
+
+
+class Credential(msgspec.Struct, frozen=True, kw_only=True):
+    token: str = ""
+    certificate_pem: str = ""
+    key_pem: str = ""
+    expires: datetime | None = None
+
+    def is_fresh(self, now: datetime) -> bool:
+        return self.expires is None or now + _EARLY < self.expires
+
+
+class ExecPlugin:
+    """`exec` of a kubeconfig's user. `cluster` is told to the program where it asks for that."""
+
+    def __init__(self, user: Entry, cluster: Entry, environment: Mapping[str, str] | None = None) -> None:
+        self._spec = fields(user.body.get("exec"))
+        self._known = tuple(_texts(user.body))
+        # set by the connection that it logs in to
+        self.deadline = Deadline()
+        self._folder = user.folder
+        self._cluster = cluster
+        self._environment = dict(os.environ if environment is None else environment)
+        self._held: Credential | None = None
+        self._lock = asyncio.Lock()
+        self.version = text(self._spec.get("apiVersion"))
+        self.command = text(self._spec.get("command"))
+        self._mode = text(self._spec.get("interactiveMode"))
+        self._check()
+
+    async def headers(self) -> Mapping[str, str]:
+        held = await self.credential()
+        return {"Authorization": f"Bearer {held.token}"} if held.token else {}
+
+    async def renew(self) -> bool:
+        before, self._held = self._held, None
+        after = await self.credential()
+        if before is not None and after.certificate_pem != before.certificate_pem:
+            return False  # a certificate is shown when a connection begins; these have begun
+        return before is None or after.token != before.token
+
+    def secrets(self) -> Iterable[str]:
+        """All that the kubeconfig says about this user except the program's own name, and what it gave."""
+        yield from (value for value in self._known if value not in (self.command, self.version, self._mode))
+        if self._held is not None:
+            yield from (self._held.token, self._held.key_pem)
+
+    async def credential(self) -> Credential:
+        async with self._lock:
+            if self._held is None or not self._held.is_fresh(datetime.now(UTC)):
+                leash = Leash()
+                try:
+                    self._held = await asyncio.to_thread(self._run, leash)
+                except asyncio.CancelledError:  # Ctrl-C: the thread ends when its child does
+                    leash.pull()
+                    raise
+            return self._held
+
+    def _check(self) -> None:
+        if self.version not in _VERSIONS:
+            raise UsageError(
+                what=f"the login program {self.command!r} speaks {self.version or 'no version'}",
+                why=f"known are {' and '.join(_VERSIONS)}",
+                next="let the tool that wrote the kubeconfig write it again",
+            )
+        if not self.command:
+            raise UsageError(what="the kubeconfig names a login program without a command")
+        if self._mode not in ("", "Never", "IfAvailable", "Always"):
+            raise UsageError(what=f"the kubeconfig has an unknown interactiveMode {self._mode!r}")
+
+    def _run(self, leash: Leash) -> Credential:
+        interactive = self._is_interactive()
+        arguments = [one for one in items(self._spec.get("args")) if isinstance(one, str)]
+        own = INTERACTIVE_LOGIN_SECONDS if interactive else LOGIN_SECONDS
+        seconds = min(own, self.deadline.left())
+        try:
+            done = run(
+                [self._program(), *arguments],
+                folder=Path(),
+                env=self._variables(interactive=interactive),
+                bounds=Bounds(seconds=seconds, output=PROGRAM_OUTPUT),
+                terminal=interactive,
+                leash=leash,
+            )
+        except TooSlow:
+            limit = f"its limit of {own:.0f} s" if seconds == own else "the time given with --timeout"
+            raise self._failed(f"it was killed: it did not end within {limit}") from None
+        except TooMuchSaid:
+            raise self._failed(f"it was killed: it wrote more than {PROGRAM_OUTPUT / MIB:.0f} MiB") from None
+        except NotStarted as problem:
+            raise self._failed(str(problem)) from problem
+        if interactive and done.code == -signal.SIGINT:
+            os.kill(os.getpid(), signal.SIGINT)  # Ctrl-C was meant for us too
+        if done.code != 0:
+            raise self._failed(f"it ended with {done.code}{self._complaint(done)}")
+        return self._read(done.out)
+
+    def _complaint(self, done: Finished) -> str:
+        """The end of what it wrote to standard error. Values are hidden first: a cut would split them."""
+        told = hidden(" ".join(done.complaint.split()), self.secrets())
+        last = Masker().masked_text(told)[-400:]
+        return f": {last}" if last else ""
+
+    def _is_interactive(self) -> bool:
+        """Standard input is the person's, unless something else comes through it."""
+        on_terminal = sys.stdin is not None and sys.stdin.isatty()
+        if self._mode == "Always" and not on_terminal:
+            raise self._failed("it wants to ask a person, and standard input is not a terminal")
+        return on_terminal and self._mode != "Never"
+
+    def _program(self) -> str:
+        if "/" in self.command:
+            return str(self._folder / self.command)
+        found = shutil.which(self.command, path=self._environment.get("PATH"))
+        if found is None:
+            hint = " ".join(text(self._spec.get("installHint")).split())
+            raise UsageError(
+                what=f"the login program {self.command!r} of the kubeconfig is not installed",
+                why="it is not on the PATH",
+                next=hint[:600] or "install it, or log in in another way",
+            )
+        return found
+
+    def _variables(self, *, interactive: bool) -> dict[str, str]:
+        given = {
+            text(fields(one).get("name")): text(fields(one).get("value"))
+            for one in items(self._spec.get("env"))
+            if text(fields(one).get("name"))
+        }
+        spec: Object = {"interactive": interactive}
+        if self._spec.get("provideClusterInfo") is True:
+            spec["cluster"] = self._cluster_info()
+        info: Object = {"kind": "ExecCredential", "apiVersion": self.version, "spec": spec}
+        return {**self._environment, **given, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+
+    def _cluster_info(self) -> Object:
+        body = self._cluster.body
+        told: Object = {}
+        for key in (
+            "server",
+            "tls-server-name",
+            "insecure-skip-tls-verify",
+            "certificate-authority-data",
+            "proxy-url",
+        ):
+            if body.get(key):
+                told[key] = body[key]
+        for raw in items(body.get("extensions")):
+            if fields(raw).get("name") == f"{GROUP}/exec":
+                told["config"] = fields(raw).get("extension")
+        return told
+
+    def _read(self, written: bytes) -> Credential:
+        try:
+            body: Json = msgspec.json.decode(written)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            raise self._failed("it did not write an ExecCredential in JSON") from None
+        told = fields(body)
+        if told.get("kind") != "ExecCredential" or told.get("apiVersion") != self.version:
+            raise self._failed(f"it did not answer with an ExecCredential of {self.version}")
+        status = fields(told.get("status"))
+        found = Credential(
+            token=text(status.get("token")),
+            certificate_pem=text(status.get("clientCertificateData")),
+            key_pem=text(status.get("clientKeyData")),
+            expires=_time(text(status.get("expirationTimestamp"))),
+        )
+        if not found.token and not (found.certificate_pem and found.key_pem):
+            raise self._failed("its answer has neither a token nor a certificate with its key")
+        return found
+
+    def _failed(self, why: str) -> SourceError:
+        return SourceError(
+            what=f"the login program {self.command!r} of the kubeconfig gave no credentials",
+            why=why,
+            next=f"run it by hand to see: {self.command}",
+        )
+
+
+def _texts(value: Json) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        # `name` of an `env` entry is no secret, and neither is a hint for installing the program.
+        for key, one in value.items():
+            if key not in ("name", "installHint"):
+                yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _time(written: str) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

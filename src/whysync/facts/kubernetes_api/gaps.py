@@ -1,0 +1,125 @@
+"""What could not be read, gathered by its reason: one gap for ten kinds that the same role would open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from whysync.facts.http.errors import Forbidden, NetProblem, Overloaded, TimedOut, Unreachable
+from whysync.facts.kubernetes_api.discovery import Kind
+from whysync.facts.snapshot import Gap
+
+_MOST_NAMED = 6
+
+
+class Unread(msgspec.Struct, frozen=True, kw_only=True):
+    """One list that was refused or broke off; `namespace` is empty for all of them."""
+
+    kind: Kind
+    namespace: str
+    problem: NetProblem
+    verb: str = "list"
+    # something came before it broke off
+    partly: bool = False
+
+
+class Gaps:
+    """Of one cluster; `where` is how messages tell it from others, such as ` on cluster stage`."""
+
+    def __init__(self, where: str = "") -> None:
+        self.where = where
+        self._unread: list[Unread] = []
+        self._told: list[Gap] = []
+
+    def add(self, gap: Gap) -> None:
+        if gap not in self._told:
+            self._told.append(gap)
+
+    def unread(self, one: Unread) -> None:
+        self._unread.append(one)
+
+    def all(self, namespaces_that_matter: frozenset[str] | None = None) -> list[Gap]:
+        """`namespaces_that_matter`: elsewhere nobody asks for a reason, so nothing is missing there."""
+        grouped: dict[tuple[str, str, str], list[Unread]] = {}
+        for one in self._unread:
+            if namespaces_that_matter is not None and one.namespace not in namespaces_that_matter:
+                continue
+            reason = _reason(one)
+            grouped.setdefault((one.namespace, reason, one.verb), []).append(one)
+        by_kinds: dict[tuple[tuple[str, ...], str, str], list[str]] = {}
+        samples: dict[tuple[tuple[str, ...], str, str], list[Unread]] = {}
+        for (namespace, reason, verb), several in grouped.items():
+            key = (tuple(sorted({one.kind.title for one in several})), reason, verb)
+            by_kinds.setdefault(key, []).append(namespace)
+            samples.setdefault(key, several)
+        found = [self._gap(names, samples[key]) for key, names in by_kinds.items()]
+        return [*self._told, *found]
+
+    def _gap(self, namespaces: list[str], several: list[Unread]) -> Gap:
+        kinds = sorted({one.kind.title for one in several})
+        first = several[0]
+        what = "the logs of containers that fail" if first.verb == "logs" else f"live {_some(kinds)}"
+        if first.partly:
+            what = f"a part of {what}"
+        return Gap(
+            what=f"{what}{_places(namespaces)}{self.where}",
+            why=_why(several),
+            how_to_get=_how(several, namespaces),
+        )
+
+
+def _reason(one: Unread) -> str:
+    if isinstance(one.problem, Forbidden):
+        return "forbidden"
+    return f"{type(one.problem).__name__} {one.partly}"
+
+
+def _why(several: list[Unread]) -> str:
+    problem = several[0].problem
+    if isinstance(problem, Forbidden):
+        told = problem.said or "the API server does not allow it"
+        return f"forbidden: {told}" if len(several) == 1 else f"forbidden, such as: {told}"
+    return f"{problem.what}: {problem.why}" if problem.why else problem.what
+
+
+def _how(several: list[Unread], namespaces: list[str]) -> str:
+    problem = several[0].problem
+    if not isinstance(problem, Forbidden):
+        if isinstance(problem, (TimedOut, Overloaded, Unreachable)):
+            return "try again; give it more time with --timeout"
+        return problem.next or "try again"
+    role = "ClusterRole" if "" in namespaces or len(namespaces) > 1 else "Role"
+    return f"a {role} with {rules_for(several)}"
+
+
+def rules_for(several: Iterable[Unread]) -> str:
+    """The smallest rules that would help, as YAML in one line: one for each API group."""
+    groups: dict[str, set[str]] = {}
+    verbs: set[str] = set()
+    for one in several:
+        log = one.verb == "logs"
+        groups.setdefault(one.kind.group, set()).add("pods/log" if log else one.kind.plural)
+        verbs.add("get" if log else one.verb)
+    allowed = ", ".join(sorted(verbs))
+    return "; ".join(
+        f'{{apiGroups: ["{group}"], resources: [{", ".join(sorted(plurals))}], verbs: [{allowed}]}}'
+        for group, plurals in sorted(groups.items())
+    )
+
+
+def _some(names: list[str]) -> str:
+    if len(names) <= _MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: _MOST_NAMED - 1])} and {len(names) - _MOST_NAMED + 1} more kinds"
+
+
+def _places(namespaces: list[str]) -> str:
+    named = sorted(one for one in namespaces if one)
+    if not named:
+        return ""
+    if len(named) == 1:
+        return f" in namespace {named[0]}"
+    shown = ", ".join(named[:3])
+    more = f" and {len(named) - 3} more" if len(named) > 3 else ""
+    return f" in namespaces {shown}{more}"

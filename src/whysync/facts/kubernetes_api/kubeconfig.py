@@ -1,0 +1,178 @@
+"""The kubeconfig: one file or several merged, as kubectl reads them.
+
+Of several files the first that says something counts, entry by entry. A path inside a file is relative to
+that file. Nothing of what is read here is logged or reported: it is full of credentials.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from whysync.errors import NoSource, NotFound, Unreadable, UsageError
+from whysync.files import read_file
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api import yaml
+
+_HOW = "see kubectl config view, or name another file with --kubeconfig"
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster, a user or a context as written, and the folder that its paths start from."""
+
+    body: Object
+    folder: Path
+
+    def text(self, key: str) -> str:
+        return text(self.body.get(key))
+
+    def path(self, key: str) -> str:
+        """A file's path, or nothing."""
+        written = self.text(key)
+        return str(self.folder / written) if written else ""
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    cluster_name: str
+    cluster: Entry
+    user: Entry
+    namespace: str = ""
+
+    @property
+    def server(self) -> str:
+        written = self.cluster.text("server")
+        return written if written.endswith("://") else written.rstrip("/")
+
+
+class Kubeconfig(msgspec.Struct, frozen=True, kw_only=True):
+    clusters: Mapping[str, Entry]
+    users: Mapping[str, Entry]
+    contexts: Mapping[str, Entry]
+    current: str = ""
+    # the files it was read from
+    paths: tuple[Path, ...] = ()
+
+    def context(self, name: str = "") -> Context:
+        """The named context, or the current one."""
+        wanted = name or self.current
+        if not wanted:
+            raise UsageError(
+                what="the kubeconfig has no current context",
+                why=f"known are {', '.join(sorted(self.contexts)) or 'none'}",
+                next="name one with --context, or kubectl config use-context NAME",
+            )
+        found = self.contexts.get(wanted)
+        if found is None:
+            raise NotFound(
+                what=f"the kubeconfig has no context {wanted!r}",
+                why=f"known are {', '.join(sorted(self.contexts)) or 'none'}",
+                next="kubectl config get-contexts lists them",
+            )
+        return self._joined(wanted, found)
+
+    def usable(self) -> Iterator[Context]:
+        """Every context that is whole, in the order of names, the current one first."""
+        for name in sorted(self.contexts, key=lambda one: (one != self.current, one)):
+            try:
+                yield self._joined(name, self.contexts[name])
+            except (NotFound, UsageError):
+                continue
+
+    def _joined(self, name: str, entry: Entry) -> Context:
+        cluster_name, user_name = entry.text("cluster"), entry.text("user")
+        cluster = self.clusters.get(cluster_name)
+        if cluster is None or not cluster.text("server"):
+            raise NotFound(
+                what=f"context {name!r} names a cluster that is not in the kubeconfig",
+                why=f"there is no cluster {cluster_name!r} with a server",
+                next=_HOW,
+            )
+        user = self.users.get(user_name)
+        if user is None and user_name:
+            raise NotFound(
+                what=f"context {name!r} names a user that is not in the kubeconfig",
+                why=f"there is no user {user_name!r}",
+                next=_HOW,
+            )
+        return Context(
+            name=name,
+            cluster_name=cluster_name,
+            cluster=cluster,
+            user=user or Entry(body={}, folder=entry.folder),
+            namespace=entry.text("namespace"),
+        )
+
+
+def load_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = None) -> Kubeconfig:
+    """What kubectl would use: `--kubeconfig`, else every file of `KUBECONFIG`, else `~/.kube/config`.
+
+    An explicit file must be there; of the others, those that are missing are passed over.
+    """
+    environment = os.environ if environment is None else environment
+    if explicit:
+        return _merged([_read(Path(explicit).expanduser(), must_exist=True)])
+    listed = environment.get("KUBECONFIG", "")
+    paths = [Path(path) for path in listed.split(os.pathsep) if path]
+    if not paths:
+        home = environment.get("HOME", "")
+        paths = [Path(home) / ".kube" / "config"] if home else []
+    found = [read for read in (_read(path, must_exist=False) for path in dict.fromkeys(paths)) if read]
+    if not found:
+        raise NoSource(
+            what="there is no kubeconfig",
+            why=f"none of {', '.join(map(str, paths)) or '~/.kube/config'} exists",
+            next="name one with --kubeconfig, or read a bundle with --bundle PATH",
+        )
+    return _merged(found)
+
+
+def _read(path: Path, *, must_exist: bool) -> tuple[Path, Object] | None:
+    try:
+        written = read_file(path)
+    except FileNotFoundError:
+        if not must_exist:
+            return None
+        raise NotFound(what=f"there is no kubeconfig {path}", next="check --kubeconfig") from None
+    except OSError as problem:
+        raise Unreadable(what=f"{path} cannot be read", why=problem.strerror or "", next=_HOW) from problem
+    try:
+        body = yaml.load(written.decode())
+    except (yaml.Invalid, UnicodeDecodeError) as problem:
+        # Not its words: they quote the file, and the file is full of tokens.
+        raise Unreadable(what=f"{path} is not a kubeconfig", why="it is not YAML", next=_HOW) from problem
+    if body is None:
+        body = {}
+    if not isinstance(body, dict) or body.get("kind", "Config") != "Config":
+        raise Unreadable(what=f"{path} is not a kubeconfig", why="it is not of kind Config", next=_HOW)
+    return path, body
+
+
+def _merged(found: Sequence[tuple[Path, Object] | None]) -> Kubeconfig:
+    read = [one for one in found if one is not None]
+    return Kubeconfig(
+        clusters=_entries(read, "clusters", "cluster"),
+        users=_entries(read, "users", "user"),
+        contexts=_entries(read, "contexts", "context"),
+        current=next((name for _, body in read if (name := text(body.get("current-context")))), ""),
+        paths=tuple(path for path, _ in read),
+    )
+
+
+def _entries(read: list[tuple[Path, Object]], plural: str, one: str) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for path, body in read:
+        for raw in items(body.get(plural)):
+            name = text(_name(fields(raw).get("name")))
+            if name:
+                entry = Entry(body=fields(fields(raw).get(one)), folder=path.absolute().parent)
+                found.setdefault(name, entry)
+    return found
+
+
+def _name(value: Json) -> Json:
+    """`name: 1234`, which YAML reads as a number."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,0 +1,126 @@
+"""Lists of any length, a page at a time: what is not wanted of a page is let go before the next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from whysync.facts.http.client import Client
+from whysync.facts.http.errors import Expired, Garbled
+from whysync.facts.kubernetes_api.discovery import Kind
+from whysync.json_tree import Object, fields, items, text
+
+PAGE = 500
+# The last start, after a page expired without an offer to go on, asks for everything at once.
+_LAST_START = 3
+_SPECIAL = re.compile(r"[,=!\\]")
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    kind: Kind
+    namespace: str = ""
+    labels: str = ""
+    # a field selector
+    matching: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.kind.path(self.namespace)
+
+    def params(self, token: str, page: int) -> dict[str, str | int]:
+        asked: dict[str, str | int] = {}
+        if page:
+            asked["limit"] = page
+        if token:
+            asked["continue"] = token
+        if self.labels:
+            asked["labelSelector"] = self.labels
+        if self.matching:
+            asked["fieldSelector"] = self.matching
+        return asked
+
+
+def named(name: str) -> str:
+    """The field selector for one name. What selectors are made of is escaped."""
+    escaped = _SPECIAL.sub(r"\\\g<0>", name)
+    return f"metadata.name={escaped}"
+
+
+async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGenerator[list[Object]]:
+    """The objects of a list, page by page, with kind and version on each, none of them twice.
+
+    The server keeps what a page goes on from for minutes only. When that is gone it says 410 and offers to go
+    on with the present state; without such an offer we begin again, at last without pages at all. A list that
+    does not end raises `Garbled` or `TooLarge` at the limits of the client.
+    """
+    limits = client.limits
+    seen: set[tuple[str, str]] = set()
+    token, offered, starts, expired = "", {""}, 1, 0
+    for _ in range(limits.list_pages):
+        try:
+            answer = await client.object(query.path, query.params(token, page))
+        except Expired as problem:
+            expired += 1
+            if expired > limits.list_restarts:
+                raise
+            token = problem.token
+            if not token:
+                starts += 1
+                if starts > _LAST_START:
+                    raise
+                page = 0 if starts == _LAST_START else page
+                offered = {""}
+            continue
+        if "items" not in answer:
+            raise Garbled(what=f"the answer to {query.path} is not a list", next="ask again", path=query.path)
+        every = items(answer.get("items"))
+        found = [_typed(one, query.kind) for one in every if isinstance(one, dict) and is_named(one)]
+        yield _new(found, seen)
+        if len(found) < len(every):
+            raise Garbled(
+                what=f"the answer to {query.path} holds what is no object",
+                why=f"{len(every) - len(found)} of {len(every)} have no name",
+                path=query.path,
+            )
+        token = text(fields(answer.get("metadata")).get("continue"))
+        if not token:
+            return
+        if token in offered:
+            raise _endless(query, "the server offered the same continue token twice")
+        offered.add(token)
+    raise _endless(query, f"more than {limits.list_pages:,} pages")
+
+
+def _endless(query: Query, why: str) -> Garbled:
+    return Garbled(
+        what=f"the list {query.path} does not end",
+        why=why,
+        next="check the API server and any proxy in front of it; name the app or its namespace to read less",
+        path=query.path,
+    )
+
+
+def _new(found: list[Object], seen: set[tuple[str, str]]) -> list[Object]:
+    fresh: list[Object] = []
+    for one in found:
+        meta = fields(one.get("metadata"))
+        key = text(meta.get("namespace")), text(meta.get("name"))
+        if key not in seen:
+            seen.add(key)
+            fresh.append(one)
+    return fresh
+
+
+def is_named(body: Object) -> bool:
+    return bool(text(fields(body.get("metadata")).get("name")))
+
+
+def _typed(body: Object, kind: Kind) -> Object:
+    """A list leaves kind and version off its items, and they read better at the top."""
+    return {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        **{key: value for key, value in body.items() if key not in ("apiVersion", "kind")},
+    }

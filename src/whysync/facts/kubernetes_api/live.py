@@ -1,0 +1,310 @@
+"""Live objects and Events of one cluster: one list for each kind, of a namespace or of all."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from whysync.facts.http.errors import Forbidden, NetProblem
+from whysync.facts.kubernetes_api.api import Api, Keep
+from whysync.facts.kubernetes_api.discovery import Kind
+from whysync.facts.kubernetes_api.gaps import Unread
+from whysync.facts.kubernetes_api.listing import Query
+from whysync.facts.kubernetes_api.scope import ABOVE, Scope, cluster_rows, definitions, namespaced_kinds
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Key, group_of
+
+# With more namespaces than this, a kind is listed once for all of them.
+FEW_NAMESPACES = 6
+# Where that is forbidden, so many namespaces are asked one by one.
+_MOST_NAMESPACES = 50
+# Cluster-scoped rows of a kind: up to so many by name, more by a list.
+_FEW_NAMES = 30
+_MOST_OWNERS = 30
+_MOST_REMAINING = 10
+_MOST_EVENTS = 20_000
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+# Each holds a packed chart with all its values, and says nothing about what is live.
+_NOT_HELM = "type!=helm.sh/release.v1"
+
+
+class Live(msgspec.Struct, frozen=True, kw_only=True):
+    objects: tuple[Manifest, ...] = ()
+    events: tuple[Manifest, ...] = ()
+
+
+_ANSWERING: Final = (
+    ("", "Pod"),
+    ("", "Service"),
+    ("apps", "Deployment"),
+    ("discovery.k8s.io", "EndpointSlice"),
+)
+
+
+async def read_live(api: Api, scope: Scope, *, extra_namespaces: frozenset[str] = frozenset()) -> Live:
+    """`extra_namespaces`: where Argo CD's own Pods are, when it seems to be in trouble itself."""
+    if scope.is_empty:
+        return Live()
+    reader = _Reader(api, scope)
+    inside, above, namespaces, rows, crds, events = await asyncio.gather(
+        reader.namespaced(scope.namespaces),
+        reader.above(),
+        reader.namespace_objects(),
+        reader.cluster_rows(),
+        reader.definitions(),
+        reader.events(scope.namespaces),
+    )
+    found = [*inside, *above, *namespaces, *rows, *crds]
+    found += await reader.consequences(found)
+    elsewhere = (extra_namespaces | _of_webhooks(found, scope.words)) - scope.namespaces
+    if elsewhere:
+        more, told = await asyncio.gather(reader.answering_in(elsewhere), reader.events(elsewhere))
+        found, events = [*found, *more], [*events, *told]
+    for group in api.kinds.lost_groups:
+        if any(row.group == group for row in scope.rows):
+            api.gaps.add(
+                Gap(
+                    what=f"which kinds the API group {group} has",
+                    why="the server behind it does not answer",
+                    how_to_get="kubectl get apiservices",
+                )
+            )
+    return Live(objects=tuple(_unique(found)), events=tuple(_unique(events)))
+
+
+class _Reader:
+    def __init__(self, api: Api, scope: Scope) -> None:
+        self._api = api
+        self._scope = scope
+
+    async def namespaced(self, namespaces: frozenset[str]) -> list[Manifest]:
+        kinds = namespaced_kinds(self._scope, self._api.kinds)
+        return await self._all(self._of_kind(kind, namespaces) for kind in kinds)
+
+    async def answering_in(self, namespaces: frozenset[str]) -> list[Manifest]:
+        """Who should answer there: a Service, its Pods, and the Deployment that may be at zero."""
+        kinds = (self._api.kinds.find(*one) for one in _ANSWERING)
+        return await self._all(self._of_kind(kind, namespaces) for kind in kinds if kind is not None)
+
+    async def events(self, namespaces: frozenset[str]) -> list[Manifest]:
+        """Of many namespaces the warnings only: what is normal is told by the objects themselves."""
+        kind = self._api.kinds.find("", "Event")
+        if kind is None or not namespaces:
+            return []
+        matching = "type!=Normal" if len(namespaces) > FEW_NAMESPACES else ""
+        found = await self._of_kind(kind, namespaces, role=Role.EVENT, matching=matching)
+        found.sort(key=_seen_at, reverse=True)
+        return found[:_MOST_EVENTS]
+
+    async def _of_kind(
+        self, kind: Kind, namespaces: frozenset[str], *, role: Role = Role.LIVE, matching: str = ""
+    ) -> list[Manifest]:
+        if kind.kind == "Secret" and not kind.group:
+            matching = _NOT_HELM
+        names = sorted(namespaces)
+        if len(names) > FEW_NAMESPACES:
+            found: list[Manifest] = []
+            try:
+                query = Query(kind=kind, matching=matching)
+                await self._api.read_into(found, query, role, keep=_within(namespaces))
+            except Forbidden as problem:
+                if len(names) > _MOST_NAMESPACES:
+                    for name in names[_MOST_NAMESPACES:]:
+                        self._api.gaps.unread(Unread(kind=kind, namespace=name, problem=problem))
+                names = names[:_MOST_NAMESPACES]
+            except NetProblem as problem:
+                for name in names:
+                    unread = Unread(kind=kind, namespace=name, problem=problem, partly=bool(found))
+                    self._api.gaps.unread(unread)
+                return found
+            else:
+                return found
+        queries = (Query(kind=kind, namespace=name, matching=matching) for name in names)
+        return await self._all(self._api.read(query, role) for query in queries)
+
+    async def above(self) -> list[Manifest]:
+        """Also what few clusters have, such as policies, where discovery names it."""
+        kinds = (self._api.kinds.find(*one) for one in ABOVE)
+        return await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
+
+    async def namespace_objects(self) -> list[Manifest]:
+        kind = self._api.kinds.find("", "Namespace")
+        names = sorted(self._scope.namespaces)
+        return await self._by_name(kind, names) if kind is not None else []
+
+    async def cluster_rows(self) -> list[Manifest]:
+        rows = cluster_rows(self._scope, self._api.kinds).values()
+        return await self._all(self._by_name(kind, names) for kind, names in rows if kind.kind != "Namespace")
+
+    async def definitions(self) -> list[Manifest]:
+        """The CRDs of the rows. Of a kind that is not served, all of its group."""
+        kind = self._api.kinds.find(*_CRD)
+        if kind is None:
+            return []
+        names, groups = definitions(self._scope, self._api.kinds)
+        found = await self._by_name(kind, names, always_by_name=True)
+        if groups:
+            query = Query(kind=kind)
+            found += await self._api.read(query, keep=lambda body: _group_of_crd(body) in groups)
+        return found
+
+    async def _by_name(self, kind: Kind, names: list[str], *, always_by_name: bool = False) -> list[Manifest]:
+        if len(names) > _FEW_NAMES and not always_by_name:
+            wanted = frozenset(names)
+            return await self._api.read(Query(kind=kind), keep=lambda body: _name(body) in wanted)
+        got = await asyncio.gather(*(self._api.get(kind, "", name) for name in names))
+        return [one for one in got if one is not None]
+
+    async def consequences(self, found: list[Manifest]) -> list[Manifest]:
+        """What only matters because of what was found: Nodes for Pods that find none, volumes, owners."""
+        asked: list[tuple[str, str]] = []
+        if any(_is_unscheduled(one) for one in found if one.ref.kind == "Pod"):
+            asked.append(("", "Node"))
+        if any(_is_unbound(one) for one in found if one.ref.kind == "PersistentVolumeClaim"):
+            asked.append(("", "PersistentVolume"))
+        if any(_is_unserved(one) for one in found if one.ref.kind == "Ingress"):
+            asked.append(("networking.k8s.io", "IngressClass"))
+        kinds = (self._api.kinds.find(*name) for name in asked)
+        lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
+        more = [*await self._revisions(found), *await self._owners(found)]
+        return [*lists, *more, *await self._left_behind(found)]
+
+    async def _revisions(self, found: list[Manifest]) -> list[Manifest]:
+        """What StatefulSets that are half way through a rollout had before: the template to go back to."""
+        kind = self._api.kinds.find("apps", "ControllerRevision")
+        half_way = [one for one in found if one.ref.kind == "StatefulSet" and _is_half_way(one)]
+        if kind is None:
+            return []
+        asked = [(one.ref.namespace, text(one.status.get("currentRevision"))) for one in half_way]
+        got = await asyncio.gather(
+            *(self._api.get(kind, *name, quietly=True) for name in asked[:_MOST_OWNERS])
+        )
+        return [one for one in got if one is not None]
+
+    async def _left_behind(self, found: list[Manifest]) -> list[Manifest]:
+        """What keeps a namespace from ending, of the kinds that its conditions name; and their CRDs."""
+        asked: dict[tuple[str, str], Kind] = {}
+        for one in found:
+            if one.ref.kind == "Namespace" and one.meta.get("deletionTimestamp"):
+                titles = _remaining(one)
+                for kind in self._api.kinds.preferred() if titles else ():
+                    if kind.namespaced and kind.can_list and kind.title in titles:
+                        asked[one.ref.name, kind.title] = kind
+        some = list(asked.items())[:_MOST_REMAINING]
+        objects = await self._all(
+            self._api.read(Query(kind=kind, namespace=namespace)) for (namespace, _), kind in some
+        )
+        crd = self._api.kinds.find(*_CRD)
+        names = sorted({kind.title for _, kind in some if "." in kind.group})
+        return [*objects, *(await self._by_name(crd, names, always_by_name=True) if crd and objects else [])]
+
+    async def _owners(self, found: list[Manifest]) -> list[Manifest]:
+        """Who made a row, where that is nothing that was read: an operator's own object."""
+        known = {one.key for one in found}
+        wanted: dict[Key, None] = {}
+        for one in found:
+            if one.key not in self._scope.rows:
+                continue
+            for raw in items(one.meta.get("ownerReferences")):
+                owner = fields(raw)
+                kind = self._api.kinds.find(group_of(text(owner.get("apiVersion"))), text(owner.get("kind")))
+                if kind is None:
+                    continue
+                place = one.ref.namespace if kind.namespaced else ""
+                key = Key(kind.group, kind.kind, place, text(owner.get("name")))
+                if key not in known:
+                    wanted[key] = None
+        got: list[Manifest] = []
+        for key in list(wanted)[:_MOST_OWNERS]:
+            kind = self._api.kinds.find(key.group, key.kind)
+            if kind is not None:
+                owner = await self._api.get(kind, key.namespace, key.name, quietly=True)
+                got += [owner] if owner is not None else []
+        return got
+
+    async def _all(self, asked: Iterable[Awaitable[list[Manifest]]]) -> list[Manifest]:
+        several = await asyncio.gather(*asked)
+        return [one for ones in several for one in ones]
+
+
+def _remaining(namespace: Manifest) -> frozenset[str]:
+    """`Some resources are remaining: widgets.example.com has 1 resource instances, pods. has 2 …`"""
+    told = [text(fields(one).get("message")) for one in items(namespace.status.get("conditions"))]
+    return frozenset(
+        word.rstrip(".")
+        for message in told
+        if message.startswith("Some resources are remaining: ")
+        for word in (part.split(" ", 1)[0] for part in message.partition(": ")[2].split(", "))
+    )
+
+
+def _within(namespaces: frozenset[str]) -> Keep:
+    return lambda body: text(fields(body.get("metadata")).get("namespace")) in namespaces
+
+
+def _name(body: Object) -> str:
+    return text(fields(body.get("metadata")).get("name"))
+
+
+def _group_of_crd(body: Object) -> str:
+    return text(fields(body.get("spec")).get("group"))
+
+
+def _is_unscheduled(pod: Manifest) -> bool:
+    return pod.status.get("phase") == "Pending" and not pod.spec.get("nodeName")
+
+
+def _is_unbound(claim: Manifest) -> bool:
+    return claim.status.get("phase") != "Bound"
+
+
+def _is_half_way(workload: Manifest) -> bool:
+    current, new = (text(workload.status.get(name)) for name in ("currentRevision", "updateRevision"))
+    return bool(current) and current != new
+
+
+def _is_unserved(ingress: Manifest) -> bool:
+    return not items(dig(ingress.body, "status", "loadBalancer", "ingress"))
+
+
+def _seen_at(event: Manifest) -> str:
+    """As text: RFC 3339 in UTC sorts as written."""
+    body = event.body
+    return text(body.get("lastTimestamp")) or text(body.get("eventTime")) or text(body.get("firstTimestamp"))
+
+
+def _of_webhooks(found: Iterable[Manifest], words: str) -> frozenset[str]:
+    """Namespaces of the services behind webhooks that Argo CD's messages name."""
+    if "webhook" not in words:
+        return frozenset()
+    asked = (match[1] for match in re.finditer(r"https://[a-z0-9-]+\.([a-z0-9-]+)\.svc\b", words))
+    return frozenset((*_services_named(found, words), *asked))
+
+
+def _services_named(found: Iterable[Manifest], words: str) -> Iterator[str]:
+    for one in found:
+        if one.ref.kind.endswith("WebhookConfiguration"):
+            for raw in items(one.body.get("webhooks")):
+                hook = fields(raw)
+                namespace = text(dig(hook, "clientConfig", "service", "namespace"))
+                if namespace and text(hook.get("name")) in words:
+                    yield namespace
+        elif one.ref.kind == "CustomResourceDefinition":
+            namespace = text(dig(one.spec, "conversion", "webhook", "clientConfig", "service", "namespace"))
+            if namespace and "conversion webhook" in words:
+                yield namespace
+
+
+def _unique(found: Iterable[Manifest]) -> Iterator[Manifest]:
+    """Each object once: a Deployment that was listed in two versions is one."""
+    seen: set[Key] = set()
+    for one in found:
+        if one.key not in seen:
+            seen.add(one.key)
+            yield one

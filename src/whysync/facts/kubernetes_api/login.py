@@ -1,0 +1,176 @@
+"""From a context of the kubeconfig, or from inside a Pod, to a connection that can be opened."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from whysync.errors import Unreadable, UsageError
+from whysync.facts.http.address import parsed
+from whysync.facts.http.auth import As, Auth, Fixed, TokenFile, basic, bearer
+from whysync.facts.http.client import Client
+from whysync.facts.http.limits import Limits
+from whysync.facts.http.tls import Tls
+from whysync.facts.kubernetes_api.exec_plugin import ExecPlugin
+from whysync.facts.kubernetes_api.kubeconfig import Context, Entry
+from whysync.json_tree import fields, items, text
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_SUCCESSORS = {
+    "gcp": "gke-gcloud-auth-plugin: gcloud container clusters get-credentials writes it",
+    "azure": "kubelogin: kubelogin convert-kubeconfig writes it",
+    "oidc": "kubelogin (kubectl oidc-login) as an exec plugin",
+}
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """How to reach one API server; `name` is what messages call it."""
+
+    name: str
+    url: str
+    auth: Auth
+    tls: Tls
+    proxy: str = ""
+    # of the context, where it has one
+    namespace: str = ""
+    # where the address was given
+    setting: str = "the server's address"
+
+    async def client(self, limits: Limits) -> Client:
+        """Not yet open: `async with`. A login program is run first, for it may give a certificate."""
+        tls = self.tls
+        plugin = self.auth
+        while isinstance(plugin, As):
+            plugin = plugin.inner
+        parsed(self.url, setting=self.setting)  # before a login that may ask a person
+        if isinstance(plugin, ExecPlugin):
+            plugin.deadline = limits.deadline
+            held = await plugin.credential()
+            if held.certificate_pem:
+                tls = msgspec.structs.replace(tls, certificate_pem=held.certificate_pem, key_pem=held.key_pem)
+        return Client(
+            self.url,
+            name=self.name,
+            auth=self.auth,
+            tls=tls,
+            limits=limits,
+            proxy=self.proxy,
+            setting=self.setting,
+        )
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """`kubectl --as` and `--as-group`."""
+
+    user: str = ""
+    groups: tuple[str, ...] = ()
+
+
+def connection_of(
+    context: Context,
+    *,
+    identity: Identity | None = None,
+    insecure: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Connection:
+    cluster, user = context.cluster, context.user
+    auth = _impersonating(_auth(user, cluster, environment), user, identity or Identity())
+    return Connection(
+        name=f"the cluster of context {context.name}",
+        url=context.server if "://" in context.server else f"https://{context.server}",
+        auth=auth,
+        tls=Tls(
+            ca_pem=_pem(cluster, "certificate-authority-data"),
+            ca_file=cluster.path("certificate-authority"),
+            certificate_pem=_pem(user, "client-certificate-data"),
+            certificate_file=user.path("client-certificate"),
+            key_pem=_pem(user, "client-key-data"),
+            key_file=user.path("client-key"),
+            server_name=cluster.text("tls-server-name"),
+            insecure=insecure or cluster.body.get("insecure-skip-tls-verify") is True,
+        ),
+        proxy=cluster.text("proxy-url"),
+        namespace=context.namespace,
+        setting=f"server of cluster {context.cluster_name} in the kubeconfig",
+    )
+
+
+def in_cluster(
+    environment: Mapping[str, str] | None = None, home: Path = SERVICE_ACCOUNT
+) -> Connection | None:
+    """The service account of the Pod that we run in; `None` outside of one."""
+    environment = os.environ if environment is None else environment
+    host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
+    token = home / "token"
+    if not host or not port or not token.exists():
+        return None
+    ca, namespace = home / "ca.crt", home / "namespace"
+    return Connection(
+        name="the cluster that this runs in",
+        url=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        auth=TokenFile(token),
+        tls=Tls(ca_file=str(ca) if ca.exists() else ""),
+        namespace=namespace.read_text(encoding="utf-8").strip() if namespace.exists() else "",
+        setting="KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT",
+    )
+
+
+def _auth(user: Entry, cluster: Entry, environment: Mapping[str, str] | None) -> Auth:
+    token, token_file = user.text("token"), user.path("tokenFile")
+    if token_file:
+        return TokenFile(Path(token_file), fallback=token)
+    if token:
+        return bearer(token)
+    if user.text("username"):
+        return basic(user.text("username"), user.text("password"))
+    if user.body.get("exec"):
+        return ExecPlugin(user, cluster, environment)
+    provider = fields(user.body.get("auth-provider"))
+    if provider:
+        name = text(provider.get("name"))
+        raise UsageError(
+            what=f"the kubeconfig logs in with the auth provider {name!r}",
+            why="Kubernetes removed auth providers in 1.26, in favour of login programs (exec)",
+            next=f"use {_SUCCESSORS.get(name, 'a login program (exec), or a token')}",
+        )
+    return Fixed()
+
+
+def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
+    """The command line counts before the kubeconfig."""
+    name = identity.user or user.text("as")
+    groups = identity.groups or tuple(
+        one for one in items(user.body.get("as-groups")) if isinstance(one, str)
+    )
+    if not name:
+        if groups:
+            raise UsageError(what="groups are impersonated without a user", next="give --as as well")
+        return auth
+    headers: dict[str, str | tuple[str, ...]] = {"Impersonate-User": name}
+    if groups:
+        headers["Impersonate-Group"] = groups
+    if not identity.user:
+        if user.text("as-uid"):
+            headers["Impersonate-Uid"] = user.text("as-uid")
+        for key, values in fields(user.body.get("as-user-extra")).items():
+            headers[f"Impersonate-Extra-{key}"] = tuple(one for one in items(values) if isinstance(one, str))
+    return As(auth, headers)
+
+
+def _pem(entry: Entry, key: str) -> str:
+    written = entry.text(key)
+    if not written:
+        return ""
+    try:
+        return base64.b64decode("".join(written.split()), validate=True).decode()
+    except (binascii.Error, ValueError) as problem:
+        raise Unreadable(
+            what=f"{key} in the kubeconfig cannot be read",
+            why="it is not a PEM text in base64",
+            next="let the tool that wrote the kubeconfig write it again",
+        ) from problem

@@ -1,0 +1,120 @@
+"""Logs of the containers that fail or are to end, and of the run before: of a few Pods of each owner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from whysync.facts.http.errors import Missing, NetProblem, Rejected
+from whysync.facts.kubernetes_api.api import Api
+from whysync.facts.kubernetes_api.gaps import Unread
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.manifest import Manifest
+
+MOST_LOGS = 60
+_OF_ONE_OWNER = 2
+_MOST_CHARACTERS = 256 << 10
+_STATUSES = ("initContainerStatuses", "containerStatuses")
+
+
+class Failing(msgspec.Struct, frozen=True, kw_only=True):
+    pod: Manifest
+    container: str
+    runs: bool
+    ran_before: bool
+
+
+async def read_logs(
+    api: Api, live: Iterable[Manifest], namespaces: frozenset[str], *, lines: int
+) -> list[Log]:
+    wanted = list(_chosen(live, namespaces))[:MOST_LOGS]
+    several = await asyncio.gather(*(_of(api, one, lines) for one in wanted))
+    return [log for logs in several for log in logs]
+
+
+def _chosen(live: Iterable[Manifest], namespaces: frozenset[str]) -> Iterator[Failing]:
+    """Pods of one owner fail alike: two of them will do."""
+    taken: Counter[tuple[str, str]] = Counter()
+    pods = (one for one in live if one.ref.kind == "Pod" and one.ref.namespace in namespaces)
+    for pod in sorted(pods, key=lambda one: (one.ref.namespace, one.ref.name)):
+        found = list(failing_in(pod))
+        owners = items(pod.meta.get("ownerReferences"))
+        owner = text(fields(owners[0]).get("uid")) if owners else pod.uid
+        if not found or taken[pod.ref.namespace, owner] >= _OF_ONE_OWNER:
+            continue
+        taken[pod.ref.namespace, owner] += 1
+        yield from found
+
+
+def failing_in(pod: Manifest) -> Iterator[Failing]:
+    """Containers that ended badly, or before, or run and are not ready: those that may have said why.
+
+    One of a Job is to end: as long as it runs, a sync may be waiting for it.
+    """
+    of_job = any(fields(owner).get("kind") == "Job" for owner in items(pod.meta.get("ownerReferences")))
+    for place in _STATUSES:
+        for raw in items(pod.status.get(place)):
+            status = fields(raw)
+            restarts = integer(status.get("restartCount"))
+            runs = "running" in fields(status.get("state")) or "terminated" in fields(status.get("state"))
+            before = restarts > 0 or bool(fields(status.get("lastState")).get("terminated"))
+            awaited = of_job and "running" in fields(status.get("state"))
+            failing = awaited or _is_failing(status, init=place == "initContainerStatuses")
+            if not (runs or before) or not failing:
+                continue
+            yield Failing(pod=pod, container=text(status.get("name")), runs=runs, ran_before=before)
+
+
+def _is_failing(status: Object, *, init: bool) -> bool:
+    ended = fields(dig(status, "state", "terminated"))
+    if ended:
+        return integer(ended.get("exitCode")) != 0
+    last = fields(dig(status, "lastState", "terminated"))
+    if last and integer(last.get("exitCode")) != 0:
+        return True
+    if init:
+        return "running" in fields(status.get("state"))
+    return status.get("ready") is not True
+
+
+async def _of(api: Api, one: Failing, lines: int) -> list[Log]:
+    runs = [
+        previous for previous, there in ((False, one.runs or one.ran_before), (True, one.ran_before)) if there
+    ]
+    found = await asyncio.gather(*(_log(api, one, lines, previous=previous) for previous in runs))
+    return [log for log in found if log is not None]
+
+
+async def _log(api: Api, one: Failing, lines: int, *, previous: bool) -> Log | None:
+    kind = api.kinds.find("", "Pod")
+    if kind is None:
+        return None
+    ref = one.pod.ref
+    path = f"{kind.path(ref.namespace, ref.name)}/log"
+    params: dict[str, str | int] = {"container": one.container, "tailLines": lines}
+    if previous:
+        params["previous"] = "true"
+    try:
+        answer = await api.client.get(path, params)
+    except (Missing, Rejected):
+        return None  # the container has not begun, or the node keeps nothing of the run before
+    except NetProblem as problem:
+        api.gaps.unread(Unread(kind=kind, namespace=ref.namespace, problem=problem, verb="logs"))
+        return None
+    # The server's own limit of bytes would cut off the end, which is where the error stands.
+    written = answer.text()[-_MOST_CHARACTERS:].splitlines()
+    if not written:
+        return None
+    return Log(
+        namespace=ref.namespace,
+        pod=ref.name,
+        container=one.container,
+        lines=tuple(written),
+        previous=previous,
+        origin=f"{path}?container={one.container}{'&previous=true' if previous else ''}",
+        cluster=api.cluster,
+    )

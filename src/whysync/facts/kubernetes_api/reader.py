@@ -1,0 +1,268 @@
+"""Reads a Snapshot from the Kubernetes API: Argo CD's own objects, and what they lead to on every cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import msgspec
+
+from whysync.argocd.api.application import Application
+from whysync.errors import NotFound, UsageError, WhysyncError
+from whysync.facts.http.limits import Limits
+from whysync.facts.http.progress import ticking
+from whysync.facts.kubernetes_api.access import KubeAccess
+from whysync.facts.kubernetes_api.api import Api
+from whysync.facts.kubernetes_api.clusters import Clusters, Target
+from whysync.facts.kubernetes_api.control_plane import ControlPlane, read_control_plane
+from whysync.facts.kubernetes_api.desired import last_applied, local_manifests
+from whysync.facts.kubernetes_api.discovery import discover
+from whysync.facts.kubernetes_api.gaps import Unread
+from whysync.facts.kubernetes_api.listing import Query
+from whysync.facts.kubernetes_api.live import Live, read_live
+from whysync.facts.kubernetes_api.login import Connection
+from whysync.facts.kubernetes_api.logs import read_logs
+from whysync.facts.kubernetes_api.scope import is_troubled, scope_of
+from whysync.facts.masking import Masker, mask_snapshot
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Gap, Snapshot
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Key
+
+Progress = Callable[[str, int], None]
+# Signs that Argo CD itself is in trouble: then its own Pods matter.
+_OWN_TROUBLE = ("rpc error", "connection refused", "redis", "repo-server", "i/o timeout", "dial tcp")
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found on one cluster."""
+
+    live: Live = Live()
+    logs: tuple[Log, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+
+def read_kubernetes(
+    access: KubeAccess,
+    wanted: Selection,
+    progress: Progress | None = None,
+    *,
+    everything: bool = False,
+    masker: Masker | None = None,
+) -> Snapshot:
+    """What the account may see, without secrets.
+
+    Apps that are named are read closely. Of a fleet those that are Synced and Healthy are taken at their
+    word, unless `everything` is wanted.
+    """
+    was_on = gc.isenabled()
+    gc.disable()  # many new objects and no cycle among them
+    try:
+        found = asyncio.run(_read(access, wanted, progress, everything=everything))
+        return mask_snapshot(found, masker)
+    finally:
+        if was_on:
+            gc.enable()
+
+
+async def _read(
+    access: KubeAccess, wanted: Selection, progress: Progress | None, *, everything: bool
+) -> Snapshot:
+    if wanted.refresh:
+        raise UsageError(
+            what="a refresh cannot be asked of Kubernetes itself",
+            why="it is written onto the Application, and with a kubeconfig whysync only reads",
+            next="ask Argo CD with --server, or kubectl annotate application NAME"
+            " argocd.argoproj.io/refresh=normal",
+        )
+    hub = access.hub()
+    async with _open(hub, access.limits, progress) as api:
+        control = await read_control_plane(api, wanted, namespace=access.namespace, usual=hub.namespace)
+        if wanted.names and not control.applications:
+            raise _no_such(wanted)
+        apps = list(_decoded(control.applications))
+        each = everything or wanted.is_narrow
+        closely = [pair for pair in apps if not wanted.listing and (each or is_troubled(pair[1]))]
+        targets = _by_target(Clusters(access, hub, control.settings), [app for _, app in closely])
+        several = len(targets) > 1
+        parts = await asyncio.gather(
+            *(
+                _part(api, target, members, control, access, wanted, several=several, progress=progress)
+                for target, members in targets
+            )
+        )
+        own = await _own_events(api, closely, wanted)
+        gaps = [gap for part in parts for gap in part.gaps]
+        desired, more = _desired(api, control, closely, parts, wanted)
+        troubled = any(is_troubled(app) for _, app in apps)
+        _without_secrets(api, control, [app for _, app in closely])
+        now = api.client.now() or datetime.now(UTC)
+        # The hub's own gaps: what the control plane and the parts on it could not read.
+        hub_gaps = api.gaps.all(None if troubled else frozenset((control.namespace,)))
+    return Snapshot(
+        collected_at=now.replace(microsecond=0),
+        argocd_version=control.version,
+        applications=control.applications,
+        projects=control.projects,
+        settings=control.settings,
+        desired=desired,
+        live=(*control.live, *(one for part in parts for one in part.live.objects)),
+        events=(*own, *(one for part in parts for one in part.live.events)),
+        logs=tuple(log for part in parts for log in part.logs),
+        gaps=tuple(dict.fromkeys([*gaps, *more, *hub_gaps])),
+    )
+
+
+@asynccontextmanager
+async def _open(
+    connection: Connection, limits: Limits, progress: Progress | None, *, cluster: str = ""
+) -> AsyncGenerator[Api]:
+    async with ticking(progress, connection.name):
+        client = await connection.client(limits)
+    async with client:
+        async with ticking(progress, connection.name):
+            kinds = await discover(client)
+        yield Api(client, kinds, cluster=cluster, progress=progress)
+
+
+def _decoded(applications: Iterable[Manifest]) -> Iterable[tuple[Manifest, Application]]:
+    for manifest in applications:
+        app, _ = decode(manifest.body, Application)
+        if app is not None:
+            yield manifest, app
+
+
+def _by_target(clusters: Clusters, apps: Iterable[Application]) -> list[tuple[Target, list[Application]]]:
+    found: dict[str, tuple[Target, list[Application]]] = {}
+    for app in apps:
+        target = clusters.target(app.spec.destination)
+        found.setdefault(target.name, (target, []))[1].append(app)
+    return [found[name] for name in sorted(found)]
+
+
+async def _part(
+    hub: Api,
+    target: Target,
+    apps: list[Application],
+    control: ControlPlane,
+    access: KubeAccess,
+    wanted: Selection,
+    *,
+    several: bool,
+    progress: Progress | None,
+) -> Part:
+    """One cluster. That it cannot be reached is a gap: the others are still answered."""
+    if target.gap is not None:
+        return Part(gaps=(target.gap,))
+    name = target.name if several else ""
+    if target.is_hub:
+        own = Api(hub.client, hub.kinds, cluster=name, progress=progress)
+        return await _facts(own, apps, control, wanted, is_hub=True)
+    assert target.connection is not None
+    try:
+        async with _open(target.connection, access.limits, progress, cluster=name) as api:
+            return await _facts(api, apps, control, wanted, is_hub=False)
+    except WhysyncError as problem:
+        return Part(
+            gaps=(
+                Gap(
+                    what=f"live objects on cluster {target.name}",
+                    why=f"{problem.what}: {problem.why}" if problem.why else problem.what,
+                    how_to_get=problem.next,
+                ),
+            )
+        )
+
+
+async def _facts(
+    api: Api, apps: list[Application], control: ControlPlane, wanted: Selection, *, is_hub: bool
+) -> Part:
+    scope = scope_of(apps)
+    in_trouble = is_hub and any(sign in scope.words for sign in _OWN_TROUBLE)
+    extra = frozenset((control.namespace,)) if in_trouble else frozenset[str]()
+    live = await read_live(api, scope, extra_namespaces=extra)
+    logs: list[Log] = []
+    if wanted.logs:
+        logs = await read_logs(api, live.objects, scope.failing | extra, lines=wanted.log_lines)
+    where = None if wanted.every_gap else scope.troubled
+    return Part(live=live, logs=tuple(logs), gaps=tuple(api.gaps.all(where)))
+
+
+async def _own_events(
+    api: Api, apps: list[tuple[Manifest, Application]], wanted: Selection
+) -> list[Manifest]:
+    """What Argo CD's controller tells about the Applications themselves."""
+    kind = api.kinds.find("", "Event")
+    if kind is None or not apps:
+        return []
+    about = "involvedObject.kind=Application"
+    if len(apps) == 1 and wanted.is_narrow:
+        about += f",involvedObject.name={apps[0][1].name}"
+    names = {(app.namespace, app.name) for _, app in apps}
+    places = sorted({app.namespace for _, app in apps})
+    several = await asyncio.gather(
+        *(
+            api.read(Query(kind=kind, namespace=place, matching=about), Role.EVENT, quietly=True)
+            for place in places
+        )
+    )
+    return [one for ones in several for one in ones if _about(one) in names]
+
+
+def _about(event: Manifest) -> tuple[object, object]:
+    involved = event.body.get("involvedObject")
+    return (involved.get("namespace"), involved.get("name")) if isinstance(involved, dict) else ("", "")
+
+
+def _desired(
+    api: Api,
+    control: ControlPlane,
+    apps: list[tuple[Manifest, Application]],
+    parts: Iterable[Part],
+    wanted: Selection,
+) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
+    if wanted.local:
+        return local_manifests(wanted.local, apps, control.settings, api.kinds, control.namespace)
+    live: dict[Key, Manifest] = {}
+    for part in parts:
+        for one in part.live.objects:
+            live.setdefault(one.key, one)
+    found = last_applied((app for _, app in apps), live)
+    without = [app for _, app in apps if app.status.sync.status == "OutOfSync"]
+    return found, [_not_rendered(without, found)] if without else []
+
+
+def _not_rendered(apps: list[Application], found: dict[str, tuple[Manifest, ...]]) -> Gap:
+    names = [app.qualified_name for app in apps]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    why = "Kubernetes does not know what Git says"
+    if found:
+        why += "; where it could be told, the objects of the last sync stand for it"
+    return Gap(
+        what=f"what Git wants now of {shown}",
+        why=why,
+        how_to_get="ask Argo CD with --server, or give the rendered YAML with --local DIR",
+    )
+
+
+def _without_secrets(api: Api, control: ControlPlane, apps: list[Application]) -> None:
+    """Repository and cluster secrets are missed only where Argo CD could not compare."""
+    kind = api.kinds.find("", "Secret")
+    problem = control.without_secrets
+    stuck = any(app.status.sync.status == "Unknown" and app.status.conditions for app in apps)
+    if kind is not None and problem is not None and stuck:
+        api.gaps.unread(Unread(kind=kind, namespace=control.namespace, problem=problem))
+
+
+def _no_such(wanted: Selection) -> NotFound:
+    names = ", ".join(wanted.names)
+    return NotFound(
+        what=f"there is no Application {names}",
+        why="Kubernetes knows none of that name where this account may look",
+        next="whysync list shows all of them; --argocd-namespace names where Argo CD is",
+    )

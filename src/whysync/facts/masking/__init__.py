@@ -1,0 +1,9 @@
+"""Secrets end here: what leaves `sources/` has opaque marks in their place."""
+
+from __future__ import annotations
+
+from whysync.facts.masking.marks import is_mark
+from whysync.facts.masking.masker import Masker
+from whysync.facts.masking.snapshot import mask_snapshot
+
+__all__ = ["Masker", "is_mark", "mask_snapshot"]

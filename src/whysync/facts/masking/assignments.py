@@ -1,0 +1,135 @@
+"""Values that a text assigns to names: `password=x`, `"token": "x"`, `<password>x</password>`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from whysync.facts.masking.names import Promise, is_literal, is_password, promise_of
+from whysync.facts.masking.values import has_generated_part, is_generated, is_reference, looks_secret
+
+_LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")
+# name=value, name: value, name:value, name := value, "name": "value"; quotes have backslashes in nested JSON.
+_ASSIGNMENT = re.compile(
+    r"(?P<dashes>(?<![A-Za-z0-9_.-])-{0,2})(?P<name>[A-Za-z_][A-Za-z0-9_./-]{0,100}+)(?P<close>\\{0,15}[\"'])?\]?"
+    r"(?P<sep>[ \t]{0,4}+(?::=|=>|=(?!=)|:(?!//))[ \t]{0,4}+)(?P<open>\\{0,15}[\"'`])?"
+)
+_BARE = re.compile(r"[^\s\"'<>,;&|`]+")
+_BARE_IN_STRUCT = re.compile(r"[^\s\"'<>,;&|`}\])]+")
+_LONGEST_WORD: Final = 2_000
+_IN_LIST = re.compile(r"[\[,]\s{0,4}(?P<open>\\{0,15}[\"'])")
+_ELEMENT = re.compile(
+    r"<(?P<tag>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:\s{1,200}+[\w:.-]{1,80}+\s?=\s?"
+    r"(?:\"[^\"<>]{0,2000}+\"|'[^'<>]{0,2000}+')){0,40}+)\s{0,20}+(?P<end>/?)>"
+)
+_ATTRIBUTE = re.compile(r"(?P<lead>(?P<name>[\w:.-]+)\s?=\s?[\"'])(?P<value>[^\"'<>]*)")
+_NAMING_ATTRIBUTES: Final = frozenset(("key", "name", "id", "property"))
+
+
+def assigned(text: str) -> Iterator[tuple[int, int]]:
+    """Where values begin and end that a text assigns to names that promise a secret."""
+    done = 0
+    for found in _ASSIGNMENT.finditer(text):
+        promise = promise_of(found["name"])
+        if promise is Promise.NONE or found.start() < done:
+            continue
+        at, opened = found.end(), found["open"]
+        if opened is not None:
+            value = _quoted(len(opened) - 1, opened[-1]).match(text, at)
+        elif found["close"] is not None and text.startswith("[", at):
+            yield from _in_list(text, at, promise)
+            continue
+        else:
+            value = (_BARE if "=" in found["sep"] else _BARE_IN_STRUCT).match(text, at)
+        if value is None:
+            continue
+        written = value[0] if opened is not None else value[0].rstrip("\\")
+        # What has no end for so long is no explanation; looking into it once is enough.
+        if len(written) > _LONGEST_WORD or (written and _is_assigned(found, written, promise)):
+            done = at + len(written)
+            yield at, done
+
+
+def _is_assigned(found: re.Match[str], value: str, promise: Promise) -> bool:
+    name, sep, opened = found["name"], found["sep"], found["open"]
+    if value.startswith(("<masked", "{", "[", "*****")) or (
+        opened is None and value.startswith(("$(", "${"))
+    ):
+        return False
+    text, start = found.string, found.start()
+    if found["close"] is not None:  # a member of JSON, or of Python's and Ruby's maps
+        if opened is None and not (is_password(name) and value[:1].isdigit()):
+            return False
+        return is_literal(value, promise) and (promise is Promise.SURE or looks_secret(value))
+    if sep == "=":
+        if promise is not Promise.SURE:
+            return looks_secret(value) and not is_reference(value)
+        # In running text a name alone proves little: `token=invalid` is an error's words.
+        return len(value) >= (4 if is_password(name) else 8) and is_literal(value, promise)
+    if sep == ":":
+        if "/" in name:  # an image with its tag
+            return False
+        if text[start - 1 : start] in ("{", "[") and promise is Promise.SURE:
+            return is_literal(value, promise)
+    if text[max(0, start - 12) : start].endswith("nexpected "):  # a parser's complaint
+        return False
+    return _is_told(name, value, promise)
+
+
+def _is_told(name: str, value: str, promise: Promise) -> bool:
+    """Words alone are an explanation and not a value: `password: authentication failed`."""
+    if promise is not Promise.SURE:
+        is_header = name.lower().endswith("authorization") and any(map(str.isdigit, value))
+        return looks_secret(value) and (is_header or has_generated_part(value)) and not is_reference(value)
+    if len(value) < (6 if is_password(name) else 8) or value.count(" ") > 3:
+        return False
+    told = _LETTER_AND_MORE.match(value) is not None or (len(value) >= 8 and is_generated(value))
+    return told and is_literal(value, promise)
+
+
+def _in_list(text: str, at: int, promise: Promise) -> Iterator[tuple[int, int]]:
+    """`"tokens":["x","y"]`: strings until something else comes."""
+    while (opened := _IN_LIST.match(text, at)) is not None:
+        quote = opened["open"]
+        value = _quoted(len(quote) - 1, quote[-1]).match(text, opened.end())
+        if value is None:
+            return
+        if is_literal(value[0], promise) and looks_secret(value[0]):
+            yield value.span()
+        at = value.end() + len(quote)
+
+
+@lru_cache(maxsize=64)
+def _quoted(backslashes: int, quote: str) -> re.Pattern[str]:
+    """What is between quotes that have so many backslashes before them, as in JSON inside JSON."""
+    if quote == "`":
+        return re.compile(r"[^`\n]++")
+    if backslashes == 0:
+        return re.compile(rf"(?:[^{quote}\\]|\\.)++", re.DOTALL)
+    return re.compile(
+        rf"(?:[^{quote}\\]++|\\{{{backslashes + 1},}}+.|\\{{1,{backslashes}}}+(?![{quote}\\]))++"
+    )
+
+
+# XML
+
+
+def in_elements(text: str) -> Iterator[tuple[int, int]]:
+    """`<password>x</password>`, `<add key="Password" value="x"/>`, `<entry key="db.password">x</entry>`."""
+    for found in _ELEMENT.finditer(text):
+        name, value = found["tag"].rpartition(":")[2], None
+        for attribute in _ATTRIBUTE.finditer(text, *found.span("attributes")):
+            if attribute["name"].lower() in _NAMING_ATTRIBUTES:
+                name = attribute["value"]
+            elif attribute["name"].lower() == "value":
+                value = attribute.span("value")
+        promise = promise_of(name)
+        if promise is Promise.NONE:
+            continue
+        if value is None and not found["end"]:
+            end = text.find("</", found.end(), found.end() + 4000)
+            value = (found.end(), end) if end > found.end() else None
+        if value is not None and is_literal(text[value[0] : value[1]].strip(), promise):
+            yield value

@@ -1,0 +1,131 @@
+"""Passwords in command lines, in a text or a list: `redis-cli -a X`, `mysql -pX`, `vault login X`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from whysync.facts.masking.names import Promise, promise_of
+from whysync.facts.masking.values import is_literal_value, is_reference, looks_secret
+
+# Short flags that take a password, by program.
+_MONGO: Final = dict.fromkeys(("mongo", "mongosh", "mongodump", "mongorestore", "mongoexport"), "p")
+_LDAP: Final = dict.fromkeys(
+    ("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldapwhoami", "ldappasswd"), "ws"
+)
+_REDIS: Final = dict.fromkeys(("redis-cli", "valkey-cli", "keydb-cli"), "a")
+_MYSQL: Final = dict.fromkeys(
+    ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump", "mariadb-admin"), "p"
+)
+_LOGIN: Final = frozenset(
+    [
+        "docker",
+        "podman",
+        "nerdctl",
+        "buildah",
+        "skopeo",
+        "crane",
+        "oras",
+        "helm",
+        "az",
+        "oc",
+        "regctl",
+        "kubelogin",
+    ]
+)
+_FLAGS: Final[dict[str, str]] = {
+    **_MONGO,
+    **_LDAP,
+    **_REDIS,
+    **_MYSQL,
+    "sshpass": "p",
+    "cqlsh": "p",
+    "rabbitmqadmin": "p",
+    "influx": "p",
+    "sqlcmd": "P",
+    "bcp": "P",
+    "tsql": "P",
+    "ipmitool": "P",
+    "7z": "p",
+    "zip": "P",
+    "unzip": "P",
+    "snmpget": "AX",
+    "snmpwalk": "AX",
+}
+_USER_AND_PASSWORD: Final = frozenset(("-u", "--user", "--basic-auth", "--proxy-user"))
+_PROGRAMS: Final = sorted({*_FLAGS, *_LOGIN, "vault", "login"}, key=len, reverse=True)
+_PROGRAM = re.compile(rf"(?<![\w.-])(?:{'|'.join(_PROGRAMS)})(?![\w.-])")
+_END = re.compile(r"[\n;|&]|[\"'][\]}]")  # the latter where a list in JSON ends
+_ARGUMENT = re.compile(r"[\"']?((?![,:\[\]{}]+(?:[\s\"'`]|$))[^\s\"'`]+)")
+_LONGEST: Final = 2_000
+
+
+def in_text(text: str) -> Iterator[tuple[int, int]]:
+    """Where passwords begin and end in the command lines of a text."""
+    done = 0
+    for found in _PROGRAM.finditer(text):
+        if found.start() < done:
+            continue
+        end = _END.search(text, found.end(), found.end() + _LONGEST)
+        done = end.start() if end else min(len(text), found.end() + _LONGEST)
+        words = [(one.start(1), one[1]) for one in _ARGUMENT.finditer(text, found.start(), done)]
+        for at, offset in secret_arguments([word for _, word in words]):
+            start, word = words[at]
+            yield start + offset, start + len(word)
+
+
+def secret_arguments(words: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
+    """Which words hold a password, and where it begins in each; without a program the first word is one."""
+    first = program or (words[0] if words else "")
+    first = first.rpartition("/")[2]
+    letters, is_login = _FLAGS.get(first, ""), first == "login"
+    skip = -1
+    for at, word in enumerate(words):
+        if at == skip:
+            continue
+        following = words[at + 1] if at + 1 < len(words) else ""
+        if word == "login" and first in _LOGIN:
+            is_login = True
+        elif word == "login" and first == "vault":
+            if looks_secret(following.rstrip(":,.")) and _is_value(following) and "=" not in following:
+                yield at + 1, 0
+                skip = at + 1
+        elif word in _USER_AND_PASSWORD and ":" in following:
+            _, colon, password = following.partition(":")
+            if colon and _is_value(password) and not password.isdecimal() and "/" not in following[:2]:
+                yield at + 1, len(following) - len(password)
+        elif len(word) >= 2 and word[0] == "-" and word[1] in (letters or ("p" if is_login else "")):
+            if len(word) > 2:
+                offset = 3 if word[2] == "=" else 2
+                if _is_value(word[offset:]):
+                    yield at, offset
+            elif first not in _MYSQL and _is_value(following):  # there a blank means: ask for it
+                yield at + 1, 0
+                skip = at + 1
+
+
+def secret_items(words: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
+    """As `secret_arguments` for a list, where flags and their values are separate: `["--token", "X"]`."""
+    found = list(secret_arguments(words, program))
+    yield from found
+    known = {at for at, _ in found}
+    for at, (flag, value) in enumerate(itertools.pairwise(words), 1):
+        if at in known or flag[:1] != "-" or "=" in flag or not _is_value(value):
+            continue
+        promise = promise_of(flag)
+        if promise is Promise.SURE or (
+            (promise is not Promise.NONE or flag == "-p") and looks_secret(value) and ":" not in value[:6]
+        ):
+            yield at, 0
+
+
+def _is_value(word: str) -> bool:
+    return (
+        bool(word)
+        and word[0] not in "-$*"
+        and is_literal_value(word)
+        and not is_reference(word)
+        and not word.startswith("<masked")
+    )

@@ -1,0 +1,147 @@
+"""Known secret values that appear again elsewhere: in a log line, an error message, a URL.
+
+Some values are not looked for, because names and messages must stay readable: values shorter than eight
+characters, lower-case words, capitalised words, numbers of fewer than 16 digits, dates, and public names.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import quote
+
+from whysync.facts.masking.values import is_generated
+
+SHORTEST: Final = 8
+_LONG_WORD: Final = 20
+_LONG_NUMBER: Final = 16
+_WINDOW: Final = 1 << 16
+_SEPARATORS = re.compile(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
+# Words, numbers, and the names of cloud regions, which Secrets are full of: us-east-1, eu-central-1b.
+_PLAIN = re.compile(r"[A-Za-z]+|[0-9]+|[a-z]{2}-(?:[a-z]+-){1,2}[0-9][a-z]?")
+_NUMBERS = re.compile(r"[0-9.,:+TZ/ _-]+")
+# A message about a variable by its index: its value is a secret, however short, if it is one of those known.
+_REFUSED = re.compile(
+    r"(?P<lead>\.value: (?:Invalid|Unsupported|Duplicate) value: \\{0,7}\")(?P<value>[^\"\\]+)"
+)
+
+
+class Known:
+    """Values and their marks, found in a text wherever they stand.
+
+    An index by the first eight characters: the cost of a look does not grow with the number of secrets.
+    """
+
+    def __init__(self) -> None:
+        self._marks: dict[str, str] = {}
+        self._value_of: dict[str, str] = {}
+        self._starts: dict[str, list[str]] = {}
+
+        self._all: dict[str, str] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def add(self, value: str, mark: str) -> None:
+        """Also in the forms that it takes inside JSON, URLs and base64."""
+        self._all[value] = mark
+        if value in self._marks or len(value) < SHORTEST:
+            return
+        if _NUMBERS.fullmatch(value) and not (value.isdecimal() and len(value) >= _LONG_NUMBER):
+            return
+        encoded = value.encode("utf-8", "surrogatepass")
+        forms = {
+            value,
+            value.strip(),
+            json.dumps(value)[1:-1],
+            json.dumps(value, ensure_ascii=False)[1:-1],
+            quote(encoded, safe=""),
+            base64.b64encode(encoded).decode().rstrip("="),
+        }
+        for form in forms:
+            if len(form) >= SHORTEST and form not in self._marks:
+                self._marks[form] = mark
+                self._value_of[form] = value
+                self._starts.setdefault(form[:SHORTEST], []).append(form)
+
+    def forget_names(self, names: Iterable[str]) -> None:
+        """A value that is a public name, a part of one, or plain words is no secret elsewhere."""
+        public = set(names)
+        found: set[str] = set()
+        for name in public:
+            found.update(self._value_of[form] for form in self._all_in(name))
+        value_of = {
+            form: value
+            for form, value in self._value_of.items()
+            if value not in found and not _is_plain(value, public)
+        }
+        self._value_of = value_of
+        self._marks = {form: self._marks[form] for form in value_of}
+        self._starts = {}
+        for form in value_of:
+            self._starts.setdefault(form[:SHORTEST], []).append(form)
+        for forms in self._starts.values():
+            forms.sort(key=len, reverse=True)
+
+    def _all_in(self, name: str) -> Iterable[str]:
+        for at in range(len(name) - SHORTEST + 1):
+            for form in self._starts.get(name[at : at + SHORTEST], ()):
+                if name.startswith(form, at):
+                    yield form
+
+    def masked(self, text: str) -> str:
+        if ".value: " in text:
+            text = _REFUSED.sub(self._refused, text)
+        length = len(text)
+        starts = self._starts
+        if length < SHORTEST or not starts:
+            return text
+        if length <= _WINDOW and starts.keys().isdisjoint(
+            [text[at : at + SHORTEST] for at in range(length - SHORTEST + 1)]
+        ):
+            return text
+        pieces: list[str] = []
+        done = 0
+        for at, value in self._occurrences(text):
+            if at < done:
+                continue
+            pieces += (text[done:at], self._marks[value])
+            done = at + len(value)
+        return "".join([*pieces, text[done:]]) if done else text
+
+    def _refused(self, found: re.Match[str]) -> str:
+        mark = self._all.get(found["value"])
+        return found[0] if mark is None else f"{found['lead']}{mark}"
+
+    def _occurrences(self, text: str) -> Iterable[tuple[int, str]]:
+        starts = self._starts
+        at, last = 0, len(text) - SHORTEST
+        while at <= last:
+            candidates = starts.get(text[at : at + SHORTEST])
+            if candidates is not None:
+                for value in candidates:
+                    if text.startswith(value, at):
+                        yield at, value
+                        break
+            at += 1
+
+
+def _is_plain(value: str, public: set[str]) -> bool:
+    """Only words, numbers and public names, as in any message. A passphrase of four words is not plain."""
+    parts = [part for part in _SEPARATORS.split(value) if part]
+    if len(value) >= _LONG_WORD and len(value.split(" ")) >= 4 and value.replace(" ", "").isalpha():
+        return False
+    return all(_is_plain_part(part) or part in public for part in parts)
+
+
+def _is_plain_part(part: str) -> bool:
+    if not _PLAIN.fullmatch(part):
+        return False
+    if part.isdecimal():
+        return len(part) < _LONG_NUMBER
+    return not (
+        len(part) >= SHORTEST and (is_generated(part) or (len(part) >= _LONG_WORD and part.isalpha()))
+    )

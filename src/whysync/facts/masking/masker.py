@@ -1,0 +1,397 @@
+"""Masks objects and texts of one run, so that equal secrets stay recognisably equal in all of them.
+
+Two passes. The first goes by place and shape: Secret data, names that promise a secret, tokens. The
+second goes by value, when all secrets are known: it finds them again wherever else they stand. Both
+change the trees that they are given: a source owns what it has just decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Set
+from typing import Final, cast
+
+import msgspec
+
+from whysync.facts.masking import commands, embedded, shapes
+from whysync.facts.masking.known import Known
+from whysync.facts.masking.marks import Marks, from_base64, is_mark
+from whysync.facts.masking.names import (
+    Promise,
+    is_literal,
+    is_password,
+    promise_of,
+    promise_of_path,
+    promised_at,
+)
+from whysync.facts.masking.secret_producers import PUBLIC_KEYS, SECRET_MAKERS, mask_made, names_in
+from whysync.facts.masking.values import split_literal
+from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.kubernetes.api import yaml
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
+_MOST_NESTED_TEXTS: Final = 3
+# Where the value is that belongs to a `name`: of a variable, or of a plugin's parameter.
+_VALUES: Final = ("value", "string", "array", "map", "default")
+
+
+class Masker:
+    def __init__(self) -> None:
+        self._marks = Marks()
+        self._known = Known()
+        self._sensitive: set[str] = set()
+        self._texts: dict[str, str] = {}
+        self._keys: set[str] = set()
+        self._hidden: dict[str, str] = {}
+        self._nested = 0
+
+    # Files as bytes, before they are parsed
+
+    def next_input(self) -> None:
+        self._marks.next_input()
+
+    def renumbered(self, data: bytes) -> bytes:
+        return self._marks.renumbered(data)
+
+    # Single values
+
+    def mark(self, value: str) -> str:
+        """The mark of a secret value; what is empty, or a mark already, stays."""
+        if not value or is_mark(value):
+            return value
+        mark = self._marks.mark(value.encode("utf-8", "surrogatepass"))
+        self._known.add(value, mark)
+        return mark
+
+    def mark_secret(self, value: str) -> str:
+        """The mark of a Secret's `stringData` value."""
+        mark = self.mark(value)
+        if mark is not value:
+            self._look_inside(value)
+        return mark
+
+    def mark_base64(self, value: str) -> str:
+        """The mark of a Secret's `data` value: the same as that of its plain bytes."""
+        if not value or is_mark(value):
+            return value
+        data = from_base64(value)
+        if data is None:
+            return self.mark_secret(value)
+        if not data:
+            return ""
+        mark = self._marks.mark(data)
+        try:
+            plain = data.decode()
+        except UnicodeDecodeError:
+            self._known.add(value, mark)
+            return mark
+        self._known.add(plain, mark)
+        self._look_inside(plain)
+        return mark
+
+    def _look_inside(self, plain: str) -> None:
+        """Credentials inside a secret file (a docker config, a kubeconfig, a DSN) may turn up alone."""
+        shapes.masked_lines(plain, self.mark)
+        if plain[:1] != "{":
+            return
+        try:
+            inner = yaml.load(plain)
+        except yaml.Invalid:
+            return
+        self.mask_tree(inner)
+        for entry in fields(fields(inner).get("auths")).values():
+            self.mark(text(fields(entry).get("auth")))
+
+    # The first pass: by place and shape
+
+    def add_sensitive_annotations(self, names: Iterable[str]) -> None:
+        """Those that `resource.sensitive.mask.annotations` in argocd-cm lists."""
+        self._sensitive.update(name.strip() for name in names if name.strip())
+
+    def masked_text(self, value: str) -> str:
+        """A message, a log: without the secrets that their shape gives away."""
+        found = self._texts.get(value)
+        if found is None:
+            plain = self._mask_embedded(value) if embedded.holds_secret(value) else value
+            found = self._texts[value] = shapes.masked(plain, self.mark)
+            # What the second pass looks for must be what the trees hold now.
+            self._texts.setdefault(found, found)
+        return found
+
+    def mask_object(self, body: Object) -> Object:
+        """One Kubernetes object, changed in place."""
+        self._mask_annotations(body, is_secret=body.get("kind") == "Secret")
+        if body.get("kind") == "ConfigMap":
+            self._mask_config_map(body)
+        return cast("Object", self.mask_tree(body))
+
+    def mask_tree(self, value: Json) -> Json:
+        if isinstance(value, dict):
+            self._mask_dict(value, Promise.NONE)
+            return value
+        if isinstance(value, list):
+            self._mask_list(value, Promise.NONE)
+            return value
+        return self.masked_text(value) if isinstance(value, str) else value
+
+    def _mask_dict(self, body: Object, below: Promise, *, is_schema: bool = False) -> None:
+        """`below` is what a name further up promises for the values in here."""
+        self._mask_kinds(body)
+        if not body.keys().isdisjoint(_VALUES):
+            self._mask_named_values(body)
+        if type(body.get("patch")) is str:
+            self._mask_patch(body)
+        command, arguments = body.get("command"), body.get("args")
+        if isinstance(command, list) and isinstance(arguments, list) and command:
+            self._mask_arguments(arguments, text(command[0]))
+        texts = self._texts
+        self._keys.update(body)
+        for key, value in body.items():
+            kind = type(value)
+            if kind is dict:
+                if key == "helm":
+                    self._mask_helm(cast("Object", value))
+                # In a schema the keys are names of fields, and what is below them describes the fields.
+                inner = Promise.NONE if is_schema else promised_at(key, below)
+                self._mask_dict(cast("Object", value), inner, is_schema=key == "properties")
+            elif kind is list:
+                if key == "managedFields":
+                    self._keys.update(names_in(value))
+                else:
+                    self._mask_list(cast("list[Json]", value), max(promise_of(key), promised_at(key, below)))
+            elif value is not None and kind is not bool:
+                promise = promise_of(key)
+                if below is not Promise.NONE:
+                    promise = max(promise, promised_at(key, below))
+                if promise is not Promise.NONE and (kind is str or is_password(key) or below is Promise.SURE):
+                    value = body[key] = self._by_name(value, promise)
+                if type(value) is str and texts.get(value) is not value:
+                    body[key] = self.masked_text(value)
+
+    def _mask_kinds(self, body: Object) -> None:
+        """Secrets, and objects that Secrets are made from."""
+        kind = body.get("kind")
+        if type(kind) is str and "Secret" in kind:
+            if kind == "Secret":
+                if "data" in body or "stringData" in body:
+                    self._mask_annotations(body, is_secret=True)
+                    self._mask_secret(body)
+            elif kind.endswith(SECRET_MAKERS):
+                mask_made(fields(body.get("spec")), self._by_name)
+        elif kind == "Fake":  # a generator of External Secrets
+            mask_made(fields(body.get("spec")), self._by_name)
+        if kind != "Secret" and isinstance(body.get("stringData"), dict):
+            self._mask_values(fields(body["stringData"]), self.mark_secret)
+
+    def _mask_list(self, values: list[Json], promise: Promise) -> None:
+        if any(type(value) is str and (value[:1] == "-" or value == "login") for value in values):
+            self._mask_arguments(values)
+        for at, value in enumerate(values):
+            if isinstance(value, dict):
+                self._mask_dict(value, min(promise, Promise.HINT))
+            elif isinstance(value, list):
+                self._mask_list(value, promise)
+            elif isinstance(value, str):
+                if promise is not Promise.NONE:
+                    lead, literal = split_literal(value)
+                    value = values[at] = f"{lead}{self._by_name(literal, promise)}"
+                values[at] = self.masked_text(value)
+
+    def _mask_arguments(self, values: list[Json], program: str = "") -> None:
+        """Passwords in a list of arguments: `["--password", "x"]`, `["redis-cli", "-a", "x"]`."""
+        words = [value if isinstance(value, str) else "" for value in values]
+        for at, offset in commands.secret_items(words, program):
+            values[at] = f"{words[at][:offset]}{self.mark(words[at][offset:])}"
+
+    def _by_name(self, value: Json, promise: Promise) -> Json:
+        if promise is Promise.NONE or value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, dict):
+            self._mask_dict(value, promise)
+            return value
+        if isinstance(value, list):
+            self._mask_list(value, promise)
+            return value
+        if isinstance(value, str):
+            return self.mark(value) if is_literal(value, promise) else value
+        return self.mark(str(value)) if promise > Promise.HINT else value
+
+    def _mask_secret(self, body: Object) -> None:
+        public = PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
+        for place, mark in (("data", self.mark_base64), ("stringData", self.mark_secret)):
+            values = body.get(place)
+            if values is None:
+                continue
+            if not isinstance(values, dict):
+                body[place] = self.mark(_as_text(values))
+                continue
+            self._mask_values(
+                values,
+                mark,
+                keep={key for key in values if key in public and self._is_public(values[key], place)},
+            )
+
+    def _mask_values(
+        self, values: Object, mark: Callable[[str], str], *, keep: Set[str] = frozenset()
+    ) -> None:
+        for key, value in values.items():
+            if value is not None and key not in keep:
+                values[key] = mark(value if isinstance(value, str) else _as_text(value))
+
+    def _mask_named_values(self, body: Object) -> None:
+        """`{name: DB_PASSWORD, value: …}`, a plugin's parameter, or one step of a JSON patch."""
+        name = body.get("name", body.get("key"))
+        if type(name) is not str and "op" in body:
+            name = body.get("path")
+        promise = promise_of_path(name) if type(name) is str else Promise.NONE
+        if promise is Promise.NONE:
+            return
+        for place in _VALUES:  # in this order: marks are numbered as they are given
+            if place in body:
+                body[place] = self._by_name(body[place], promise)
+
+    def _mask_patch(self, body: Object) -> None:
+        """A patch of Kustomize's: a text with YAML in it."""
+        patch = text(body["patch"])
+        if dig(body, "target", "kind") == "Secret":
+            body["patch"] = self.mark(patch)
+        elif not is_mark(patch):
+            body["patch"] = self._mask_file(patch, whole_if_broken=True)
+
+    def _is_argocd_credential(self, body: Object) -> bool:
+        return bool(text(fields(fields(body.get("metadata")).get("labels")).get(SECRET_TYPE_LABEL)))
+
+    def _is_public(self, value: Json, place: str) -> bool:
+        """A URL with a password in it is not."""
+        if not isinstance(value, str):
+            return False
+        if place == "stringData":
+            return self.masked_text(value) == value
+        data = from_base64(value)
+        if data is None:
+            return False
+        plain = data.decode("utf-8", "replace")
+        return self.masked_text(plain) == plain
+
+    def _mask_annotations(self, body: Object, *, is_secret: bool) -> None:
+        annotations = fields(fields(body.get("metadata")).get("annotations"))
+        for name, value in annotations.items():
+            if not isinstance(value, str) or is_mark(value):
+                continue
+            if name in self._sensitive:
+                annotations[name] = self.mark(value)
+            elif name == LAST_APPLIED and (is_secret or shapes.is_suspect(value)):
+                annotations[name] = self._mask_json(value)
+
+    def _mask_json(self, written: str) -> str:
+        """An object inside a text: masked and written again, or masked whole when it cannot be read."""
+        try:
+            inner = yaml.load(written)
+        except yaml.Invalid:
+            return self.mark(written)
+        if not isinstance(inner, dict):
+            return self.mark(written)
+        before = msgspec.json.encode(inner)
+        self.mask_object(inner)
+        after = msgspec.json.encode(inner)
+        return written if after == before else after.decode()
+
+    def _mask_config_map(self, body: Object) -> None:
+        """Configuration files: by their keys where they can be read, line by line where not."""
+        labels = fields(fields(body.get("metadata")).get("labels"))
+        for place in ("data", "binaryData"):
+            values = fields(body.get(place))
+            for key, value in values.items():
+                if not isinstance(value, str) or is_mark(value):
+                    continue
+                if key == "release" and labels.get("owner") == "helm":
+                    values[key] = self.mark(value)  # a packed Helm release, rendered Secrets included
+                elif place == "data" and ("\n" in value or value[:1] in "{["):
+                    values[key] = self._mask_file(value, whole_if_broken=False)
+
+    def _mask_helm(self, helm: Object) -> None:
+        """`helm.values` of a source, wherever an Application repeats it: spec, operation, history."""
+        values = helm.get("values")
+        if isinstance(values, str) and not is_mark(values):
+            helm["values"] = self._mask_file(values, whole_if_broken=True)
+
+    def _mask_file(self, written: str, *, whole_if_broken: bool) -> str:
+        if not shapes.is_suspect(written):
+            return written
+        bodies = self._read(written)
+        if bodies is not None and all(isinstance(one, (dict, list)) for one in bodies):
+            return self._mask_bodies(written, bodies)
+        broken = bodies is None and self._nested < _MOST_NESTED_TEXTS
+        return self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
+
+    def _mask_embedded(self, written: str) -> str:
+        """A text with a Secret's manifest in it: as an object if it is nothing but one, else by its look."""
+        bodies = self._read(written) if embedded.may_be_an_object(written) else None
+        if bodies is not None and all(isinstance(one, (dict, list)) for one in bodies):
+            return self._mask_bodies(written, bodies)
+        return embedded.masked_data(written, self.mark)
+
+    def _read(self, written: str) -> list[Json] | None:
+        """The documents of a text; `None` when one of them cannot be read."""
+        found = list(yaml.documents(written)) if self._nested < _MOST_NESTED_TEXTS else []
+        bodies = [one.body for one in found if isinstance(one, yaml.Document)]
+        return bodies if bodies and len(bodies) == len(found) else None
+
+    def _mask_bodies(self, written: str, bodies: list[Json]) -> str:
+        """The text with its objects masked; where nothing had to be, the very same text."""
+        before = [msgspec.json.encode(one) for one in bodies]
+        self._nested += 1
+        for one in bodies:
+            if isinstance(one, dict):
+                self.mask_object(one)
+            else:
+                self.mask_tree(one)
+        self._nested -= 1
+        after = [msgspec.json.encode(one) for one in bodies]
+        if after == before:
+            return written
+        if len(bodies) == 1 and written.lstrip()[:1] in ("{", "["):
+            return after[0].decode()
+        return "---\n".join(map(yaml.dump, bodies))
+
+    # The second pass: by value
+
+    def finish_first_pass(self, names: Iterable[str]) -> bool:
+        """Nothing more will be learned; `names` are public. Does any secret stand anywhere else?
+
+        Every text of a fleet is looked at once, however often it is repeated: mostly that is all.
+        """
+        self._known.forget_names(names)
+        if self._known:
+            for value in self._keys.union(self._texts.values()):
+                found = self._known.masked(value)
+                if found is not value:
+                    self._hidden[value] = found
+        self._texts = {}
+        return bool(self._hidden)
+
+    def hide_known(self, value: Json) -> Json:
+        """The tree without any secret that was seen in the first pass; keys of maps are looked at too."""
+        hidden = self._hidden
+        if isinstance(value, str):
+            return hidden.get(value, value)
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if item and type(item) is not bool:
+                    value[key] = self.hide_known(item)
+            if not hidden.keys().isdisjoint(value):
+                entries = list(value.items())
+                value.clear()
+                value.update((hidden.get(key, key), item) for key, item in entries)
+        elif isinstance(value, list):
+            for at, item in enumerate(value):
+                value[at] = self.hide_known(item)
+        return value
+
+    def hidden_text(self, value: str) -> str:
+        """A text that is no part of a tree."""
+        return self._known.masked(value)
+
+
+def _as_text(value: Json) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,72 @@
+"""Which values of Argo CD's credentials are public, and where objects have values that become Secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from whysync.facts.masking.names import Promise
+from whysync.json_tree import Json, Object
+
+ByName = Callable[[Json, Promise], Json]
+
+# What a repository or cluster Secret says besides its credentials: a diagnosis asks for it.
+PUBLIC_KEYS: Final = frozenset(
+    [
+        "type",
+        "url",
+        "name",
+        "project",
+        "server",
+        "namespaces",
+        "clusterResources",
+        "shard",
+        "insecure",
+        "enableLfs",
+        "enableOCI",
+        "depth",
+    ]
+)
+# Objects from which a controller makes Secrets, and the fields in which they have the values.
+SECRET_MAKERS: Final = ("Secret", "SecretStore", "SecretTemplate")
+_MADE_DATA: Final = frozenset(("data", "stringData", "valueMap", "templates"))
+
+
+def mask_made(body: Json, by_name: ByName) -> None:
+    """`template.data` of a SealedSecret or ExternalSecret, `provider.fake.data` of a SecretStore."""
+    if isinstance(body, list):
+        for item in body:
+            mask_made(item, by_name)
+    elif isinstance(body, dict):
+        for key, value in body.items():
+            if key in _MADE_DATA and isinstance(value, dict):
+                _values(value, by_name)
+            elif key in _MADE_DATA and isinstance(value, list):
+                for item in value:
+                    if isinstance(item, dict) and isinstance(item.get("value"), str):
+                        item["value"] = by_name(item["value"], Promise.SURE)
+                    mask_made(item, by_name)
+            else:
+                mask_made(value, by_name)
+
+
+def _values(values: Object, by_name: ByName) -> None:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            _values(value, by_name)
+        elif not isinstance(value, list):
+            values[key] = by_name(value, Promise.SURE)
+
+
+def names_in(managed: Json) -> Iterator[str]:
+    """Managed fields hold names of fields and nothing else, but are half of all there is to look at."""
+    if isinstance(managed, dict):
+        yield from managed
+        for item in managed.values():
+            if item:
+                yield from names_in(item)
+    elif isinstance(managed, list):
+        for item in managed:
+            yield from names_in(item)
+    elif isinstance(managed, str):
+        yield managed

@@ -1,0 +1,326 @@
+"""Secrets in texts, found by the syntax around them: URLs, headers, flags, assignments, XML, messages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from whysync.facts.masking import assignments, commands, tokens
+from whysync.facts.masking.marks import is_mark
+from whysync.facts.masking.names import Promise, is_literal, is_password, promise_of, promise_of_path
+from whysync.facts.masking.values import is_generated, is_literal_value, is_reference, looks_secret
+
+Mark = Callable[[str], str]
+
+# A first look at the text in lower case decides what else is needed: few strings have any of these.
+# Three patterns, because one with all alternatives is slower than the three together.
+_NAMES = re.compile(
+    r"pass|pwd?|token|secret|key|cred|auth|cookie|bearer|jwt|mnemonic|sig=|signature"
+    r"|pat[\"'=:>\\ ]|--from-literal"
+)
+_SYNTAX = re.compile(
+    r"@|[\"' ]-[upaw]|-user|login |unknown anchor|iteral value|\.value: |hooks\.slack|/webhook"
+    r"|webhook\.office"
+)
+_URL = re.compile(
+    r"(?P<scheme>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,30}+://)(?P<user>[^\s/:@\"'<>]*+):"
+    r"(?P<value>[^\s/\"'<>]+(?=@[^\s@])"
+    # A slash or a blank in the password, but not `host:8080/path` and not a sentence.
+    r"|(?!\d{1,5}(?:[/\s\"',?#]|$))[^\s\"'<>]{0,80}[/ ][^\"'<>\n@]{0,80}(?=@[A-Za-z0-9][\w.-]*(?::\d|/)))"
+)
+_URL_TOKEN = re.compile(r"(?P<lead>https?://)(?P<value>(?=[^\s@/]*\d)[A-Za-z0-9_.~%-]{16,})(?=@)")
+# GitHub takes a token as the user with one of these as the password.
+_FORMAL_PASSWORDS: Final = frozenset(("x-oauth-basic", "x-oauth", "oauth", "x", "api_token", ""))
+_URL_USER_TOKEN = re.compile(
+    r"(?P<lead>https?://)(?P<value>[^\s/:@\"'<>]{4,}):(?=(?:x-oauth-basic|x-oauth|)@)"
+)
+_QUERY = re.compile(
+    r"(?P<lead>[?&;](?:access_token|private_token|auth_token|token|api_?key|key|password|passwd|secret"
+    r"|client_secret|sig|signature|X-Amz-(?:Signature|Security-Token|Credential))=)(?P<value>[^\s&;#\"'<>]+)",
+    re.IGNORECASE,
+)
+# Addresses that are their own password.
+_WEBHOOK = re.compile(
+    r"(?P<lead>https://(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
+    r"|(?:[a-z]+\.)?discord(?:app)?\.com/api/webhooks/\d+/|[a-z0-9-]+\.webhook\.office\.com/))"
+    r"(?P<value>[^\s\"'<>]+)"
+)
+# user:password@tcp(host:3306)/db and user:password@host:5432/db, without a scheme.
+_DSN = re.compile(
+    r"(?P<lead>(?<![\w/@.:%+-])[\w.+-]{1,64}+:)(?P<value>[^\s@\"'<>()/]{1,200}+)"
+    r"(?=@(?:(?:tcp|udp|unix)\(|(?!sha\d)[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|\b)))"
+)
+_BEARER = re.compile(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
+# Whatever follows is a credential: a header with its scheme, or a header that is one.
+_HEADER = re.compile(
+    r"(?P<lead>(?i:authorization)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?(?i:basic|bearer|token|digest|negotiate)\s{1,4})"
+    r"(?P<value>[^\s\"'\\<>,]{4,})"
+)
+_KEY_HEADER = re.compile(
+    r"(?P<lead>(?i:x-api-key|x-auth-token|x-vault-token|private-token)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}"
+    r"\\{0,7}[\"']?)(?P<value>[^\s\"'\\<>,]{4,})"
+)
+_COOKIES = re.compile(
+    r"(?P<lead>(?i:(?:set-)?cookie)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?)"
+    r"(?P<value>(?:[^\r\n\"'\\<>,]|<masked \d{1,9}>){4,4000}+)"
+)
+_COOKIE = re.compile(r"(?P<lead>(?:^|;)\s*(?:(?P<name>[^=;\s]++)=)?+)(?P<value><masked \d{1,9}>|[^;\s]++)")
+_COOKIE_ATTRIBUTES: Final = frozenset(
+    ("path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version")
+)
+_WORDS_AFTER_A_FLAG = (
+    r"(?:is|was|are|were|must|and|or|to|for|flag|option|options|argument|not|required|requires|cannot|should|from|in|of|file"
+    r"|provided|given|set|has|have|with|without|but|if|when|can|may|will|needs|expects|takes|does|missing|value|on|as|by|at"
+    r"|instead|before|after|via|the|a|an|it|you|please)\b"
+)
+_FLAG = re.compile(
+    r"(?P<lead>(?:^|(?<=[\s\"'`=(\[]))--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60}+)(?P<sep>\s{1,4}|=)[\"']?)"
+    rf"(?P<value>(?!-|\$|<masked |{_WORDS_AFTER_A_FLAG}"
+    r"|\*{1,20}+(?:[\s`]|$))"  # Argo CD puts stars there itself
+    r"[^\s\"'<>,;]*[^\s\"'<>,;`])"  # a command is often in backticks: the last is not the password's
+)
+# Flags after which even a word is a password.
+_PASSWORD_FLAGS: Final = frozenset(
+    [
+        "password",
+        "passwd",
+        "passphrase",
+        "token",
+        "auth-token",
+        "api-key",
+        "client-secret",
+        "requirepass",
+        "masterauth",
+        "pass",
+    ]
+)
+_FROM_LITERAL = re.compile(r"(?P<lead>--from-literal[= ][\"']?[\w.-]{1,253}=[\"']?)(?P<value>[^\s\"'<>]+)")
+_USER = re.compile(
+    r"(?P<lead>\s(?:-u|--user|--basic-auth|--proxy-user)[ =][\"']?[^\s:\"']{1,200}:)"
+    r"(?P<value>(?!\d+\b|//)[^\s\"';|&<>=-][^\s\"';|&<>]*)"
+)
+_PASS = re.compile(r"(?P<lead>(?<![\w-])-?-?pass(?:in|out|wd)?[ =:]pass:)(?P<value>[^\s\"'<>]+)")
+# Reported for a field: `spec.password: Invalid value: "x"`.
+_INVALID = re.compile(
+    r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}+): "
+    r"(?:Invalid|Unsupported|Duplicate) value: \\{0,7}\")"
+    r"(?P<value>(?:[^\"\\]|\\[^\"])+)"
+)
+_INVALID_NUMBER = re.compile(
+    r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}+): Invalid value: )(?P<value>\d[\d.]*)(?=[:,\s]|$)"
+)
+# `ValidationError(Secret.data.password): invalid type …: got "x"`, `at '/auth/password': 'x' does not match`.
+_REFUSED = re.compile(
+    r"(?P<lead>(?:ValidationError\((?P<path>[\w.\[\]/-]{1,200}+)\):[^\n]{0,300}?\bgot "
+    r"|at '(?P<pointer>/[^'\s]{1,200}+)': )"
+    r"\\{0,7}(?P<quote>[\"']))(?P<value>[^\"'\\\n]{1,2000}+)"
+)
+_TYPES: Final = frozenset(
+    ("string", "integer", "number", "boolean", "array", "map", "object", "null", "float")
+)
+_NAME = re.compile(r"[A-Za-z_][\w.-]*+")
+# `DB_PASSWORD has literal value 'x'`.
+_LITERAL = re.compile(
+    r"(?P<lead>(?<![A-Za-z0-9_.-])[A-Za-z_][\w.-]{1,80}+[\"'`]?[^\n\"'`;]{1,40}?\b(?:value|set to)[ :=]{1,3}"
+    r"\\{0,7}(?P<quote>[\"'`]))(?P<value>[^\"'`\\\n]{1,2000}+)"
+)
+# What Go's JSON decoder shows around an error: the text that it could not read.
+_CONTEXT = re.compile(
+    r"(?P<lead>error found in #\d+ byte of \.\.\.\|)(?P<value>.{0,500}?)"
+    r"(?P<next>\|\.\.\., bigger context \.\.\.\|)(?P<more>.{0,2000}?)(?=\|\.\.\.|\Z)",
+    re.DOTALL,
+)
+_KEY = re.compile(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
+# A password that begins with a star, as YAML reads it.
+_ANCHOR = re.compile(r"(?P<lead>unknown anchor ')(?P<value>(?![A-Za-z_-]+')[^']+)(?=')")
+_MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])(?=.*[A-Z!@#$%^&*+=~?])")
+# In running text a password is also given as `password x` and `password is x`, a token as `token x`.
+_TOLD = re.compile(
+    r"(?P<lead>\b(?<!nexpected )(?i:password|passwd|passphrase|pwd|token)(?: is| was)? {1,2}[\"'(]?)"
+    r"(?P<value>[^\s\"'<>,;/()]{8,})"
+)
+# A line of a configuration file: `password: x`, `password = x`.
+_LINE = re.compile(
+    r"^(?P<lead>[ \t]*+(?:- |export )?[\"']?"
+    r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)[\"']?[ \t]*+[:=][ \t]*+[\"']?)"
+    r"(?P<value>[^\s\"'|>{\[&*!#][^\r\n\"']*)",
+    re.MULTILINE,
+)
+
+# `requirepass x`, in files that have no separator.
+_DIRECTIVE = re.compile(
+    r"^(?P<lead>[ \t]*+(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)[ \t]++[\"']?)"
+    r"(?P<value>[^\s\"'=:]++)(?=[\"']?[ \t]*+$)",
+    re.MULTILINE,
+)
+
+
+def masked(text: str, mark: Mark) -> str:
+    """The text with a mark in place of every secret that its syntax or format gives away."""
+    lower = text.lower()
+    is_named = _NAMES.search(lower) is not None
+    has_token = tokens.SUSPECT.search(lower) is not None
+    if not is_named and not has_token and not _SYNTAX.search(lower):
+        return text
+    if has_token and "-----BEGIN" in text:
+        text = tokens.PRIVATE_KEY.sub(lambda found: mark(found[0]), text)
+    for needle, pattern, replaced in _RULES:
+        if needle in text:
+            text = pattern.sub(lambda found, replaced=replaced: replaced(found, mark), text)
+    if " -" in text or text[:1] == "-" or " login " in text:
+        text = _spliced(text, commands.in_text(text), mark)
+    if has_token:
+        text = tokens.TOKEN.sub(lambda found: mark(found[0]), text)
+    if not is_named:
+        return text
+    text = _spliced(text, assignments.assigned(text), mark)
+    if "</" in text or "/>" in text:
+        text = _spliced(text, assignments.in_elements(text), mark)
+    return _TOLD.sub(lambda found: _told(found, mark), text)
+
+
+def masked_lines(text: str, mark: Mark) -> str:
+    """As `masked`, and also what lines of a configuration file assign to a name that promises a secret."""
+    text = masked(text, mark)
+    if not _NAMES.search(text.lower()):
+        return text
+    text = _LINE.sub(lambda found: _in_line(found, mark), text)
+    return _DIRECTIVE.sub(lambda found: _in_line(found, mark), text)
+
+
+def is_suspect(text: str) -> bool:
+    lower = text.lower()
+    return any(pattern.search(lower) for pattern in (_NAMES, tokens.SUSPECT, _SYNTAX))
+
+
+def _spliced(text: str, places: Iterator[tuple[int, int]], mark: Mark) -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end in places:
+        if start < done or "<masked " in text[start:end]:
+            continue
+        pieces += (text[done:start], mark(text[start:end]))
+        done = end
+    return "".join([*pieces, text[done:]]) if pieces else text
+
+
+# One syntax each: what replaces a match
+
+
+def _value(found: re.Match[str], mark: Mark) -> str:
+    value = found["value"]
+    return found[0] if is_mark(value) else f"{found['lead']}{mark(value)}"
+
+
+def _url(found: re.Match[str], mark: Mark) -> str:
+    user, value = found["user"], found["value"]
+    if is_mark(value):
+        return found[0]
+    return f"{found['scheme']}{user}:{value if value in _FORMAL_PASSWORDS else mark(value)}"
+
+
+def _cookies(found: re.Match[str], mark: Mark) -> str:
+    def one(pair: re.Match[str]) -> str:
+        name = (pair["name"] or pair["value"]).lower()
+        is_plain = name in _COOKIE_ATTRIBUTES or not is_literal_value(pair["value"])
+        return pair[0] if is_plain else _value(pair, mark)
+
+    return f"{found['lead']}{_COOKIE.sub(one, found['value'])}"
+
+
+def _flag(found: re.Match[str], mark: Mark) -> str:
+    name, value = found["name"], found["value"]
+    promise = promise_of(name)
+    if promise is Promise.NONE or not is_literal_value(value) or is_reference(value):
+        return found[0]
+    if name.lower() in _PASSWORD_FLAGS:
+        is_secret = len(value) >= 4
+    elif found["sep"] == "=" or promise is not Promise.SURE:
+        return found[0] if promise is Promise.SURE or not looks_secret(value) else _value(found, mark)
+    else:
+        is_secret = len(value) >= (4 if is_password(name) else 8) and not re.match(r"[a-z]+\b", value)
+    return _value(found, mark) if is_secret else found[0]
+
+
+def _context(found: re.Match[str], mark: Mark) -> str:
+    del mark
+    if not _is_about_secret(found):
+        return found[0]
+    return f"{found['lead']}{_keys(found['value'])}{found['next']}{_keys(found['more'])}"
+
+
+def _is_about_secret(found: re.Match[str]) -> bool:
+    """Does the text name a Secret before? `Secret "a" is invalid: data[x]: Invalid value`."""
+    return "Secret" in found.string[max(0, found.start() - 20_000) : found.start()]
+
+
+def _keys(context: str) -> str:
+    """Of a piece of JSON only the names of its fields: nobody knows where the values in it begin."""
+    return "…" + "…".join(f"{key}:" for key in _KEY.findall(context))
+
+
+def _of_field(found: re.Match[str], mark: Mark) -> str:
+    """The value that was refused, if its field holds a secret."""
+    groups = found.groupdict()
+    path = groups["path"] or groups.get("pointer") or ""
+    value = found["value"]
+    below = path.removeprefix("Secret.")
+    is_data = below.startswith(("data.", "data[", "stringData.", "stringData["))
+    of_secret = is_data and (path != below or _is_about_secret(found))
+    if value in _TYPES and groups.get("pointer") is None and "quote" in groups:
+        return found[0]
+    promise = promise_of_path(path.rstrip("]"))
+    is_secret = promise is Promise.SURE or (promise is not Promise.NONE and looks_secret(value))
+    return _value(found, mark) if of_secret or is_secret else found[0]
+
+
+def _literal(found: re.Match[str], mark: Mark) -> str:
+    promise = max(map(promise_of, _NAME.findall(found["lead"])))
+    is_secret = promise is Promise.SURE and is_literal(found["value"], promise)
+    return _value(found, mark) if is_secret or (promise and looks_secret(found["value"])) else found[0]
+
+
+_RULES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Mark], str]], ...]] = (
+    ("@", _URL_USER_TOKEN, _value),
+    ("@", _URL, _url),
+    ("@", _URL_TOKEN, _value),
+    ("@", _DSN, _value),
+    ("earer", _BEARER, _value),
+    ("uthorization", _HEADER, _value),
+    ("AUTHORIZATION", _HEADER, _value),
+    ("-", _KEY_HEADER, _value),
+    ("ookie", _COOKIES, _cookies),
+    ("COOKIE", _COOKIES, _cookies),
+    ("--from-literal", _FROM_LITERAL, _value),
+    ("-", _FLAG, _flag),
+    (" -", _USER, _value),
+    ("pass:", _PASS, _value),
+    ("=", _QUERY, _value),
+    ("https://", _WEBHOOK, _value),
+    ("unknown anchor", _ANCHOR, _value),
+    ("error found in #", _CONTEXT, _context),
+    (" value: ", _INVALID, _of_field),
+    (" value: ", _INVALID_NUMBER, _of_field),
+    ("ValidationError(", _REFUSED, _of_field),
+    ("at '/", _REFUSED, _of_field),
+    (" value ", _LITERAL, _literal),
+    ("set to ", _LITERAL, _literal),
+)
+
+
+def _told(found: re.Match[str], mark: Mark) -> str:
+    value = found["value"]
+    is_mixed = _MIXED.match(value) is not None
+    is_secret = (
+        is_mixed or is_generated(value) if found["lead"][:1] in "pP" else is_mixed and is_generated(value)
+    )
+    return _value(found, mark) if is_secret else found[0]
+
+
+def _in_line(found: re.Match[str], mark: Mark) -> str:
+    promise, value = promise_of(found["name"]), found["value"]
+    if promise is Promise.NONE or "<masked " in value or not is_literal(value, promise):
+        return found[0]
+    is_secret = promise is Promise.SURE or looks_secret(value)
+    return f"{found['lead']}{mark(value)}" if is_secret else found[0]

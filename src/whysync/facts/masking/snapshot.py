@@ -1,0 +1,114 @@
+"""Mask all that one source found, at the border: nothing above `sources/` ever sees a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from whysync.argocd.api.git_head import Head
+from whysync.facts.masking.masker import Masker
+from whysync.facts.snapshot import Extra, Gap, Snapshot
+from whysync.json_tree import Object, dig, text
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.manifest import Manifest
+
+_SENSITIVE_ANNOTATIONS = "resource.sensitive.mask.annotations"
+
+
+def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
+    """The same Snapshot without secret values. The trees in it are changed: they belong to the source."""
+    masker = masker or Masker()
+    for one in snapshot.settings:
+        if one.ref.kind == "ConfigMap" and one.ref.name == "argocd-cm":
+            masker.add_sensitive_annotations(text(dig(one.body, "data", _SENSITIVE_ANNOTATIONS)).split(","))
+    manifests = list(_manifests(snapshot))
+    for one in manifests:
+        masker.mask_object(one.body)
+    for extra in snapshot.facts:
+        masker.mask_object(extra.body)
+    # As one text: a private key has many lines.
+    logs = [masker.masked_text("\n".join(log.lines)) for log in snapshot.logs]
+    heads = [replace(head, repo=masker.masked_text(head.repo)) for head in snapshot.heads]
+    gaps = [_gap(gap, masker) for gap in snapshot.gaps]
+    unknown = [masker.masked_text(name) for name in snapshot.unknown]
+    if masker.finish_first_pass(_public_names(snapshot, manifests)):
+        for one in (*manifests, *snapshot.facts):
+            masker.hide_known(one.body)
+    for one in manifests:
+        one.origin = masker.hidden_text(one.origin)
+    return replace(
+        snapshot,
+        logs=tuple(_log(log, lines, masker) for log, lines in zip(snapshot.logs, logs, strict=True)),
+        facts=tuple(_extra(extra, masker) for extra in snapshot.facts),
+        heads=tuple(_head(head, masker) for head in heads),
+        gaps=tuple(_hidden_gap(gap, masker) for gap in gaps),
+        unknown=tuple(masker.hidden_text(name) for name in unknown),
+    )
+
+
+def _manifests(snapshot: Snapshot) -> Iterator[Manifest]:
+    for group in (snapshot.settings, snapshot.applications, snapshot.projects):
+        yield from group
+    for group in snapshot.desired.values():
+        yield from group
+    yield from snapshot.live
+    yield from snapshot.events
+
+
+def _public_names(snapshot: Snapshot, manifests: list[Manifest]) -> Iterator[str]:
+    """Names that must stay readable even if some Secret holds the same text."""
+    for one in manifests:
+        ref = one.ref
+        yield from (ref.name, ref.namespace, ref.kind, ref.api_version, one.uid)
+    for app in snapshot.applications:
+        yield from _of_application(app.body)
+    for log in snapshot.logs:
+        yield from (log.namespace, log.pod, log.container)
+    for head in snapshot.heads:
+        yield from (head.revision, head.commit)
+
+
+def _of_application(body: Object) -> Iterator[str]:
+    spec = dig(body, "spec")
+    for path in (
+        ("project",),
+        ("destination", "server"),
+        ("destination", "name"),
+        ("destination", "namespace"),
+        ("source", "repoURL"),
+        ("source", "path"),
+        ("source", "targetRevision"),
+        ("source", "chart"),
+    ):
+        yield text(dig(spec, *path))
+    sources = dig(spec, "sources")
+    for source in sources if isinstance(sources, list) else ():
+        yield from (text(dig(source, key)) for key in ("repoURL", "path", "targetRevision", "chart"))
+    yield text(dig(body, "status", "sync", "revision"))
+
+
+def _log(log: Log, lines: str, masker: Masker) -> Log:
+    if not log.lines:
+        return log
+    return replace(
+        log, lines=tuple(masker.hidden_text(lines).split("\n")), origin=masker.hidden_text(log.origin)
+    )
+
+
+def _head(head: Head, masker: Masker) -> Head:
+    return replace(head, repo=masker.hidden_text(head.repo))
+
+
+def _extra(extra: Extra, masker: Masker) -> Extra:
+    return replace(extra, origin=masker.hidden_text(extra.origin))
+
+
+def _gap(gap: Gap, masker: Masker) -> Gap:
+    told = masker.masked_text
+    return Gap(what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))
+
+
+def _hidden_gap(gap: Gap, masker: Masker) -> Gap:
+    told = masker.hidden_text
+    return Gap(what=told(gap.what), why=told(gap.why), how_to_get=told(gap.how_to_get))

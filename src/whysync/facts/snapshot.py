@@ -1,0 +1,52 @@
+"""All that one source found at one instant: what `sources/` hands up, whatever it read from.
+
+Secret values never enter it: `sources/` masks them first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import msgspec
+
+from whysync.argocd.api.git_head import Head
+from whysync.json_tree import Object
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.manifest import Manifest
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """A fact that could not be had: `what` is missing, `why`, and how a person can get it."""
+
+    what: str
+    why: str
+    how_to_get: str = ""
+
+
+class Extra(msgspec.Struct, frozen=True, kw_only=True):
+    """Something else that a source knew (a file of `facts/`): its name and its raw content."""
+
+    name: str
+    body: Object
+    origin: str = ""
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    collected_at: datetime | None = None
+    argocd_version: str = ""
+    applications: tuple[Manifest, ...] = ()
+    projects: tuple[Manifest, ...] = ()
+    settings: tuple[Manifest, ...] = ()
+    # by the Application's `namespace/name`
+    desired: Mapping[str, tuple[Manifest, ...]] = msgspec.field(
+        default_factory=dict[str, tuple[Manifest, ...]]
+    )
+    live: tuple[Manifest, ...] = ()
+    events: tuple[Manifest, ...] = ()
+    logs: tuple[Log, ...] = ()
+    heads: tuple[Head, ...] = ()
+    facts: tuple[Extra, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    # files that were seen and not understood: listed, never fatal
+    unknown: tuple[str, ...] = ()

@@ -1,0 +1,93 @@
+"""What has to follow a change before it counts: a running sync that must end, a look, a sync by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Fix, FixKind
+from whysync.fixes.while_syncing import is_running, waiting
+from whysync.json_tree import Object, fields, items
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.queries.commands import (
+    CONTROLLER,
+    app_argument,
+    beside,
+    refresh,
+    remark,
+    restart,
+    sync,
+    terminate,
+)
+
+_LONG: Final = timedelta(minutes=10)
+"""As long as Kubernetes grants a rollout: what runs longer rarely ends by itself."""
+_READ_AT_START: Final = "argocd-cmd-params-cm"
+_NOT_THE_APPS_OWN: Final = ("rbac.authorization.k8s.io", "argoproj.io")
+
+
+def following(fix: Fix, case: Case) -> tuple[str, ...]:
+    """Commands for after the change, in order; a fix that is commands has its own."""
+    return () if fix.commands else tuple(_following(fix, case))
+
+
+def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
+    """The same where it is more than a look: without it the change has no effect."""
+    steps = following(fix, case)
+    if len(steps) < 2 or not (is_running(case) or _has_failed(case) or fix.afterwards):
+        return ()
+    return (remark("commit it and push"), *steps) if is_in_git(fix) else steps
+
+
+def _following(fix: Fix, case: Case) -> Iterator[str]:
+    if is_running(case):
+        yield _ended(case)
+    if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_START:
+        yield beside(restart(case, CONTROLLER), "it reads these settings when it starts")
+    yield refresh(case)
+    if _needs_a_sync(fix, case):
+        yield sync(case)
+    if fix.afterwards:
+        yield f"argocd app wait {app_argument(case)} --sync"
+    yield from fix.afterwards
+
+
+def _ended(case: Case) -> str:
+    """No other sync begins before it ends, whatever is new in Git."""
+    operation = case.operation
+    age = case.age(operation.started_at) if operation is not None else None
+    if age is None or age < _LONG:
+        return waiting(case)
+    return beside(terminate(case), "it hangs, and keeps a new sync waiting")
+
+
+def _needs_a_sync(fix: Fix, case: Case) -> bool:
+    """Auto-sync takes a new commit by itself, but not again one that has failed, whatever else was mended."""
+    if is_in_git(fix):
+        return not case.is_automated
+    return _has_failed(case) or (is_running(case) and case.app.status.sync.status == "OutOfSync")
+
+
+def _has_failed(case: Case) -> bool:
+    operation = case.operation
+    failed = operation is not None and operation.phase in ("Failed", "Error")
+    return failed and case.app.status.sync.status == "OutOfSync"
+
+
+def is_in_git(fix: Fix) -> bool:
+    """Does it go where the app's manifests are?
+
+    Permissions that the app's own sync lacks, and the project without which there is none, cannot come with
+    it.
+    """
+    if fix.kind is not FixKind.MANIFEST:
+        return False
+    return fix.create is None or not any(ref.group in _NOT_THE_APPS_OWN for ref in made_by(fix.create))
+
+
+def made_by(manifest: Object) -> tuple[Ref, ...]:
+    if manifest.get("kind") == "List":
+        return tuple(ref_of(fields(one)) for one in items(manifest.get("items")))
+    return (ref_of(manifest),)

@@ -1,0 +1,55 @@
+"""A file without one of its documents; the others stay byte for byte."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.json_tree import Json, same
+from whysync.kubernetes.api.yaml import Document, documents
+
+_MARK = re.compile(r"---(?:[ \t].*)?\r?\n?")
+"""A line that begins a document. At the left edge it is that even inside of a block of text."""
+
+
+def without_document(text: str, number: int) -> str | None:
+    """`number` counts the documents that hold something, from 0; `None` where it cannot be done safely."""
+    pieces = _pieces(text)
+    at = -1
+    for index, piece in enumerate(pieces):
+        held = _bodies(piece)
+        if held is None or len(held) > 1:
+            return None
+        at += len(held)
+        if held and at == number:
+            after = "".join(pieces[:index] + pieces[index + 1 :])
+            return after if _is_without(text, after, number) else None
+    return None
+
+
+def _pieces(text: str) -> list[str]:
+    """The documents as text, each with the mark before it."""
+    pieces: list[str] = [""]
+    for line in text.splitlines(keepends=True):
+        if _MARK.fullmatch(line) and pieces[-1]:
+            pieces.append("")
+        pieces[-1] += line
+    return pieces
+
+
+def _is_without(before: str, after: str, number: int) -> bool:
+    """Read back: nothing else has gone or changed."""
+    wanted, found = _bodies(before), _bodies(after)
+    if wanted is None or found is None:
+        return False
+    del wanted[number]
+    return len(wanted) == len(found) and all(map(same, wanted, found))
+
+
+def _bodies(text: str) -> list[Json] | None:
+    found: list[Json] = []
+    for one in documents(text):
+        if not isinstance(one, Document):
+            return None
+        if one.body is not None:
+            found.append(one.body)
+    return found

@@ -1,0 +1,41 @@
+"""While a sync runs, another one is refused: then commands say to wait for it, or to end it, first."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Fix
+from whysync.queries.commands import app_argument, beside, terminate
+
+_SYNC = "argocd app sync "
+
+
+def is_running(case: Case) -> bool:
+    """Also while it waits for its next retry: Argo CD takes no other operation until then."""
+    operation = case.operation
+    return operation is not None and operation.phase in ("Running", "Terminating")
+
+
+def waiting(case: Case) -> str:
+    command = f"argocd app wait {app_argument(case)} --operation --timeout 600"
+    return beside(command, f"a sync runs: wait for it, or end it: {terminate(case)}")
+
+
+def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
+    """The same fix, with the wait before its first sync of the app, unless it ends the running one itself."""
+    mine = f"{_SYNC}{app_argument(case)}"
+    first = next((n for n, command in enumerate(fix.commands) if _is_sync(command, mine)), None)
+    if first is None or not is_running(case):
+        return fix
+    if any(_ends_it(command) for command in fix.commands[:first]):
+        return fix
+    return replace(fix, commands=(*fix.commands[:first], waiting(case), *fix.commands[first:]))
+
+
+def _is_sync(command: str, mine: str) -> bool:
+    return command == mine or command.startswith(f"{mine} ")
+
+
+def _ends_it(command: str) -> bool:
+    return command.startswith(("argocd app terminate-op ", "argocd app wait "))

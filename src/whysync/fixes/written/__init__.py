@@ -1,8 +1,0 @@
-"""Changes a YAML or JSON text so that it says something else, and leaves all the rest as it was written."""
-
-from __future__ import annotations
-
-from whysync.fixes.written.editing import Rewriting, Uneditable, rewritten
-from whysync.fixes.written.nodes import Node, unreadable_nodes, written_documents
-
-__all__ = ["Node", "Rewriting", "Uneditable", "rewritten", "unreadable_nodes", "written_documents"]

@@ -1,0 +1,8 @@
+"""Changes a YAML or JSON text so that it says something else, and leaves all the rest as it was written."""
+
+from __future__ import annotations
+
+from whysync.fixes.yaml_edit.editing import Rewriting, Uneditable, rewritten
+from whysync.fixes.yaml_edit.nodes import Node, unreadable_nodes, written_documents
+
+__all__ = ["Node", "Rewriting", "Uneditable", "rewritten", "unreadable_nodes", "written_documents"]

@@ -1,0 +1,87 @@
+"""Changes inside braces and brackets: JSON, and YAML's flow style."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from whysync.fixes.yaml_edit.alignment import aligned
+from whysync.fixes.yaml_edit.nodes import Node
+from whysync.fixes.yaml_edit.rendering import flow_words
+from whysync.fixes.yaml_edit.script import Script
+from whysync.json_tree import Json, Missing, same
+
+Change = Callable[[Node, Json, Json], None]
+
+
+class FlowEditing:
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.text = script.text
+
+    def map(self, node: Node, before: dict[str, Json], after: dict[str, Json], change: Change) -> None:
+        gone: list[int] = []
+        counts = {key.value: number for number, (key, _) in enumerate(node.entries)}  # the last of equal keys
+        for number, (key, value) in enumerate(node.entries):
+            if key.value in before and key.value not in after:
+                gone.append(number)
+            elif counts[key.value] == number and not same(before[key.value], after[key.value]):
+                change(value, before[key.value], after[key.value])
+        spans = [(key.start, max(key.end, value.end)) for key, value in node.entries]
+        lead = self._lead(node, spans)
+        new = [
+            f"{flow_words(key)}: {flow_words(value, indent=lead)}"
+            for key, value in after.items()
+            if key not in before
+        ]
+        self._remove(spans, gone, new, lead)
+
+    def list(self, node: Node, before: list[Json], after: list[Json], change: Change) -> None:
+        spans = [(item.start, item.end) for item in node.items]
+        lead = self._lead(node, spans)
+        gone: list[int] = []
+        new: list[str] = []
+        for number, old, values in aligned(before, after):
+            if isinstance(old, Missing):
+                words = [flow_words(value, indent=lead) for value in values]
+                if number == len(before):
+                    new = words
+                else:
+                    start = spans[number][0]
+                    self.script.replace(start, start, "".join(word + self._comma(lead) for word in words))
+            elif not values:
+                gone.append(number)
+            else:
+                change(node.items[number], old, values[0])
+        self._remove(spans, gone, new, lead)
+
+    def replace(self, node: Node, after: Json) -> None:
+        """On several lines only where a line begins there: that is how such texts are made."""
+        words = flow_words(after)
+        self.script.replace(node.start, node.end, f" {words}" if node.start == node.end else words)
+
+    def _lead(self, node: Node, spans: list[tuple[int, int]]) -> str | None:
+        """The indentation of elements that have lines of their own; `None` where they share one."""
+        if "\n" not in self.text[node.start : spans[0][0]]:
+            return None
+        start = self.script.start_of_line(spans[0][0])
+        lead = self.text[start : spans[0][0]]
+        return lead if not lead.strip() else None
+
+    def _comma(self, lead: str | None) -> str:
+        return ", " if lead is None else f",{self.script.newline}{lead}"
+
+    def _remove(
+        self, spans: list[tuple[int, int]], gone: list[int], new: list[str], lead: str | None
+    ) -> None:
+        """The element with the comma behind it; those at the end with the comma before them."""
+        kept = sorted(set(range(len(spans))).difference(gone))
+        if not kept:
+            start, end = spans[0][0], spans[-1][1]
+            self.script.replace(start, end, self._comma(lead).join(new))
+            return
+        for number in gone:
+            if number < kept[-1]:
+                self.script.replace(spans[number][0], spans[number + 1][0], "")
+        last = spans[kept[-1]][1]
+        words = "".join(self._comma(lead) + word for word in new)
+        self.script.replace(last, spans[-1][1], words)

@@ -1,0 +1,81 @@
+"""What Go's JSON decoder says about a text that is no JSON object.
+
+Mirrors the first error of `encoding/json` for the mistakes that people make in registry credentials: an
+empty text, plain words, Python quotes, a missing brace. Rarer ones get a general text.
+"""
+
+from __future__ import annotations
+
+import json
+
+from whysync.json_tree import Json, json_kind
+
+_LITERALS = {"t": "true", "f": "false", "n": "null"}
+_ENDS = "unexpected end of JSON input"
+
+
+def json_object_error(data: bytes) -> str:
+    """The error, or nothing for an object (and for null, which Go takes for an empty one)."""
+    source = data.decode("utf-8", "replace")
+    try:
+        found: Json = json.loads(source)
+    except RecursionError:
+        return "exceeded max depth"
+    except ValueError:
+        return _syntax_error(source)
+    if found is None or isinstance(found, dict):
+        return ""
+    return f"json: cannot unmarshal {json_kind(found)} into Go value of type map[string]interface {{}}"
+
+
+def _syntax_error(source: str) -> str:
+    start = source.lstrip(" \t\r\n")
+    if not start:
+        return _ENDS
+    first = start[0]
+    if first in _LITERALS:
+        return _literal_error(start, _LITERALS[first])
+    if first not in '{["-0123456789':
+        return f"invalid character {_character(first)} looking for beginning of value"
+    if first == "{":
+        inside = start[1:].lstrip(" \t\r\n")
+        if not inside:
+            return _ENDS
+        if inside[0] not in '"}':
+            return f"invalid character {_character(inside[0])} looking for beginning of object key string"
+    return _place_of_error(source)
+
+
+def _literal_error(start: str, literal: str) -> str:
+    for index, expected in enumerate(literal):
+        if index >= len(start):
+            return _ENDS
+        if start[index] != expected:
+            told = f"in literal {literal} (expecting {_character(expected)})"
+            return f"invalid character {_character(start[index])} {told}"
+    rest = start[len(literal) :].lstrip(" \t\r\n")
+    return f"invalid character {_character(rest[0])} after top-level value" if rest else _ENDS
+
+
+def _place_of_error(source: str) -> str:
+    try:
+        json.loads(source)
+    except json.JSONDecodeError as problem:
+        rest = source[problem.pos :].lstrip(" \t\r\n")
+        if not rest or "Unterminated" in problem.msg:
+            return _ENDS
+        where = {
+            "Expecting ',' delimiter": "after object key:value pair",
+            "Expecting ':' delimiter": "after object key",
+            "Extra data": "after top-level value",
+            "Expecting value": "looking for beginning of value",
+        }.get(problem.msg, "looking for beginning of object key string")
+        return f"invalid character {_character(rest[0])} {where}"
+    except (ValueError, RecursionError):
+        pass
+    return _ENDS
+
+
+def _character(character: str) -> str:
+    special = {"'": r"'\''", '"': "'\"'", "\\": r"'\\'", "\n": r"'\n'", "\t": r"'\t'", "\r": r"'\r'"}
+    return special.get(character, f"'{character}'")

@@ -1,0 +1,56 @@
+"""Values as Go prints them: `%q` for text, `encoding/json` for the rest."""
+
+from __future__ import annotations
+
+import json
+
+from whysync.json_tree import Json, Missing, Object
+
+_ESCAPES = {
+    "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v",
+    "\\": r"\\", '"': r"\"",
+}  # fmt: skip
+# encoding/json keeps its output safe inside HTML.
+_HTML = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def quoted(text: str) -> str:
+    """Go's `strconv.Quote`."""
+    if text.isalnum() and text.isascii():
+        return f'"{text}"'
+    return f'"{"".join(map(_quoted_character, text))}"'
+
+
+def printed(value: Json) -> str:
+    return quoted(value) if isinstance(value, str) else go_json(value)
+
+
+def go_json(value: Json, indent: int | None = None) -> str:
+    """`json.Marshal`; the order of the keys is the caller's business (Go sorts maps, not structs)."""
+    try:
+        separators = (",", ":") if indent is None else (",", ": ")
+        text = json.dumps(value, ensure_ascii=False, separators=separators, indent=indent)
+    except RecursionError:
+        return "<too deep to print>"
+    return text.translate(_HTML)
+
+
+def go_map(value: Json | Missing) -> Json:
+    """A map with its keys sorted as Go prints them; nothing at all is null."""
+    if not isinstance(value, dict):
+        return None
+    found: Object = {key: value[key] for key in sorted(value)}
+    return found
+
+
+def _quoted_character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

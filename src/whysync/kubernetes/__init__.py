@@ -1,0 +1,1 @@
+"""Kubernetes 1.36 in memory: API server, admission, controllers, scheduler, kubelets."""

@@ -1,0 +1,1 @@
+"""Admission: webhooks, policies, quotas, limit ranges, Pod Security, namespace lifecycle."""

@@ -1,0 +1,158 @@
+"""LimitRanges: what they fill in, and what they do not let in.
+
+Mirrors the `LimitRanger` admission of Kubernetes 1.36. Differs: amounts of a whole Pod are those of its
+containers, or of its largest init container; its own `resources` are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.admission.amounts import amount_of, written_as
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.status_errors import forbidden
+from whysync.kubernetes.apiserver.storage import Store
+
+_LIMIT_RANGES: Final = ("", "limitranges")
+_ANNOTATION: Final = "kubernetes.io/limit-ranger"
+_GROUPS: Final = (("containers", "container"), ("initContainers", "init container"))
+
+
+def with_limits(obj: Object, call: Call, store: Store) -> Object:
+    """A new Pod with the amounts that its namespace gives to containers that name none."""
+    if call.resource.kind != "Pod" or call.resource.group:
+        return obj
+    for _, limit_range in store.within(_LIMIT_RANGES, call.address.namespace):
+        obj = _filled(obj, _usual(limit_range))
+    return obj
+
+
+def _usual(limit_range: Object) -> Object:
+    """Of all limits for containers: the amounts for those that say nothing."""
+    found: Object = {"limits": {}, "requests": {}}
+    for limit in _limits(limit_range, "Container"):
+        found["limits"] = {**fields(found["limits"]), **fields(limit.get("default"))}
+        found["requests"] = {**fields(found["requests"]), **fields(limit.get("defaultRequest"))}
+    return found
+
+
+def _limits(limit_range: Object, kind: str) -> Iterator[Object]:
+    for raw in items(dig(limit_range, "spec", "limits")):
+        if fields(raw).get("type") == kind:
+            yield fields(raw)
+
+
+def _filled(pod: Object, usual: Object) -> Object:
+    told: list[str] = []
+    spec = dict(fields(pod.get("spec")))
+    for group, title in _GROUPS:
+        containers = items(spec.get(group))
+        if containers:
+            spec[group] = [_with_usual(fields(one), usual, title, told) for one in containers]
+    if not told:
+        return pod
+    meta = fields(pod.get("metadata"))
+    marks: Object = {
+        **fields(meta.get("annotations")),
+        _ANNOTATION: f"LimitRanger plugin set: {'; '.join(told)}",
+    }
+    return {**pod, "metadata": {**meta, "annotations": marks}, "spec": spec}
+
+
+def _with_usual(container: Object, usual: Object, title: str, told: list[str]) -> Json:
+    resources = dict(fields(container.get("resources")))
+    for side, word in (("requests", "request"), ("limits", "limit")):
+        given, more = fields(resources.get(side)), fields(usual[side])
+        missing = sorted(more.keys() - given.keys())
+        if missing:
+            resources[side] = {**given, **{key: more[key] for key in missing}}
+            told.append(f"{', '.join(missing)} {word} for {title} {text(container.get('name'))}")
+    return {**container, "resources": resources} if resources else container
+
+
+def check_limits(obj: Object, call: Call, store: Store) -> None:
+    """Raises `Refused` for a Pod or a claim outside the limits of its namespace."""
+    kind = call.resource.kind
+    if call.resource.group or kind not in {"Pod", "PersistentVolumeClaim"}:
+        return
+    for _, limit_range in store.within(_LIMIT_RANGES, call.address.namespace):
+        found = list(_pod_problems(obj, limit_range) if kind == "Pod" else _claim_problems(obj, limit_range))
+        if found:
+            told = found[0] if len(found) == 1 else f"[{', '.join(dict.fromkeys(found))}]"
+            raise forbidden(call.resource.plural, "", text(dig(obj, "metadata", "name")), told)
+
+
+def _pod_problems(pod: Object, limit_range: Object) -> Iterator[str]:
+    for raw in items(dig(limit_range, "spec", "limits")):
+        limit = fields(raw)
+        if limit.get("type") == "Container":
+            for group, _ in _GROUPS:
+                for container in items(dig(pod, "spec", group)):
+                    yield from _problems(limit, fields(fields(container).get("resources")))
+        elif limit.get("type") == "Pod":
+            yield from _problems(limit, {side: _of_pod(pod, side) for side in ("requests", "limits")})
+
+
+def _of_pod(pod: Object, side: str) -> Object:
+    """The sum over the containers, or what one init container alone asks for, where that is more."""
+    total: dict[str, Decimal] = {}
+    like: Object = {}
+    for container in items(dig(pod, "spec", "containers")):
+        for key, given in fields(dig(container, "resources", side)).items():
+            total[key] = total.get(key, Decimal(0)) + amount_of(given)
+            like[key] = given
+    for container in items(dig(pod, "spec", "initContainers")):
+        for key, given in fields(dig(container, "resources", side)).items():
+            total[key] = max(total.get(key, Decimal(0)), amount_of(given))
+            like.setdefault(key, given)
+    return {key: written_as(amount, like[key]) for key, amount in total.items()}
+
+
+def _claim_problems(claim: Object, limit_range: Object) -> Iterator[str]:
+    asked = fields(dig(claim, "spec", "resources", "requests"))
+    for limit in _limits(limit_range, "PersistentVolumeClaim"):
+        for key, least in sorted(fields(limit.get("min")).items()):
+            yield from _least("PersistentVolumeClaim", key, least, asked, {})
+        for key, most in sorted(fields(limit.get("max")).items()):
+            told = f"maximum {key} usage per PersistentVolumeClaim is {text(most)}"
+            if key not in asked:
+                yield f"{told}.  No request is specified"
+            elif amount_of(asked[key]) > amount_of(most):
+                yield f"{told}, but request is {text(asked[key])}"
+
+
+def _problems(limit: Object, resources: Object) -> Iterator[str]:
+    kind = text(limit.get("type"))
+    asked, capped = fields(resources.get("requests")), fields(resources.get("limits"))
+    for key, least in sorted(fields(limit.get("min")).items()):
+        yield from _least(kind, key, least, asked, capped)
+    for key, most in sorted(fields(limit.get("max")).items()):
+        told = f"maximum {key} usage per {kind} is {text(most)}"
+        if key not in capped:
+            yield f"{told}.  No limit is specified"
+        elif amount_of(capped[key]) > amount_of(most):
+            yield f"{told}, but limit is {text(capped[key])}"
+        elif key in asked and amount_of(asked[key]) > amount_of(most):
+            yield f"{told}, but request is {text(asked[key])}"
+    for key, ratio in sorted(fields(limit.get("maxLimitRequestRatio")).items()):
+        told = f"{key} max limit to request ratio per {kind} is {text(ratio)}"
+        request, ceiling = amount_of(asked.get(key)), amount_of(capped.get(key))
+        if not request:
+            yield f"{told}, but no request is specified or request is 0"
+        elif not ceiling:
+            yield f"{told}, but no limit is specified or limit is 0"
+        elif ceiling / request > amount_of(ratio):
+            yield f"{told}, but provided ratio is {float(ceiling / request):f}"
+
+
+def _least(kind: str, key: str, least: Json, asked: Object, capped: Object) -> Iterator[str]:
+    told = f"minimum {key} usage per {kind} is {text(least)}"
+    if key not in asked:
+        yield f"{told}.  No request is specified"
+    elif amount_of(asked[key]) < amount_of(least):
+        yield f"{told}, but request is {text(asked[key])}"
+    elif key in capped and amount_of(capped[key]) < amount_of(least):
+        yield f"{told}, but limit is {text(capped[key])}"

@@ -1,0 +1,60 @@
+"""Which writes an admission rule looks at: by operation, group, version, resource, scope and namespace."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.storage import Store
+
+
+def covers(rule: Object, call: Call, operation: str) -> bool:
+    resource, sub = call.resource, call.address.subresource
+    if sub:
+        names = {"*/*", f"*/{sub}", f"{resource.plural}/{sub}", f"{resource.plural}/*"}
+    else:
+        names = {"*", "*/*", resource.plural, f"{resource.plural}/*"}
+    scope = text(rule.get("scope"), "*")
+    return (
+        _named(rule, "operations", {"*", operation})
+        and _named(rule, "apiGroups", {"*", resource.group})
+        and _named(rule, "apiVersions", {"*", resource.version})
+        and _named(rule, "resources", names)
+        and scope in {"*", "Namespaced" if resource.namespaced else "Cluster"}
+    )
+
+
+def _named(rule: Object, key: str, wanted: set[str]) -> bool:
+    return any(text(value) in wanted for value in items(rule.get(key)))
+
+
+def in_namespace(selector: Json, call: Call, store: Store) -> bool:
+    """Does the selector match the labels of the request's namespace? Cluster-wide objects always do."""
+    if not call.resource.namespaced:
+        return True
+    namespace = store.get((("", "namespaces"), "", call.address.namespace))
+    return namespace is None or selects(selector, fields(dig(namespace, "metadata", "labels")))
+
+
+def variables_of(obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> Object:
+    """What expressions of webhooks and policies can look at."""
+    resource, request = call.resource, call.request
+    groups: list[Json] = [*request.groups]
+    who: Object = {"username": request.user or "admin", "groups": groups}
+    namespace = store.get((("", "namespaces"), "", call.address.namespace)) if resource.namespaced else None
+    asked: Object = {
+        "kind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
+        "resource": {"group": resource.group, "version": resource.version, "resource": resource.plural},
+        "subResource": call.address.subresource,
+        "name": text(dig(obj, "metadata", "name")),
+        "namespace": call.address.namespace,
+        "operation": operation,
+        "userInfo": who,
+        "dryRun": request.dry_run,
+    }
+    return {
+        "object": None if operation == "DELETE" else obj,
+        "oldObject": obj if operation == "DELETE" else old,
+        "request": asked,
+        "namespaceObject": namespace,
+    }

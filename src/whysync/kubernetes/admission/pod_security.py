@@ -1,0 +1,180 @@
+"""Pod security levels of a namespace: what `baseline` and `restricted` do not let in.
+
+Mirrors the `PodSecurity` admission of Kubernetes 1.36 for the checks that people meet: host namespaces,
+privileged containers, host paths and ports, capabilities, privilege escalation, volume types, users, seccomp.
+Differs: SELinux, AppArmor, sysctls and `/proc` mounts are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.status_errors import forbidden
+from whysync.kubernetes.apiserver.storage import Store
+
+_LABEL: Final = "pod-security.kubernetes.io/"
+_TEMPLATES: Final = {
+    "ReplicationController": ("spec", "template", "spec"),
+    "Deployment": ("spec", "template", "spec"),
+    "ReplicaSet": ("spec", "template", "spec"),
+    "StatefulSet": ("spec", "template", "spec"),
+    "DaemonSet": ("spec", "template", "spec"),
+    "Job": ("spec", "template", "spec"),
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+}
+_SAFE_VOLUMES: Final = frozenset(
+    {
+        "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim",
+        "projected", "secret",
+    }
+)  # fmt: skip
+_USUAL: Final = frozenset(
+    {
+        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
+        "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+    }
+)  # fmt: skip
+_SECCOMP: Final = ("RuntimeDefault", "Localhost")
+
+
+def check_pod_security(obj: Object, call: Call, store: Store) -> None:
+    """Raises `Refused` for a Pod that its namespace does not let in; warns where it asks for that."""
+    if not call.resource.namespaced or call.address.subresource:
+        return
+    is_pod = call.resource.kind == "Pod" and not call.resource.group
+    path = ("spec",) if is_pod else _TEMPLATES.get(call.resource.kind)
+    namespace = store.get((("", "namespaces"), "", call.address.namespace))
+    labels = fields(dig(namespace or {}, "metadata", "labels"))
+    if path is None or not any(key.startswith(_LABEL) for key in labels):
+        return
+    spec = fields(dig(obj, *path))
+    for mode in ("enforce", "warn"):
+        level = text(labels.get(f"{_LABEL}{mode}"))
+        told = ", ".join(violations(spec, level))
+        if not told:
+            continue
+        version = text(labels.get(f"{_LABEL}{mode}-version"), "latest")
+        why = f'violate{{}} PodSecurity "{level}:{version}": {told}'
+        if mode == "warn":
+            call.warnings.append(f"would {why.format('')}")
+        elif is_pod:
+            raise forbidden("pods", "", text(dig(obj, "metadata", "name")), why.format("s"))
+
+
+def violations(spec: Object, level: str) -> Iterator[str]:
+    """In the order in which the server tells them."""
+    if level not in {"baseline", "restricted"}:
+        return
+    strict = level == "restricted"
+    shared = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
+    if shared:
+        yield f"host namespaces ({', '.join(shared)})"
+    if not strict:
+        yield from _added_capabilities(spec)
+        yield from _host_paths(spec)
+    yield from _host_ports(spec)
+    bad = [name for name, context in _contexts(spec) if context.get("privileged") is True]
+    if bad:
+        yield f"privileged ({_containers(bad)} must not set securityContext.privileged=true)"
+    if strict:
+        yield from _restricted(spec)
+
+
+def _restricted(spec: Object) -> Iterator[str]:
+    pod = fields(spec.get("securityContext"))
+    bad = [name for name, context in _contexts(spec) if context.get("allowPrivilegeEscalation") is not False]
+    if bad:
+        setting = "securityContext.allowPrivilegeEscalation=false"
+        yield f"allowPrivilegeEscalation != false ({_containers(bad)} must set {setting})"
+    bad = [
+        name for name, context in _contexts(spec) if "ALL" not in items(dig(context, "capabilities", "drop"))
+    ]
+    if bad:
+        setting = 'securityContext.capabilities.drop=["ALL"]'
+        yield f"unrestricted capabilities ({_containers(bad)} must set {setting})"
+    yield from _volumes(spec)
+    bad = [
+        name
+        for name, context in _contexts(spec)
+        if context.get("runAsNonRoot", pod.get("runAsNonRoot")) is not True
+    ]
+    if bad:
+        yield f"runAsNonRoot != true (pod or {_containers(bad)} must set securityContext.runAsNonRoot=true)"
+    bad = [name for name, context in _contexts(spec) if context.get("runAsUser") == 0]
+    if pod.get("runAsUser") == 0:
+        yield "runAsUser=0 (pod must not set runAsUser=0)"
+    elif bad:
+        yield f"runAsUser=0 ({_containers(bad)} must not set runAsUser=0)"
+    bad = [name for name, context in _contexts(spec) if not _has_seccomp(context, pod)]
+    if bad:
+        setting = 'securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+        yield f"seccompProfile (pod or {_containers(bad)} must set {setting})"
+
+
+def _has_seccomp(context: Object, pod: Object) -> bool:
+    profile = fields(context.get("seccompProfile")) or fields(pod.get("seccompProfile"))
+    return profile.get("type") in _SECCOMP
+
+
+def _contexts(spec: Object) -> Iterator[tuple[str, Object]]:
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for raw in items(spec.get(group)):
+            yield text(fields(raw).get("name")), fields(fields(raw).get("securityContext"))
+
+
+def _containers(names: list[str]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"container {quoted}" if len(names) == 1 else f"containers {quoted}"
+
+
+def _added_capabilities(spec: Object) -> Iterator[str]:
+    found = [
+        (name, [text(one) for one in items(dig(context, "capabilities", "add")) if text(one) not in _USUAL])
+        for name, context in _contexts(spec)
+    ]
+    bad = [name for name, added in found if added]
+    if bad:
+        added = ", ".join(sorted({f'"{one}"' for _, more in found for one in more}))
+        where = "in securityContext.capabilities.add"
+        yield f"non-default capabilities ({_containers(bad)} must not include {added} {where})"
+
+
+def _host_paths(spec: Object) -> Iterator[str]:
+    volumes = [fields(one) for one in items(spec.get("volumes"))]
+    bad = [f'"{text(volume.get("name"))}"' for volume in volumes if "hostPath" in volume]
+    if bad:
+        yield f"hostPath volumes (volume{'s' if len(bad) > 1 else ''} {', '.join(bad)})"
+
+
+def _host_ports(spec: Object) -> Iterator[str]:
+    found: list[tuple[str, list[str]]] = []
+    for group in ("initContainers", "containers"):
+        for raw in items(spec.get(group)):
+            given = [fields(one).get("hostPort") for one in items(fields(raw).get("ports"))]
+            ports = [str(port) for port in given if port]
+            if ports:
+                found.append((text(fields(raw).get("name")), ports))
+    if found:
+        ports = sorted({port for _, more in found for port in more})
+        what = f"hostPort{'s' if len(ports) > 1 else ''} {', '.join(ports)}"
+        uses = "uses" if len(found) == 1 else "use"
+        yield f"hostPort ({_containers([name for name, _ in found])} {uses} {what})"
+
+
+def _volumes(spec: Object) -> Iterator[str]:
+    found: list[tuple[str, str]] = []
+    for raw in items(spec.get("volumes")):
+        volume = fields(raw)
+        kinds = [key for key in volume if key != "name" and key not in _SAFE_VOLUMES]
+        if kinds:
+            found.append((text(volume.get("name")), kinds[0]))
+    if not found:
+        return
+    names = ", ".join(f'"{name}"' for name, _ in found)
+    kinds = sorted({f'"{kind}"' for _, kind in found})
+    one = len(found) == 1
+    what = f"restricted volume type{'s' if len(kinds) > 1 else ''} {', '.join(kinds)}"
+    yield f"restricted volume types (volume{'' if one else 's'} {names} use{'s' if one else ''} {what})"

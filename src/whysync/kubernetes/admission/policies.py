@@ -1,0 +1,198 @@
+"""Rules in CEL: those of custom resources' schemas, and ValidatingAdmissionPolicies.
+
+Mirrors apiextensions `schema/cel` and the `ValidatingAdmissionPolicy` admission of Kubernetes 1.36. A rule
+that uses more of the language than the model knows is passed over.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, items, text
+from whysync.kubernetes.admission.matching import covers, in_namespace, variables_of
+from whysync.kubernetes.admission.policy_params import params_of
+from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.status_errors import Cause, Refused, forbidden
+from whysync.kubernetes.apiserver.storage import Store
+from whysync.kubernetes.cel.evaluate import evaluate
+from whysync.kubernetes.cel.values import CelError, NotKnown
+
+_RULES: Final = "x-kubernetes-validations"
+_GROUP: Final = "admissionregistration.k8s.io"
+_CODES: Final = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+
+
+def rule_problems(
+    value: Json, schema: Object, path: str = "", old: Json | Missing = MISSING
+) -> Iterator[Cause]:
+    """What the rules of a schema say against a value; parents before their fields."""
+    if not isinstance(old, Missing) and old == value:
+        return
+    for raw in items(schema.get(_RULES)):
+        yield from _judged(fields(raw), value, path, old)
+    if isinstance(value, dict):
+        properties, others = fields(schema.get("properties")), fields(schema.get("additionalProperties"))
+        for key in sorted(value):
+            inner = fields(properties.get(key)) or others
+            if inner:
+                here = f"{path}.{key}" if path else key
+                yield from rule_problems(value[key], inner, here, fields(old).get(key, MISSING))
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from rule_problems(item, fields(schema.get("items")), f"{path}[{at}]")
+
+
+def _judged(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterator[Cause]:
+    expression = text(rule.get("rule"))
+    env: Object = {"self": value}
+    if re.search(r"\boldSelf\b", expression):
+        if isinstance(old, Missing):
+            return
+        env["oldSelf"] = old
+    message = text(rule.get("message"))
+    try:
+        if evaluate(expression, env) is True:
+            return
+    except NotKnown:
+        return
+    except CelError as problem:
+        kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
+        shown = f'"{kind}"' if kind else json.dumps(value)
+        yield Cause(path, f"Invalid value: {shown}: {problem} evaluating rule: {message or expression}")
+        return
+    where = f"{path}{text(rule.get('fieldPath'))}"
+    told = _expressed(rule, env) or message or f"failed rule: {expression}"
+    if rule.get("reason") == "FieldValueForbidden":
+        yield Cause(where, f"Forbidden: {told}")
+    elif isinstance(value, (dict, list)):
+        yield Cause(where, f"Invalid value: {told}", "FieldValueInvalid")
+    else:
+        yield Cause(where, f"Invalid value: {json.dumps(value)}: {told}")
+
+
+def _expressed(rule: Object, env: Object) -> str:
+    """The message that a rule works out; nothing where it has none or cannot."""
+    expression = text(rule.get("messageExpression"))
+    if not expression:
+        return ""
+    try:
+        told = evaluate(expression, env)
+    except (NotKnown, CelError):
+        return ""
+    return told.strip() if isinstance(told, str) and "\n" not in told else ""
+
+
+_NO_PARAMS: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
+
+
+def check_policies(obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> None:
+    """Raises `Refused` when a policy in the cluster denies the write; warns where it only warns."""
+    if call.resource.group == _GROUP:
+        return
+    for _, binding in store.within((_GROUP, "validatingadmissionpolicybindings")):
+        name = text(dig(binding, "spec", "policyName"))
+        policy = store.get(((_GROUP, "validatingadmissionpolicies"), "", name))
+        if policy is None or not _concerns(policy, binding, obj, call, operation, store):
+            continue
+        seen = variables_of(obj, old, call, operation, store)
+        title = f"ValidatingAdmissionPolicy '{name}' with binding '{text(dig(binding, 'metadata', 'name'))}'"
+        actions = [text(one) for one in items(dig(binding, "spec", "validationActions"))]
+        found = params_of(policy, binding, call, store)
+        if not found and dig(binding, "spec", "paramRef", "parameterNotFoundAction") == "Deny":
+            why = f"failed to configure binding: {_NO_PARAMS}"
+            raise _denied(call, obj, f"{title} denied request: {why}", "")
+        for params in found:
+            env = _Env(policy, {**seen, "params": params})
+            for why, reason in env.verdicts():
+                if "Deny" in actions:
+                    raise _denied(call, obj, f"{title} denied request: {why}", reason)
+                if "Warn" in actions:
+                    call.warnings.append(f"Validation failed for {title}: {why}")
+
+
+class _Env:
+    """A policy and what its expressions see: the request, and the variables that it makes of it."""
+
+    def __init__(self, policy: Object, variables: Object) -> None:
+        self._policy = policy
+        self._lenient = dig(policy, "spec", "failurePolicy") == "Ignore"
+        self._seen = variables
+        self._unknown = False
+        made: Object = {}
+        self._seen["variables"] = made
+        for raw in items(dig(policy, "spec", "variables")):
+            try:
+                made[text(fields(raw).get("name"))] = evaluate(
+                    text(fields(raw).get("expression")), self._seen
+                )
+            except CelError:
+                continue  # who uses it fails then
+            except NotKnown:
+                self._unknown = True
+
+    def conditions_hold(self) -> bool:
+        """Is the policy about this request? What cannot be judged is not."""
+        try:
+            return all(
+                evaluate(text(fields(one).get("expression")), self._seen) is True
+                for one in items(dig(self._policy, "spec", "matchConditions"))
+            )
+        except (CelError, NotKnown):
+            return False
+
+    def verdicts(self) -> Iterator[tuple[str, str]]:
+        """Why rules are broken, and the reasons that they give."""
+        if not self.conditions_hold():
+            return
+        for raw in items(dig(self._policy, "spec", "validations")):
+            why = self.verdict(fields(raw))
+            if why:
+                yield why, text(fields(raw).get("reason"))
+
+    def verdict(self, rule: Object) -> str:
+        """Why a rule is broken; nothing when it holds."""
+        expression = text(rule.get("expression"))
+        if self._unknown and "variables" in expression:
+            return ""
+        try:
+            if evaluate(expression, self._seen) is True:
+                return ""
+        except NotKnown:
+            return ""
+        except CelError as problem:
+            return "" if self._lenient else f"expression '{expression}' resulted in error: {problem}"
+        return self._message(rule) or text(rule.get("message")) or f"failed expression: {expression}"
+
+    def _message(self, rule: Object) -> str:
+        worded = text(rule.get("messageExpression"))
+        try:
+            return text(evaluate(worded, self._seen)).strip() if worded else ""
+        except (CelError, NotKnown):
+            return ""
+
+
+def _concerns(policy: Object, binding: Object, obj: Object, call: Call, operation: str, store: Store) -> bool:
+    rules = items(dig(policy, "spec", "matchConstraints", "resourceRules"))
+    if not any(covers(fields(rule), call, operation) for rule in rules):
+        return False
+    labels = fields(dig(obj, "metadata", "labels"))
+    for constraints in (
+        fields(dig(policy, "spec", "matchConstraints")),
+        fields(dig(binding, "spec", "matchResources")),
+    ):
+        if not selects(constraints.get("objectSelector"), labels):
+            return False
+        if not in_namespace(constraints.get("namespaceSelector"), call, store):
+            return False
+    return True
+
+
+def _denied(call: Call, obj: Object, why: str, reason: str) -> Refused:
+    reason = reason or "Invalid"
+    plain = forbidden(call.resource.plural, call.resource.group, text(dig(obj, "metadata", "name")), why)
+    details: Object = {**(plain.details or {}), "causes": [{"message": why}]}
+    return Refused(_CODES.get(reason, 422), reason, plain.message, details)

@@ -1,0 +1,185 @@
+"""ResourceQuotas: what a new object would use, and whether that is still free.
+
+Mirrors the `ResourceQuota` admission of Kubernetes 1.36 on `status.hard` and `status.used`, as the quota
+controller left them; an object that is let in is counted at once.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.admission.amounts import amount_of, written_as
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, kept_managed, with_managed
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.status_errors import forbidden
+from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.merge.structured import FieldSet, atom_of
+from whysync.kubernetes.schema import type_named
+
+_QUOTAS: Final = ("", "resourcequotas")
+_COUNTED: Final = frozenset(
+    {"configmaps", "secrets", "services", "persistentvolumeclaims", "pods", "replicationcontrollers",
+     "resourcequotas"}
+)  # fmt: skip
+_ATOM: Final = atom_of(type_named("core/v1.ResourceQuota"))
+_NOTHING: Final = Decimal(0)
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+Charges: TypeAlias = list[tuple[Place, Object, Object]]
+"""Quotas, and what is used of them once an object is counted."""
+
+
+def charged_to(obj: Object, old: Object | None, call: Call, store: Store) -> Charges:
+    """What an object uses more than before, on all quotas of its namespace; raises `Refused` where one does
+    not allow it."""
+    resource, namespace = call.resource, call.address.namespace
+    name = text(dig(obj, "metadata", "name"))
+    charged: Charges = []
+    usage = _usage(obj, resource)
+    if old is not None:
+        before = _usage(old, resource)
+        usage = {key: amount - before.get(key, _NOTHING) for key, amount in usage.items()}
+        usage = {key: amount for key, amount in usage.items() if amount}
+    for place, quota in store.within(_QUOTAS, namespace):
+        hard = fields(dig(quota, "status", "hard"))
+        if not _in_scope(obj, resource, quota):
+            continue
+        wanted = {key: amount for key, amount in usage.items() if key in hard}
+        title = text(dig(quota, "metadata", "name"))
+        if resource.kind == "Pod" and old is None:
+            _require_amounts(obj, hard, title, name)
+        if not wanted:
+            continue
+        used = fields(dig(quota, "status", "used"))
+        over = sorted(
+            key
+            for key, amount in wanted.items()
+            if amount > 0 and amount + amount_of(used.get(key)) > amount_of(hard[key])
+        )
+        if over:
+            asked: Object = {key: written_as(wanted[key], hard[key]) for key in over}
+            told = (
+                f"exceeded quota: {title}, requested: {_listed(over, asked)}, "
+                f"used: {_listed(over, used)}, limited: {_listed(over, hard)}"
+            )
+            raise forbidden(resource.plural, resource.group, name, told)
+        more: Object = {
+            key: written_as(amount_of(used.get(key)) + amount, hard[key]) for key, amount in wanted.items()
+        }
+        charged.append((place, quota, {**used, **more}))
+    return charged
+
+
+def charge(charges: Charges, store: Store, now: str) -> None:
+    """Write it down, as the API server does itself."""
+    for place, quota, used in charges:
+        status: Object = {**fields(quota.get("status")), "used": used}
+        new: Object = {**quota, "status": status}
+        managed = kept_managed(quota)
+        if managed.claims:
+            new = with_managed(new, after_update(quota, new, managed, _writing(now), _ATOM))
+        store.put(place, new)
+
+
+def _writing(now: str) -> Writing:
+    return Writing(
+        manager="kube-apiserver", subresource="status", api_version="v1", now=now, excluded=FieldSet()
+    )
+
+
+def _listed(keys: list[str], amounts: Object) -> str:
+    return ",".join(f"{key}={text(amounts.get(key), '0')}" for key in keys)
+
+
+def _usage(obj: Object, resource: Resource) -> dict[str, Decimal]:
+    one = Decimal(1)
+    qualified = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    usage = {f"count/{qualified}": one}
+    if not resource.group and resource.plural in _COUNTED:
+        usage[resource.plural] = one
+    if resource.kind == "Service":
+        kind = dig(obj, "spec", "type")
+        usage["services.loadbalancers"] = one if kind == "LoadBalancer" else Decimal(0)
+        usage["services.nodeports"] = Decimal(
+            len(items(dig(obj, "spec", "ports"))) if kind in ("NodePort", "LoadBalancer") else 0
+        )
+    elif resource.kind == "PersistentVolumeClaim":
+        usage["requests.storage"] = amount_of(dig_json(obj, "spec", "resources", "requests", "storage"))
+    elif resource.kind == "Pod":
+        for side in ("requests", "limits"):
+            for key, amount in _of_pod(obj, side).items():
+                usage[f"{side}.{key}"] = amount
+                if side == "requests":
+                    usage[key] = amount
+    return usage
+
+
+def _of_pod(pod: Object, side: str) -> dict[str, Decimal]:
+    """What all containers ask for together, or one init container alone, where that is more."""
+    total: dict[str, Decimal] = {}
+    for container in items(dig(pod, "spec", "containers")):
+        for key, amount in fields(dig(container, "resources", side)).items():
+            total[key] = total.get(key, _NOTHING) + amount_of(amount)
+    for container in items(dig(pod, "spec", "initContainers")):
+        for key, amount in fields(dig(container, "resources", side)).items():
+            total[key] = max(total.get(key, _NOTHING), amount_of(amount))
+    return total
+
+
+def _in_scope(obj: Object, resource: Resource, quota: Object) -> bool:
+    """Is the quota about this object? One with scopes is about some Pods only."""
+    wanted = [(text(one), "Exists", list[Json]()) for one in items(dig(quota, "spec", "scopes"))]
+    for raw in items(dig(quota, "spec", "scopeSelector", "matchExpressions")):
+        one = fields(raw)
+        wanted.append((text(one.get("scopeName")), text(one.get("operator")), items(one.get("values"))))
+    if not wanted:
+        return True
+    return resource.kind == "Pod" and all(_has_scope(obj, *one) for one in wanted)
+
+
+def _has_scope(pod: Object, scope: str, operator: str, values: list[Json]) -> bool:
+    ends = isinstance(dig(pod, "spec", "activeDeadlineSeconds"), int)
+    effort = any(_of_pod(pod, side) for side in ("requests", "limits"))
+    match scope:
+        case "Terminating":
+            return ends
+        case "NotTerminating":
+            return not ends
+        case "BestEffort":
+            return not effort
+        case "NotBestEffort":
+            return effort
+        case "PriorityClass":
+            name = text(dig(pod, "spec", "priorityClassName"))
+            return {
+                "In": name in values,
+                "NotIn": name not in values,
+                "Exists": bool(name),
+                "DoesNotExist": not name,
+            }.get(operator, False)
+        case _:
+            return True
+
+
+def dig_json(obj: Object, *path: str) -> Json:
+    found = dig(obj, *path)
+    return found if isinstance(found, (str, int, float)) else None
+
+
+def _require_amounts(obj: Object, hard: Object, title: str, name: str) -> None:
+    """Where a quota counts an amount, every container must name it."""
+    missing: dict[str, list[str]] = {}
+    for key in sorted(hard):
+        side, _, what = key.partition(".")
+        if side not in {"requests", "limits"} or what not in _COMPUTE:
+            continue
+        for container in items(dig(obj, "spec", "containers")):
+            if what not in fields(dig(container, "resources", side)):
+                missing.setdefault(key, []).append(text(fields(container).get("name")))
+    if missing:
+        told = "; ".join(f"{key} for: {','.join(names)}" for key, names in missing.items())
+        raise forbidden("pods", "", name, f"failed quota: {title}: must specify {told}")

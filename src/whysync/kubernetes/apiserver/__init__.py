@@ -1,0 +1,1 @@
+"""The API server in memory: requests, storage, discovery, status errors."""

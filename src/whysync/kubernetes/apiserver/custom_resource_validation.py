@@ -1,0 +1,192 @@
+"""Is a custom resource as its schema wants it? In the words of the API server.
+
+Mirrors kube-openapi `validation/validate` and apiextensions `validation`, Kubernetes 1.36. What did not
+change is not checked again on update, as ratcheting has it. Rules in CEL are not evaluated.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from whysync.golang.regexp import regex_match
+from whysync.json_tree import MISSING, Json, Missing, Object, fields, integer, items, text
+from whysync.kubernetes.apiserver.status_errors import Cause
+
+_FORMATS: Final[dict[str, Callable[[str], bool]]] = {
+    "date-time": lambda value: _DATE_TIME.fullmatch(value) is not None,
+    "date": lambda value: _DATE.fullmatch(value) is not None,
+    "ipv4": lambda value: _is_address(value, 4),
+    "ipv6": lambda value: _is_address(value, 6),
+    "uuid": lambda value: _UUID.fullmatch(value) is not None,
+}
+_DATE: Final = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
+_DATE_TIME: Final = re.compile(
+    _DATE.pattern + r"[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)"
+)
+_UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}")
+_TYPES: Final = {"object": dict, "array": list, "string": str, "boolean": bool}
+
+
+def schema_problems(
+    value: Json, schema: Object, path: str = "", old: Json | Missing = MISSING
+) -> Iterator[Cause]:
+    if not isinstance(old, Missing) and old == value:
+        return
+    if value is None and schema.get("nullable"):
+        return
+    kinds = _kinds(schema)
+    if kinds and _kind_of(value, kinds) not in kinds:
+        shown = f'"{_kind_of(value, ())}"'
+        yield Cause(
+            path, f"Invalid value: {shown}: {path} in body must be of type {','.join(kinds)}: {shown}"
+        )
+        if kinds == ("integer",) and isinstance(value, float) and _bounded(schema):
+            why = f"Checked value must be of type integer (default format) in {path}"
+            yield Cause("<nil>", f'Invalid value: "": {why}')
+        return
+    yield from _enum(value, schema, path)
+    if isinstance(value, str):
+        yield from _text(value, schema, path)
+    elif isinstance(value, bool):
+        return
+    elif isinstance(value, (int, float)):
+        yield from _number(value, schema, path)
+    elif isinstance(value, list):
+        yield from _list(value, schema, path, old)
+    elif isinstance(value, dict):
+        yield from _map(value, schema, path, old)
+
+
+def _bounded(schema: Object) -> bool:
+    return any(key in schema for key in ("minimum", "maximum", "multipleOf"))
+
+
+def _is_address(value: str, version: int) -> bool:
+    try:
+        return ipaddress.ip_address(value).version == version
+    except ValueError:
+        return False
+
+
+def _kinds(schema: Object) -> tuple[str, ...]:
+    if schema.get("x-kubernetes-int-or-string"):
+        return ("integer", "string")
+    kind = text(schema.get("type"))
+    return (kind,) if kind else ()
+
+
+def _kind_of(value: Json, wanted: tuple[str, ...]) -> str:
+    for name, form in _TYPES.items():
+        if isinstance(value, form):
+            return name
+    if value is None:
+        return "null"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return "number" if "number" in wanted else "integer"
+    return "number"
+
+
+def _enum(value: Json, schema: Object, path: str) -> Iterator[Cause]:
+    allowed = items(schema.get("enum"))
+    if allowed and value not in allowed:
+        told = ", ".join(json.dumps(one) for one in allowed)
+        yield Cause(path, f"Unsupported value: {json.dumps(value)}: supported values: {told}")
+
+
+def _text(value: str, schema: Object, path: str) -> Iterator[Cause]:
+    longest, shortest = schema.get("maxLength"), schema.get("minLength")
+    told = f"Invalid value: {json.dumps(value)}: {path} in body"
+    pattern, form = text(schema.get("pattern")), text(schema.get("format"))
+    # The first of these that does not hold is told, and no other.
+    if longest is not None and len(value) > integer(longest):
+        yield Cause(path, f"Too long: may not be more than {integer(longest)} bytes")
+    elif shortest is not None and len(value) < integer(shortest):
+        yield Cause(path, f"{told} should be at least {integer(shortest)} chars long")
+    elif pattern and not _matches(pattern, value):
+        yield Cause(path, f"{told} should match '{pattern}'")
+    if form in _FORMATS and not _FORMATS[form](value):
+        yield Cause(path, f"{told} must be of type {form}: {json.dumps(value)}")
+
+
+def _matches(pattern: str, value: str) -> bool:
+    """A pattern that Python does not read is passed over; one that takes too long does not match."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return True
+    return regex_match(pattern, value)
+
+
+def _number(value: float, schema: Object, path: str) -> Iterator[Cause]:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    told = f"Invalid value: {json.dumps(value)}: {path} in body should be"
+    if isinstance(least, (int, float)):
+        if schema.get("exclusiveMinimum") and value <= least:
+            yield Cause(path, f"{told} greater than {json.dumps(least)}")
+        elif value < least:
+            yield Cause(path, f"{told} greater than or equal to {json.dumps(least)}")
+    if isinstance(most, (int, float)):
+        if schema.get("exclusiveMaximum") and value >= most:
+            yield Cause(path, f"{told} less than {json.dumps(most)}")
+        elif value > most:
+            yield Cause(path, f"{told} less than or equal to {json.dumps(most)}")
+    step = schema.get("multipleOf")
+    if isinstance(step, (int, float)) and step and value % step:
+        yield Cause(path, f"{told} a multiple of {json.dumps(step)}")
+
+
+def _list(value: list[Json], schema: Object, path: str, old: Json | Missing) -> Iterator[Cause]:
+    most, least = schema.get("maxItems"), schema.get("minItems")
+    if most is not None and len(value) > integer(most):
+        yield Cause(path, f"Too many: {len(value)}: must have at most {integer(most)} items")
+    if least is not None and len(value) < integer(least):
+        count = integer(least)
+        yield Cause(path, f"Invalid value: {len(value)}: {path} in body should have at least {count} items")
+    yield from _twins(value, schema, path)
+    inner = fields(schema.get("items"))
+    before = items(old)
+    for at, item in enumerate(value):
+        was = before[at] if at < len(before) else MISSING
+        yield from schema_problems(item, inner, f"{path}[{at}]", was)
+
+
+def _twins(value: list[Json], schema: Object, path: str) -> Iterator[Cause]:
+    """In sets nothing stands twice, in lists by key no key."""
+    how = schema.get("x-kubernetes-list-type")
+    if how not in ("set", "map"):
+        return
+    keys = [text(key) for key in items(schema.get("x-kubernetes-list-map-keys"))]
+    seen: list[Json] = []
+    for at, item in enumerate(value):
+        same: Json = (
+            {key: fields(item).get(key) for key in keys if key in fields(item)} if how == "map" else item
+        )
+        if same in seen:
+            shown = msgspec.json.encode(same, order="sorted").decode()
+            yield Cause(f"{path}[{at}]", f"Duplicate value: {shown}")
+        seen.append(same)
+
+
+def _map(value: Object, schema: Object, path: str, old: Json | Missing) -> Iterator[Cause]:
+    for key in items(schema.get("required")):
+        if isinstance(key, str) and key not in value:
+            yield Cause(_below(path, key), "Required value")
+    most = schema.get("maxProperties")
+    if most is not None and len(value) > integer(most):
+        yield Cause(path, f"Too many: {len(value)}: must have at most {integer(most)} items")
+    properties, others = fields(schema.get("properties")), fields(schema.get("additionalProperties"))
+    before = fields(old)
+    for key in sorted(value):
+        inner = fields(properties.get(key)) if key in properties else others
+        if inner:
+            yield from schema_problems(value[key], inner, _below(path, key), before.get(key, MISSING))
+
+
+def _below(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

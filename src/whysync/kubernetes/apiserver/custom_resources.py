@@ -1,0 +1,206 @@
+"""Custom resources: kinds that a definition in the cluster makes the server serve."""
+
+from __future__ import annotations
+
+from whysync.json_tree import MISSING, Json, Missing, Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.admission.policies import rule_problems
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.custom_resource_validation import schema_problems
+from whysync.kubernetes.apiserver.decoding import BadBody, decode
+from whysync.kubernetes.apiserver.resource_kind import cannot_handle, same_wish
+from whysync.kubernetes.apiserver.status_errors import Cause
+from whysync.kubernetes.apiserver.structural_schema import filled, pruned, without_nulls
+from whysync.kubernetes.merge.structured import DEDUCED, Atom, Schemas
+from whysync.kubernetes.schema import Type, type_named
+
+_MOST_SEEN = 4096
+
+
+class Custom:
+    """One version of a custom resource, as its definition describes it."""
+
+    def __init__(
+        self, resource: Resource, version: Object, stored: Object, atom: Atom, *, terminating: bool
+    ) -> None:
+        self.resource = resource
+        self._stored = stored
+        self.openapi = schema_of(version)
+        self.scale = fields(fields(version.get("subresources")).get("scale"))
+        self.terminating = terminating
+        self.warning = ""
+        self._atom = atom
+        self.versions: dict[str, Custom] = {}
+        """All versions of the kind that are served, this one among them, by `apiVersion`."""
+        self._seen: dict[int, tuple[Object, Object]] = {}
+
+    @property
+    def atom(self) -> Atom:
+        return self._atom
+
+    @property
+    def schema(self) -> Type | None:
+        return None
+
+    def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
+        gone: list[str] = []
+        known = {} if live is None else {key: value for key, value in body.items() if live.get(key) is value}
+        other = {key: value for key, value in body.items() if key not in known}
+        found = pruned(other, self.openapi, "", gone, root=True)
+        obj = fields(without_nulls(found, self.openapi))
+        if known:
+            merged = {**obj, **known}
+            obj = {key: merged[key] for key in sorted(merged)}
+        meta, strangers = self._metadata(fields(body.get("metadata")))
+        told = [*strangers, *(f'unknown field "{path}"' for path in sorted(gone))]
+        return {**obj, "metadata": meta}, told
+
+    def _metadata(self, meta: Object) -> tuple[Object, list[str]]:
+        """Metadata has the type that it has everywhere."""
+        try:
+            read, strangers = decode({"metadata": meta}, _HOLDER)
+        except BadBody as problem:
+            raise cannot_handle(self.resource, str(problem)) from None
+        return fields(read.get("metadata")), strangers
+
+    def defaulted(self, obj: Object, live: Object | None = None) -> Object:
+        if live is not None and same_wish(obj, live) and obj.get("status") is live.get("status"):
+            return obj
+        new = fields(filled(obj, self.openapi))
+        return new if new != obj else obj
+
+    def settled(self, obj: Object, live: Object | None = None) -> Object:  # noqa: ARG002 as others have it
+        """What the version that is stored does not know is lost."""
+        if self._stored is self.openapi:
+            return obj
+        return fields(pruned(obj, self._stored, "", [], root=True))
+
+    def read(self, obj: Object) -> Object:
+        """As it leaves the store: filled by the stored version's schema, pruned by this one's."""
+        known = self._seen.get(id(obj))
+        if known is not None and known[0] is obj:
+            return known[1]
+        kept: Object = {**fields(filled(obj, self._stored)), "apiVersion": self.resource.api_version}
+        read = fields(pruned(kept, self.openapi, "", [], root=True))
+        if len(self._seen) > _MOST_SEEN:
+            self._seen.clear()
+        self._seen[id(obj)] = (obj, read)
+        return read
+
+    def zero(self) -> Object:
+        return {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
+
+    def problems(self, obj: Object, old: Object | None) -> list[Cause]:
+        before: Json | Missing = MISSING if old is None else _seen_by_schema(old)
+        found = list(schema_problems(_seen_by_schema(obj), self.openapi, "", before))
+        if not found:
+            found.extend(rule_problems(_seen_by_schema(obj), self.openapi, "", before))
+        path = text(self.scale.get("specReplicasPath"))
+        replicas = dig(obj, *(part for part in path.split(".") if part)) if path else None
+        if isinstance(replicas, int) and replicas < 0:
+            found.append(Cause(path, f"Invalid value: {replicas}: should be a non-negative integer"))
+        return found
+
+
+def _seen_by_schema(obj: Object) -> Json:
+    """Of the metadata, a schema and its rules know the names alone."""
+    meta = fields(obj.get("metadata"))
+    names: Object = {key: meta[key] for key in ("name", "generateName") if key in meta}
+    return {**obj, "metadata": names}
+
+
+def schema_of(version: Object) -> Object:
+    return fields(fields(version.get("schema")).get("openAPIV3Schema"))
+
+
+_HOLDER = type_named("core/v1.ConfigMap")
+
+
+def _deprecation(resource: Resource, version: Object, others: list[str]) -> str:
+    if not version.get("deprecated"):
+        return ""
+    given = text(version.get("deprecationWarning"))
+    told = f"{resource.api_version} {resource.kind} is deprecated"
+    better = [name for name in others if name != resource.version]
+    return given or (f"{told}; use {resource.group}/{better[0]} {resource.kind}" if better else told)
+
+
+def customs_of(definition: Object) -> list[Custom]:
+    spec = fields(definition.get("spec"))
+    names = fields(spec.get("names"))
+    schemas = Schemas()
+    schemas.add_definitions([definition])
+    storing = [fields(one) for one in items(spec.get("versions")) if fields(one).get("storage")]
+    stored = schema_of(storing[0]) if storing else {}
+    if not dig(definition, "status", "acceptedNames", "kind"):
+        return []
+    terminating = bool(dig(definition, "metadata", "deletionTimestamp"))
+    fresh = [
+        text(fields(one).get("name"))
+        for one in items(spec.get("versions"))
+        if fields(one).get("served") and not fields(one).get("deprecated")
+    ]
+    found: list[Custom] = []
+    for raw in items(spec.get("versions")):
+        version = fields(raw)
+        if not version.get("served"):
+            continue
+        subresources = fields(version.get("subresources"))
+        resource = Resource(
+            group=text(spec.get("group")),
+            version=text(version.get("name")),
+            kind=text(names.get("kind")),
+            plural=text(names.get("plural")),
+            singular=text(names.get("singular")),
+            namespaced=spec.get("scope") == "Namespaced",
+            status="status" in subresources,
+            counted=True,
+            scale="scale" in subresources,
+            custom=True,
+        )
+        atom = schemas.atom(resource.api_version, resource.kind) or DEDUCED
+        custom = Custom(resource, version, stored, atom, terminating=terminating)
+        custom.warning = _deprecation(resource, version, fresh)
+        found.append(custom)
+    versions = {custom.resource.api_version: custom for custom in found}
+    for custom in found:
+        custom.versions = versions
+    return found
+
+
+def established(definition: Object, now: str, others: list[Object]) -> Object:
+    """A definition after its names were looked at; from then on its kinds are served, if none is taken."""
+    new = copy_object(definition)
+    names = fields(dig(new, "spec", "names"))
+    taken = _taken(definition, others)
+    refused = {key: text(value) for key, value in names.items() if text(value) in taken}
+    accepted: Object = {key: value for key, value in names.items() if key not in refused}
+    for key in ("plural", "kind"):
+        accepted.setdefault(key, "")
+    if refused:
+        key = "listKind" if "listKind" in refused else next(iter(refused))
+        why = (f"{key[0].upper()}{key[1:]}Conflict", f'"{refused[key]}" is already in use')
+        rows = (("NamesAccepted", "False", *why), ("Established", "False", "NotAccepted", _NOT_ALL))
+    else:
+        rows = (
+            ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+            ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
+        )
+    conditions: list[Json] = [
+        {"type": kind, "status": holds, "lastTransitionTime": now, "reason": reason, "message": message}
+        for kind, holds, reason, message in rows
+    ]
+    new["status"] = {**fields(new.get("status")), "conditions": conditions, "acceptedNames": accepted}
+    return new
+
+
+_NOT_ALL = "not all names are accepted"
+
+
+def _taken(definition: Object, others: list[Object]) -> set[str]:
+    """Names of the same group that other definitions have."""
+    found: set[str] = set()
+    for other in others:
+        same = dig(other, "spec", "group") == dig(definition, "spec", "group")
+        if same and dig(other, "metadata", "name") != dig(definition, "metadata", "name"):
+            found.update(text(value) for value in fields(dig(other, "status", "acceptedNames")).values())
+    return found - {""}

@@ -1,0 +1,305 @@
+"""From a request's body to an object as the server writes it back: typed, with zero values, no strangers.
+
+Mirrors what Go's decoder and encoder do between them, Kubernetes 1.36: fields that Go always writes appear
+with their zero value, empty ones that it omits go, quantities, times and bytes get their one form. What the
+type does not know is noted (`unknown field "spec.replicass"`); what does not fit it ends the request.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final, NamedTuple
+
+from whysync.golang.quantity import BadQuantity, canonical_quantity
+from whysync.golang.time_errors import time_problem
+from whysync.json_tree import MISSING, Json, Missing, Object, json_kind
+from whysync.kubernetes.apiserver.go_type_names import named_type, told_path
+from whysync.kubernetes.schema import Field, Struct, Type
+from whysync.kubernetes.schema.pack import struct_named
+from whysync.kubernetes.schema.remarshal import zero
+from whysync.kubernetes.schema.scalars import (
+    NotOfType,
+    as_bytes,
+    as_duration,
+    as_int_or_string,
+    as_quantity,
+    as_time,
+    number_text,
+)
+
+_FORM: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
+_MICRO: Final = re.compile(r".*\.\d{6}(?:Z|[+-]\d\d:\d\d)")
+_OMITTED_EMPTY: Final = frozenset({"string", "bool", "int", "float", "list", "map", "bytes"})
+
+
+class BadBody(Exception):
+    """The body does not fit the type; the text is Go's."""
+
+
+def decode(body: Object, kind: Type, live: Object | None = None) -> tuple[Object, list[str]]:
+    """The object, and the fields that it has beyond its type (as strict decoding names them).
+
+    Parts that are the live object's very own have been through this, and are taken as they are.
+    """
+    strangers: list[str] = []
+    return _struct(body, kind.struct, "", strangers, live), strangers
+
+
+def rewrite(obj: Object, kind: Type, *, stored: bool = False, live: Object | None = None) -> Object:
+    """An object that was changed by hand, as the server writes it; the store forgets empty lists."""
+    return _struct(obj, kind.struct, "", _Stored() if stored else [], live)
+
+
+class _Stored(list[str]):
+    """Strangers of an object on its way out of the store: there are none."""
+
+
+def zero_object(kind: Type, api_version: str, name: str) -> Object:
+    """What Go has before anything was read into it; creating compares with this."""
+    return {**_struct({}, kind.struct, "", []), "apiVersion": api_version, "kind": name}
+
+
+class _Slot:
+    """What decoding asks of a field, answered once."""
+
+    __slots__ = ("collection", "drops_empty", "kind", "omit_empty", "omit_zero", "place", "type")
+
+    def __init__(self, field: Field, place: int) -> None:
+        self.type = field.type
+        self.kind = field.type.kind
+        self.place = place
+        self.collection = self.kind in {"list", "map"}
+        self.omit_empty = field.omit_empty
+        self.drops_empty = field.omit_empty and not field.type.pointer and self.kind in _OMITTED_EMPTY
+        self.omit_zero = field.omit_zero
+
+
+class _Plan(NamedTuple):
+    slots: dict[str, _Slot]
+    always: tuple[tuple[str, Json], ...]
+    """What Go writes where nothing was said."""
+
+
+@cache
+def _plan(name: str) -> _Plan:
+    known = struct_named(name).fields
+    absent = [
+        (key, value) for key, field in known.items() if not isinstance(value := _absent(field), Missing)
+    ]
+    return _Plan({key: _Slot(field, at) for at, (key, field) in enumerate(known.items())}, tuple(absent))
+
+
+def _struct(
+    value: Object, struct: Struct, path: str, strangers: list[str], live: Object | None = None
+) -> Object:
+    """Keys are met in the order of the body, as complaints are; the result has the order of the type."""
+    slots, always = _plan(struct.name)
+    stored = strangers.__class__ is _Stored
+    read: dict[str, Json | Missing] = {}
+    for key, item in value.items():
+        slot = slots.get(key)
+        if slot is None:
+            strangers.append(f'unknown field "{_join(path, key)}"')
+        elif item is None:
+            continue
+        elif live is not None and live.get(key) is item:
+            read[key] = item
+        else:
+            new = item
+            if slot.kind != "string" or item.__class__ is not str:
+                new = _value(item, slot.type, _join(path, key), struct, strangers)
+            read[key] = new or _if_empty(new, slot, stored=stored)
+    for key, absent in always:
+        if key not in read:
+            read[key] = dict(absent) if isinstance(absent, dict) else absent
+    out: Object = {}
+    for key in sorted(read, key=lambda key: slots[key].place):
+        kept = read[key]
+        if not isinstance(kept, Missing):
+            out[key] = kept
+    return out
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _if_empty(value: Json, slot: _Slot, *, stored: bool) -> Json | Missing:
+    """What is written of an empty value: most are left out."""
+    if stored and slot.collection:
+        value = None
+    if slot.drops_empty or (slot.omit_empty and value is None):
+        return MISSING
+    if slot.omit_zero and (value is None or value == {}):
+        return MISSING
+    return value
+
+
+def _absent(field: Field) -> Json | Missing:
+    kind = field.type
+    if not kind.pointer and kind.kind == "quantity" and not field.omit_zero:
+        return "0"
+    if not kind.pointer and kind.kind in {"time", "microtime"} and not field.omit_zero:
+        return None
+    if kind.pointer or kind.kind != "struct":
+        return MISSING if field.omit_empty or field.omit_zero else _plain_zero(kind)
+    below = _zero_struct(kind.name)
+    return MISSING if field.omit_zero and not below else dict(below)
+
+
+def _plain_zero(kind: Type) -> Json:
+    return "0s" if kind.kind == "duration" and not kind.pointer else zero(kind)
+
+
+@cache
+def _zero_struct(name: str) -> Object:
+    return _struct({}, Type("struct", pointer=False, name=name).struct, "", [])
+
+
+def _value(item: Json, kind: Type, path: str, owner: Struct, strangers: list[str]) -> Json:
+    match kind.kind:
+        case "struct":
+            if not isinstance(item, dict):
+                raise _misfit(item, kind, path, owner)
+            return _struct(item, kind.struct, path, strangers)
+        case "list":
+            if not isinstance(item, list):
+                raise _misfit(item, kind, path, owner)
+            if kind.of.kind == "string" and all(inner.__class__ is str for inner in item):
+                return list(item)
+            return [
+                zero(kind.of) if inner is None else _value(inner, kind.of, f"{path}[{at}]", owner, strangers)
+                for at, inner in enumerate(item)
+            ]
+        case "map":
+            if not isinstance(item, dict):
+                raise _misfit(item, kind, path, owner)
+            if kind.of.kind == "string" and all(inner.__class__ is str for inner in item.values()):
+                return dict(item)
+            return {key: _in_map(inner, kind.of, path, key, owner, strangers) for key, inner in item.items()}
+        case "string" if isinstance(item, str):
+            return item
+        case "bool" if isinstance(item, bool):
+            return item
+        case "float" if isinstance(item, (int, float)) and not isinstance(item, bool):
+            return item
+        case "int" if isinstance(item, int) and not isinstance(item, bool):
+            if kind.bounds[0] <= item <= kind.bounds[1]:
+                return item
+            raise _misfit(item, kind, path, owner)
+        case "raw":
+            return item
+        case _:
+            return _scalar(item, kind, path, owner)
+
+
+def _in_map(item: Json, kind: Type, path: str, key: str, owner: Struct, strangers: list[str]) -> Json:
+    if item is None:
+        return "" if kind.kind == "bytes" else zero(kind)
+    return _value(item, kind, path if kind.kind != "struct" else f"{path}.{key}", owner, strangers)
+
+
+def _scalar(item: Json, kind: Type, path: str, owner: Struct) -> Json:
+    try:
+        match kind.kind:
+            case "quantity":
+                return as_quantity(_quantity_text(item))
+            case "int-or-string":
+                if isinstance(item, float):
+                    raise NotOfType
+                return as_int_or_string(item)
+            case "bytes":
+                return as_bytes(item)
+            case "time":
+                return as_time(item)
+            case "microtime":
+                if isinstance(item, str) and not _MICRO.fullmatch(item):
+                    raise NotOfType
+                return as_time(item, micro=True)
+            case "duration":
+                return as_duration(item)
+            case _:
+                raise NotOfType
+    except NotOfType:
+        raise _problem(item, kind, path, owner) from None
+
+
+def _quantity_text(item: Json) -> str:
+    """Numbers are read as they are written; strings with their blanks cut off."""
+    if isinstance(item, str):
+        return item
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        return number_text(item)
+    raise NotOfType
+
+
+def _problem(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
+    if kind.kind == "quantity":
+        return BadBody(_quantity_problem(item))
+    if kind.kind == "bytes" and isinstance(item, str):
+        return BadBody(f"illegal base64 data at input byte {_base64_end(item)}")
+    if kind.kind in {"time", "microtime"} and isinstance(item, str):
+        return BadBody(time_problem(item, micro=kind.kind == "microtime"))
+    return _misfit(item, kind, path, owner)
+
+
+def _quantity_problem(item: Json) -> str:
+    text = item if isinstance(item, str) else "true"
+    found = _FORM.fullmatch(text.strip())
+    if found is not None and found[1].count(".") < 2:
+        try:
+            canonical_quantity(text.strip())
+        except BadQuantity:
+            return "unable to parse quantity's suffix"
+    return "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+
+
+def _base64_end(text: str) -> int:
+    """Where Go stops reading: at the first stranger, else at the start of the last, incomplete group."""
+    plain = text.replace("\n", "").replace("\r", "")
+    for at, letter in enumerate(plain):
+        if not (letter.isascii() and (letter.isalnum() or letter in "+/")):
+            return at
+    return len(plain) - len(plain) % 4
+
+
+def _misfit(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
+    where = re.sub(r"\[\d+\]", "", path)
+    name, named = owner.name.rpartition(".")[2], named_type(owner.name, where.rpartition(".")[2])
+    told = go_type(kind)
+    if named and told in ("string", "[]string"):
+        told = told.replace("string", named)
+    into = f"Go struct field {name}.{told_path(where)} of type {told}"
+    return BadBody(f"json: cannot unmarshal {_told(item, kind)} into {into}")
+
+
+def _told(item: Json, kind: Type) -> str:
+    told = json_kind(item)
+    return f"number {item}" if told == "number" and kind.kind in {"int", "int-or-string"} else told
+
+
+def go_type(kind: Type) -> str:
+    match kind.kind:
+        case "list":
+            return f"[]{go_type(kind.of)}"
+        case "map" if kind.of.kind == "quantity":
+            return "v1.ResourceList"
+        case "map":
+            return f"map[string]{go_type(kind.of)}"
+        case "struct":
+            package, _, name = kind.name.partition(".")
+            return f"{package.rpartition('/')[2]}.{name}"
+        case "int":
+            width = kind.bounds[1].bit_length() + (1 if kind.bounds[0] < 0 else 0)
+            return f"{'int' if kind.bounds[0] < 0 else 'uint'}{width}"
+        case "int-or-string":
+            return "int32"
+        case "float":
+            return "float64"
+        case "bytes":
+            return "[]uint8"
+        case "time" | "microtime" | "duration":
+            return "string"
+        case other:
+            return other

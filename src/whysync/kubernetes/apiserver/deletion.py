@@ -1,0 +1,300 @@
+"""Deleting objects: options, preconditions, grace, finalizers, propagation.
+
+Mirrors the generic registry's `Delete` and `BeforeDelete`, Kubernetes 1.36. What follows from a deletion
+(owned objects, the content of a namespace) is the work of controllers: see `housekeeping`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.admission.policies import check_policies
+from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.get_and_list import as_listed, as_served
+from whysync.kubernetes.apiserver.list_selectors import chosen_by
+from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, conflict, forbidden, invalid
+from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.clock import Clock
+
+_RETURNED: Final = frozenset(
+    {
+        "PersistentVolume", "PersistentVolumeClaim", "Pod", "PodTemplate", "ResourceQuota", "Service",
+        "ServiceAccount",
+    }
+)  # fmt: skip
+_POLICIES: Final = ("Foreground", "Background", "Orphan")
+_SOON: Final = "marked for deletion; CustomResource deletion will begin soon"
+_PODS_STAY: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
+    "them or set propagationPolicy=Orphan to suppress this warning"
+)
+_ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
+_IMMORTAL: Final = frozenset({"default", "kube-system", "kube-public"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    policy: str
+    grace: int | None
+    uid: str
+    version: str
+    dry_run: bool
+
+
+class Removal:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.webhooks: dict[str, Webhook] = {}
+
+    def delete(self, call: Call) -> Reply:
+        options = options_of(call)
+        live = self._store.get(call.place)
+        if live is None:
+            raise call.missing()
+        resource = call.resource
+        if resource.kind == "Namespace" and call.address.name in _IMMORTAL:
+            raise forbidden("namespaces", "", call.address.name, "this namespace may not be deleted")
+        _check_preconditions(live, options, resource)
+        mutated(live, call, "DELETE", self._store, self.webhooks)
+        check_policies(live, None, call, "DELETE", self._store)
+        check_webhooks(live, None, call, "DELETE", self._store, self.webhooks)
+        if resource.kind == "Job" and resource.group == "batch" and not options.policy:
+            call.warnings.append(_PODS_STAY)
+        if resource.kind == "Namespace" and not resource.group:
+            new = self._ending_namespace(live)
+        elif resource.kind == "CustomResourceDefinition":
+            new = self._ending_definition(live)
+        else:
+            new = self._ending(live, options, resource)
+        if new is None:
+            if not options.dry_run:
+                self._store.drop(call.place)
+            gone = as_served(self._last_words(live, resource), call)
+            gone = gone if options.dry_run else self._store.stamped(gone)
+            return Reply(200, gone if resource.kind in _RETURNED else deleted_status(live, resource))
+        if not options.dry_run and new != live:
+            new = self._store.put(call.place, new)
+        return Reply(200, as_served(new, call))
+
+    def delete_all(self, call: Call) -> Reply:
+        """All objects of a kind; the answer lists them as they were."""
+        options = options_of(call)
+        choice = chosen_by(call.request.path, call.resource)
+        found = [
+            (place, live)
+            for place, live in self._store.within(call.resource.store, call.address.namespace)
+            if choice is None or choice(live)
+        ]
+        for place, live in found:
+            new = self._ending(live, options, call.resource)
+            if options.dry_run:
+                continue
+            if new is None:
+                self._store.drop(place)
+            elif new != live:
+                self._store.put(place, new)
+        meta: Object = {"resourceVersion": self._store.revision}
+        if isinstance(call.served, Custom):
+            meta["continue"] = ""
+        listed: list[Json] = [as_listed(live, call) for _, live in found]
+        body: Object = {
+            "kind": f"{call.resource.kind}List",
+            "apiVersion": call.resource.api_version,
+            "metadata": meta,
+            "items": listed,
+        }
+        return Reply(200, body)
+
+    def remove(self, place: Place, resource: Resource, *, policy: str = "Background") -> None:
+        """Delete as a controller does."""
+        live = self._store.get(place)
+        if live is None:
+            return
+        options = Options(policy=policy, grace=None, uid="", version="", dry_run=False)
+        if resource.kind == "Namespace" and not resource.group:
+            new = self._ending_namespace(live)
+        else:
+            new = self._ending(live, options, resource)
+        if new is None:
+            self._store.drop(place)
+        elif new != live:
+            self._store.put(place, new)
+
+    def _ending(self, live: Object, options: Options, resource: Resource) -> Object | None:
+        """The object on its way out; `None` when nothing holds it."""
+        meta = fields(live.get("metadata"))
+        finalizers = _finalizers(live, options, resource)
+        grace = _grace(live, options, resource)
+        deleting = "deletionTimestamp" in meta
+        if not grace and not finalizers:
+            return None
+        if deleting and grace >= integer(meta.get("deletionGracePeriodSeconds")):
+            return _with_meta(live, {**meta, "finalizers": list(finalizers)} if finalizers else meta)
+        changed: Object = {
+            **meta,
+            "deletionTimestamp": self._stamp(grace),
+            "deletionGracePeriodSeconds": grace,
+        }
+        if finalizers:
+            changed["finalizers"] = list(finalizers)
+        if "generation" in meta and not deleting:
+            changed["generation"] = integer(meta["generation"]) + 1
+        return _with_meta(live, changed)
+
+    def _last_words(self, live: Object, resource: Resource) -> Object:
+        """A Pod that goes at once is shown with a grace of nothing."""
+        if resource.kind != "Pod":
+            return live
+        meta = fields(live.get("metadata"))
+        shown: Object = {
+            **meta,
+            "deletionTimestamp": meta.get("deletionTimestamp") or self._stamp(0),
+            "deletionGracePeriodSeconds": 0,
+        }
+        if "deletionTimestamp" not in meta:
+            shown["generation"] = integer(meta.get("generation")) + 1
+        return _with_meta(live, shown)
+
+    def _stamp(self, seconds: int) -> str:
+        later = Clock(self._clock.now)
+        later.advance(seconds)
+        return later.stamp()
+
+    def _ending_namespace(self, live: Object) -> Object:
+        meta = fields(live.get("metadata"))
+        if "deletionTimestamp" in meta:
+            return live
+        status: Object = {**fields(live.get("status")), "phase": "Terminating"}
+        return {**_with_meta(live, {**meta, "deletionTimestamp": self._stamp(0)}), "status": status}
+
+    def _ending_definition(self, live: Object) -> Object:
+        meta = fields(live.get("metadata"))
+        if "deletionTimestamp" in meta:
+            return live
+        finalizers = [one for one in items(meta.get("finalizers")) if one != _CLEANUP]
+        changed: Object = {
+            **meta,
+            "deletionTimestamp": self._stamp(0),
+            "finalizers": [*finalizers, _CLEANUP],
+        }
+        ending: Object = {
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": self._stamp(0),
+            "reason": "InstanceDeletionPending",
+            "message": f"CustomResourceDefinition {_SOON}",
+        }
+        status: Object = {**fields(live.get("status"))}
+        status["conditions"] = [*items(status.get("conditions")), ending]
+        return {**_with_meta(live, changed), "status": status}
+
+
+def options_of(call: Call) -> Options:
+    body = fields(call.request.body)
+    kind = text(body.get("kind"), "DeleteOptions")
+    if kind != "DeleteOptions":
+        raise bad_request(
+            f'no kind "{kind}" is registered for version "{text(body.get("apiVersion"))}" in scheme '
+            '"pkg/apis/meta/internalversion/scheme/register.go:27"'
+        )
+    policy = text(body.get("propagationPolicy"))
+    causes: list[Cause] = []
+    legacy = body.get("orphanDependents")
+    if policy and legacy is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(Cause("propagationPolicy", f'Invalid value: "{policy}": {why}'))
+    elif policy and policy not in _POLICIES:
+        known = ", ".join(f'"{one}"' for one in (*_POLICIES, "nil"))
+        causes.append(Cause("propagationPolicy", f'Unsupported value: "{policy}": supported values: {known}'))
+    dry_run = items(body.get("dryRun"))
+    if dry_run and dry_run != ["All"]:
+        told = ", ".join(f'"{one}"' for one in dry_run)
+        causes.append(Cause("dryRun", f'Unsupported value: [{told}]: supported values: "All"'))
+    if causes:
+        raise invalid("DeleteOptions", "meta.k8s.io", "", causes)
+    if isinstance(legacy, bool):
+        policy = "Orphan" if legacy else "Background"
+    given = body.get("gracePeriodSeconds")
+    if isinstance(given, str):
+        field = "DeleteOptions.gracePeriodSeconds of type int64"
+        raise bad_request(f"json: cannot unmarshal string into Go struct field {field}")
+    grace = integer(given) if isinstance(given, (int, float)) else call.request.grace
+    needs = fields(body.get("preconditions"))
+    return Options(
+        policy=policy,
+        grace=grace,
+        uid=text(needs.get("uid")),
+        version=text(needs.get("resourceVersion")),
+        dry_run=call.request.dry_run or bool(dry_run),
+    )
+
+
+def _check_preconditions(live: Object, options: Options, resource: Resource) -> None:
+    meta = fields(live.get("metadata"))
+    name = text(meta.get("name"))
+    checks = (
+        (options.uid, "uid", "UID", "deleted and then recreated"),
+        (options.version, "resourceVersion", "ResourceVersion", "modified"),
+    )
+    for asked, key, title, perhaps in checks:
+        found = text(meta.get(key))
+        if asked and asked != found:
+            why = f"the {title} in the precondition ({asked}) does not match the {title} in record ({found})"
+            raise conflict(
+                resource.kind, resource.group, name, f"{why}. The object might have been {perhaps}"
+            )
+
+
+def _finalizers(live: Object, options: Options, resource: Resource) -> tuple[Json, ...]:
+    """Those of the object, and the one that the way of propagation asks for."""
+    kept = [one for one in items(dig(live, "metadata", "finalizers")) if one not in (_ORPHAN, _FOREGROUND)]
+    before = items(dig(live, "metadata", "finalizers"))
+    policy = options.policy
+    if not policy:
+        if _ORPHAN in before:
+            policy = "Orphan"
+        elif _FOREGROUND in before:
+            policy = "Foreground"
+        elif resource.kind == "Job" and resource.group == "batch":
+            policy = "Orphan"
+    if policy == "Orphan":
+        return (*kept, _ORPHAN)
+    if policy == "Foreground":
+        return (*kept, _FOREGROUND)
+    return tuple(kept)
+
+
+def _grace(live: Object, options: Options, resource: Resource) -> int:
+    """Only Pods on a node get time to stop."""
+    if resource.kind != "Pod" or resource.group:
+        return 0
+    if not dig(live, "spec", "nodeName") or dig(live, "status", "phase") in ("Succeeded", "Failed"):
+        return 0
+    wanted = options.grace
+    if wanted is None:
+        wanted = integer(dig(live, "spec", "terminationGracePeriodSeconds"), 30)
+        if "deletionTimestamp" in fields(live.get("metadata")):
+            wanted = integer(dig(live, "metadata", "deletionGracePeriodSeconds"))
+    return 1 if wanted < 0 else wanted
+
+
+def _with_meta(obj: Object, meta: Object) -> Object:
+    new: Object = {**obj, "metadata": meta}
+    return new
+
+
+def deleted_status(live: Object, resource: Resource) -> Object:
+    meta = fields(live.get("metadata"))
+    details: Object = {"name": text(meta.get("name"))}
+    if resource.group:
+        details["group"] = resource.group
+    details["kind"] = resource.plural
+    details["uid"] = text(meta.get("uid"))
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}

@@ -1,0 +1,133 @@
+"""What is served where: the built-in kinds, and those that definitions in the cluster add."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Object, fields, text
+from whysync.kubernetes.api.ref import group_of
+from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
+from whysync.kubernetes.apiserver.custom_resources import Custom, customs_of
+from whysync.kubernetes.apiserver.protocol import ServedKind
+from whysync.kubernetes.apiserver.resource_kind import BuiltIn, Served
+from whysync.kubernetes.apiserver.status_errors import NoSuchPath, no_such_resource
+from whysync.kubernetes.apiserver.storage import Store
+from whysync.kubernetes.apiserver.url_paths import Address
+
+_DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
+
+
+class _Catalogue:
+    """All that is served while no definition changes, by the names under which it is asked for."""
+
+    def __init__(self, customs: list[Custom]) -> None:
+        self.customs = customs
+        self.kinds = [*built_in().values(), *(custom.resource for custom in customs)]
+        self.groups = {resource.group for resource in built_in().values()}
+        self.versions = {custom.resource.api_version for custom in customs}
+        self.by_path: dict[tuple[str, str], Custom] = {}
+        self.by_kind: dict[tuple[str, str], Resource] = {}
+        self.by_store: dict[tuple[str, str], Resource] = {}
+        for custom in customs:
+            resource = custom.resource
+            self.by_path.setdefault((resource.api_version, resource.plural), custom)
+        for resource in self.kinds:
+            self.by_kind.setdefault((resource.api_version, resource.kind), resource)
+            self.by_store.setdefault(resource.store, resource)
+        self.told = tuple(
+            ServedKind(
+                group=resource.group,
+                version=resource.version,
+                kind=resource.kind,
+                plural=resource.plural,
+                namespaced=resource.namespaced,
+            )
+            for resource in self._preferred_first()
+            if resource.kept
+        )
+
+    def _preferred_first(self) -> list[Resource]:
+        """Groups in their order; of a group, the version that clients shall use comes first."""
+        places = {group: at for at, group in enumerate(dict.fromkeys(one.group for one in self.kinds))}
+        newest = sorted(self.kinds, key=lambda one: version_rank(one.version), reverse=True)
+        return sorted(newest, key=lambda one: places[one.group])
+
+
+def version_rank(version: str) -> tuple[int, int, int]:
+    """Stable versions above beta above alpha, later ones above earlier ones."""
+    major, stage, minor = version.removeprefix("v"), 2, "0"
+    for rank, word in ((1, "beta"), (0, "alpha")):
+        if word in major:
+            major, _, minor = major.partition(word)
+            stage = rank
+            break
+    return stage, _number(major), _number(minor)
+
+
+def _number(digits: str) -> int:
+    return int(digits) if digits.isdecimal() and len(digits) < 10 else -1
+
+
+class Discovery:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._built_in: dict[tuple[str, str], BuiltIn] = {}
+        self._customs: dict[str, tuple[str, list[Custom]]] = {}
+        self._writes = -1
+        self._known = _Catalogue([])
+
+    def served(self, address: Address) -> Served:
+        """Raises when nothing is served there.
+
+        In a group of the server's own, and in a version that a definition serves, with a Status.
+        """
+        key = (address.api_version, address.plural)
+        known = self._built_in.get(key)
+        if known is not None:
+            return known
+        found = built_in().get(key)
+        if found is None:
+            catalogue = self._catalogue()
+            custom = catalogue.by_path.get(key)
+            if custom is None:
+                version = address.api_version
+                if group_of(version) in catalogue.groups or version in catalogue.versions:
+                    raise no_such_resource()
+                raise NoSuchPath
+            return custom
+        self._built_in[key] = BuiltIn(found)
+        return self._built_in[key]
+
+    def _catalogue(self) -> _Catalogue:
+        """Made again when a definition was written."""
+        writes = self._store.writes(_DEFINITIONS)
+        if writes != self._writes:
+            self._known = _Catalogue(self._read())
+            self._writes = writes
+        return self._known
+
+    def _read(self) -> list[Custom]:
+        """From the definitions in the store; one is read again when it has changed."""
+        found: list[Custom] = []
+        for place, definition in self._store.within(_DEFINITIONS):
+            revision = text(fields(definition.get("metadata")).get("resourceVersion"))
+            known = self._customs.get(place[2])
+            if known is None or known[0] != revision:
+                known = self._customs[place[2]] = (revision, customs_of(definition))
+            found.extend(known[1])
+        return found
+
+    def customs(self) -> list[Custom]:
+        return self._catalogue().customs
+
+    def kinds(self) -> list[Resource]:
+        return self._catalogue().kinds
+
+    def told(self) -> tuple[ServedKind, ...]:
+        """The kinds whose objects are kept, as clients are told of them."""
+        return self._catalogue().told
+
+    def of_object(self, obj: Object) -> Resource | None:
+        return self._catalogue().by_kind.get((text(obj.get("apiVersion")), text(obj.get("kind"))))
+
+    def of_store(self, store: tuple[str, str]) -> Resource | None:
+        """The kind, in one of its versions, whose objects lie there."""
+        return self._catalogue().by_store.get(store)

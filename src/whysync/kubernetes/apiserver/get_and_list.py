@@ -1,0 +1,63 @@
+"""Reading one object, or many."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.discovery import Discovery
+from whysync.kubernetes.apiserver.list_selectors import chosen_by
+from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.scale_subresource import scale_of
+from whysync.kubernetes.apiserver.storage import Store
+
+
+class Reads:
+    def __init__(self, store: Store, discovery: Discovery) -> None:
+        self._store = store
+        self._discovery = discovery
+
+    def get(self, call: Call) -> Reply:
+        found = self._store.get(call.place)
+        if found is None:
+            raise call.missing()
+        if call.address.subresource == "scale":
+            return Reply(200, scale_of(found, call.served))
+        if isinstance(call.served, Custom) and call.served.warning:
+            call.warnings.append(call.served.warning)
+        return Reply(200, as_served(found, call))
+
+    def list(self, call: Call) -> Reply:
+        resource = call.resource
+        choice = chosen_by(call.request.path, resource)
+        found: list[Json] = [
+            as_listed(obj, call)
+            for _, obj in self._store.within(resource.store, call.address.namespace)
+            if choice is None or choice(obj)
+        ]
+        meta: Object = {"resourceVersion": self._store.revision}
+        if isinstance(call.served, Custom):
+            meta["continue"] = ""
+            if call.served.warning:
+                call.warnings.append(call.served.warning)
+        return Reply(
+            200,
+            {
+                "kind": f"{resource.kind}List",
+                "apiVersion": resource.api_version,
+                "metadata": meta,
+                "items": found,
+            },
+        )
+
+
+def as_served(obj: Object, call: Call) -> Object:
+    """In the version that was asked for."""
+    return call.served.read(obj)
+
+
+def as_listed(obj: Object, call: Call) -> Object:
+    """An entry of a list; those of built-in kinds do not say what they are."""
+    shown = as_served(obj, call)
+    if call.resource.custom:
+        return shown
+    return {key: value for key, value in shown.items() if key not in {"apiVersion", "kind"}}

@@ -1,0 +1,391 @@
+"""Creating and changing objects: decode, own, prepare, check, store — in the order of the API server."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.admission.limit_range import check_limits, with_limits
+from whysync.kubernetes.admission.namespace_lifecycle import require_namespace
+from whysync.kubernetes.admission.pod_security import check_pod_security
+from whysync.kubernetes.admission.policies import check_policies
+from whysync.kubernetes.admission.pvc_resize import check_resize
+from whysync.kubernetes.admission.resource_quota import charge, charged_to
+from whysync.kubernetes.admission.service_account import check_account
+from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
+from whysync.kubernetes.apiserver.access_reviews import review
+from whysync.kubernetes.apiserver.address_allocator import Numbers
+from whysync.kubernetes.apiserver.custom_resources import Custom, established
+from whysync.kubernetes.apiserver.discovery import Discovery
+from whysync.kubernetes.apiserver.managed_fields import (
+    Managed,
+    Writing,
+    after_update,
+    kept_managed,
+    read_managed,
+    with_managed,
+)
+from whysync.kubernetes.apiserver.object_metadata import (
+    carried_over,
+    may_go,
+    only_status,
+    other_uid,
+    same_but_for_times,
+)
+from whysync.kubernetes.apiserver.patch_errors import in_order, unconvertible, undecodable
+from whysync.kubernetes.apiserver.patches import patched
+from whysync.kubernetes.apiserver.rbac_escalation import check_escalation
+from whysync.kubernetes.apiserver.registry import Ground
+from whysync.kubernetes.apiserver.registry_strategies import counts_as_change, prepare_create, prepare_update
+from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.request_body import (
+    checked_options,
+    object_in_body,
+    read_body,
+    told_strangers,
+)
+from whysync.kubernetes.apiserver.scale_subresource import scale_of
+from whysync.kubernetes.apiserver.server_side_apply import apply_config
+from whysync.kubernetes.apiserver.size_limits import too_large
+from whysync.kubernetes.apiserver.status_errors import (
+    Cause,
+    Refused,
+    already_exists,
+    forbidden,
+    internal,
+    invalid,
+)
+from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.url_name import require_name, same_name
+from whysync.kubernetes.apiserver.validation_errors import (
+    check_create,
+    check_priority_class,
+    check_runtime_class,
+    check_update,
+    check_version,
+)
+from whysync.kubernetes.apiserver.warnings import warnings_about
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.merge.errors import DiffError
+from whysync.kubernetes.merge.structured import FieldSet
+
+_STATUS = FieldSet.of([("f:status",)])
+_NOTHING = FieldSet()
+_CREATED_BY_UPDATE = frozenset(
+    {
+        "ClusterRole", "ClusterRoleBinding", "Endpoints", "Event", "Lease", "LimitRange", "Role",
+        "RoleBinding", "Service",
+    }
+)  # fmt: skip
+_CHARGED_ON_CHANGE = frozenset({"PersistentVolumeClaim", "Service"})
+_REPLICAS = ("f:spec", "f:replicas")
+_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+class Writes:
+    def __init__(self, store: Store, discovery: Discovery, clock: Clock) -> None:
+        self._store = store
+        self._discovery = discovery
+        self._clock = clock
+        self._numbers = Numbers(store)
+        self.webhooks: dict[str, Webhook] = {}
+        self._unsettled: dict[str, str] = {}
+        """Ids of objects that lie in the store without what reading them adds, and in which version."""
+
+    # -- verbs ----------------------------------------------------------------------------------------
+
+    def create(self, call: Call) -> Reply:
+        checked_options(call, "CreateOptions")
+        body, repeated = read_body(call)
+        obj, strangers = object_in_body(body, call)
+        told_strangers([*repeated, *strangers], call)
+        if not call.resource.kept:
+            return Reply(201, self._reviewed(obj, call))
+        return Reply(201, self._create(obj, call))
+
+    def _reviewed(self, obj: Object, call: Call) -> Object:
+        owned = self._owned(call.served.zero(), obj, call)
+        return review(owned, call, self._store, self._clock.stamp())
+
+    def update(self, call: Call) -> Reply:
+        checked_options(call, "UpdateOptions")
+        body, repeated = read_body(call)
+        live = self._store.get(call.place)
+        if call.address.subresource == "scale":
+            return self._rescale(call, body, live)
+        obj, strangers = object_in_body(body, call, live)
+        told_strangers([*repeated, *strangers], call)
+        require_name(obj, call)
+        if live is None:
+            if call.resource.kind in _CREATED_BY_UPDATE:
+                return Reply(201, self._create(obj, call))
+            raise call.missing()
+        return Reply(200, self._update(obj, live, call))
+
+    def patch(self, call: Call) -> Reply:
+        checked_options(call, "PatchOptions")
+        live = self._store.get(call.place)
+        if call.request.verb == "ssa":
+            return self._apply(call, live)
+        if live is None:
+            raise call.missing()
+        if call.address.subresource == "scale":
+            return self._rescale(call, patched(scale_of(live, call.served), call, schema=None), live)
+        current = call.served.read(live)
+        body = patched(current, call, schema=call.served.schema)
+        if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
+            body = {**body, "apiVersion": current.get("apiVersion"), "kind": current.get("kind")}
+        obj, strangers = _decoded_patch(body, current, call)
+        told_strangers(strangers, call, patch=body)
+        same_name(obj, live, call)
+        return Reply(200, self._update(call.served.defaulted(obj, current), live, call))
+
+    # -- server-side apply ----------------------------------------------------------------------------
+
+    def _apply(self, call: Call, live: Object | None) -> Reply:
+        config, _ = read_body(call)
+        if live is None and call.address.subresource:
+            raise call.missing()
+        base = call.served.zero() if live is None else call.served.read(live)
+        new, managed = apply_config(base, config, call, self._writing(call))
+        # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
+        there = None if live is None else base
+        obj = new if isinstance(call.served, Custom) else _decoded_apply(new, there, call)
+        obj = call.served.defaulted(obj, there)
+        obj = with_managed(obj, managed)
+        if live is None:
+            if call.resource.namespaced:
+                meta: Object = {**fields(obj.get("metadata")), "namespace": call.address.namespace}
+                placed: Object = {**obj, "metadata": meta}
+                obj = placed
+            return Reply(201, self._create(obj, call, owned=True))
+        return Reply(200, self._update(obj, live, call, owned=True))
+
+    # -- what all of them share -----------------------------------------------------------------------
+
+    def _writing(self, call: Call) -> Writing:
+        return Writing(
+            manager=call.manager,
+            subresource=call.address.subresource,
+            api_version=call.resource.api_version,
+            now=self._clock.stamp(),
+            excluded=_excluded(call),
+        )
+
+    def _owned(self, live: Object, new: Object, call: Call, managed: Managed | None = None) -> Object:
+        managed = Managed({}, {}) if managed is None else managed
+        managed = after_update(live, new, managed, self._writing(call), call.served.atom)
+        return with_managed(new, managed)
+
+    def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
+        resource = call.resource
+        meta = dict(fields(obj.get("metadata")))
+        if meta.get("resourceVersion") and not owned:
+            raise internal("resourceVersion should not be set on objects to be created")
+        for key in ("deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "selfLink", "uid"):
+            meta.pop(key, None)
+        told = text(meta.get("name")) or text(meta.get("generateName"))
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = text(meta["generateName"])[:58] + self._store.suffix()
+        obj = {**obj, "metadata": meta}
+        if not owned:
+            obj = self._owned(call.served.zero(), obj, call, kept_managed(obj))
+        require_namespace(call, text(meta.get("name")), self._store)
+        check_account(obj, told, call, self._store)
+        if isinstance(call.served, Custom) and call.served.terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise forbidden(resource.plural, resource.group, text(meta.get("name")), why)
+        meta = dict(fields(obj.get("metadata")))
+        meta["uid"] = self._store.uid()
+        meta["creationTimestamp"] = self._clock.stamp()
+        if resource.counted:
+            meta["generation"] = 1
+        named: Object = {**obj, "metadata": meta}
+        obj = prepare_create(
+            self._admitted(with_limits(named, call, self._store), call, "CREATE"),
+            resource,
+            call.served.zero(),
+            self._ground(),
+        )
+        check_escalation(obj, None, call, self._store)
+        check_priority_class(obj, resource, self._store)
+        check_runtime_class(obj, resource, self._store)
+        check_create(obj, call)
+        check_limits(obj, call, self._store)
+        check_pod_security(obj, call, self._store)
+        check_policies(obj, None, call, "CREATE", self._store)
+        check_webhooks(obj, None, call, "CREATE", self._store, self.webhooks)
+        charges = charged_to(obj, None, call, self._store) if resource.namespaced else []
+        call.warnings.extend(warnings_about(obj, resource))
+        place = (resource.store, call.address.namespace, text(meta.get("name")))
+        there = self._store.get(place)
+        if there is not None:
+            refusal = already_exists(resource.plural, resource.group, place[2])
+            if dig(there, "metadata", "deletionTimestamp"):
+                refusal.message = f"object is being deleted: {refusal.message}"
+            raise refusal
+        self._numbers.check(obj, resource, place)
+        if charges and not call.request.dry_run:
+            charge(charges, self._store, self._clock.stamp())
+        kept = self._kept(place, obj, call)
+        if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
+            self._establish(place, kept, call)
+        return kept
+
+    def _admitted(self, obj: Object, call: Call, operation: str) -> Object:
+        """After admission; what a webhook put in gets its defaults too."""
+        new = mutated(obj, call, operation, self._store, self.webhooks)
+        return obj if new is obj else call.served.defaulted(new)
+
+    def _establish(self, place: Place, definition: Object, call: Call) -> None:
+        """What the API server's own controller does a moment later: accept the names, serve the kinds."""
+        others = [obj for _, obj in self._store.within(place[0])]
+        new = established(definition, self._clock.stamp(), others)
+        writing = Writing(
+            manager="kube-apiserver",
+            subresource="status",
+            api_version=call.resource.api_version,
+            now=self._clock.stamp(),
+            excluded=_NOTHING,
+        )
+        managed = after_update(definition, new, kept_managed(definition), writing, call.served.atom)
+        self._store.put(place, with_managed(new, managed))
+
+    def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
+        resource = call.resource
+        live = call.served.read(live)
+        meta, before = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
+        version = text(meta.get("resourceVersion"))
+        check_version(call, version)
+        uid = text(meta.get("uid"))
+        if uid and uid != before.get("uid") and call.request.verb == "update":
+            raise call.conflict(other_uid(call, uid, text(before.get("uid"))))
+        if version and not version.isdecimal():
+            raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        if version and version not in ("0", before.get("resourceVersion")):
+            raise call.conflict(_MODIFIED)
+        if not owned:
+            obj = self._reckoned(obj, live, call)
+            meta = dict(fields(obj.get("metadata")))
+        meta = carried_over(meta, before)
+        if resource.namespaced:
+            meta.setdefault("namespace", call.address.namespace)
+        named: Object = {**obj, "metadata": meta}
+        obj = self._admitted(named, call, "UPDATE")
+        if call.address.subresource == "status":
+            obj = only_status(obj, live)
+        else:
+            obj = prepare_update(obj, live, resource, self._ground())
+        unchanged = same_but_for_times(obj, live)
+        if not unchanged:  # what is there has been through this
+            check_escalation(obj, live, call, self._store)
+            check_update(obj, live, call)
+            check_resize(obj, live, call, self._store)
+        check_policies(obj, live, call, "UPDATE", self._store)
+        check_webhooks(obj, live, call, "UPDATE", self._store, self.webhooks)
+        if resource.namespaced and resource.kind in _CHARGED_ON_CHANGE:
+            charges = charged_to(obj, live, call, self._store)
+            if charges and not call.request.dry_run:
+                charge(charges, self._store, self._clock.stamp())
+        if call.address.subresource == "":
+            call.warnings.extend(warnings_about(obj, resource, old=live))
+        if (
+            (resource.counted or resource.kind == "CSIDriver")  # which counts from its first change on
+            and call.address.subresource != "status"
+            and counts_as_change(obj, live, resource)
+        ):
+            meta = fields(obj.get("metadata"))
+            generation = integer(before.get("generation")) + 1
+            obj = {**obj, "metadata": {**meta, "generation": generation}}
+        unsettled = self._not_settled(live)
+        if unchanged and not unsettled:
+            return live
+        return self._kept(call.place, obj, call)
+
+    def _not_settled(self, live: Object) -> bool:
+        """The first write after a creation puts in the store what reading adds, and so is one in any case."""
+        meta = fields(live.get("metadata"))
+        return self._unsettled.get(text(meta.get("uid"))) == meta.get("resourceVersion")
+
+    def _reckoned(self, obj: Object, live: Object, call: Call) -> Object:
+        """The object with its managedFields; a writer may clear them with one empty entry."""
+        given = items(fields(obj.get("metadata")).get("managedFields"))
+        if given == [{}] and not call.address.subresource:
+            return with_managed(obj, Managed({}, {}))
+        managed = kept_managed(live)
+        if given and not call.address.subresource:
+            with suppress(DiffError):
+                managed = read_managed(obj)
+        if not managed.claims:
+            return with_managed(obj, managed)
+        return self._owned(live, obj, call, managed)
+
+    def _kept(self, place: Place, obj: Object, call: Call) -> Object:
+        if call.request.dry_run:
+            return obj
+        if may_go(obj, call.resource):
+            self._store.drop(place)
+            return obj
+        before = self._store.get(place)
+        settled = call.served.settled(obj, before)
+        if before is not None and settled != obj and same_but_for_times(settled, before):
+            return before  # an empty list, say, is kept as none
+        if too_large(settled):
+            raise internal("etcdserver: request is too large")
+        kept = self._store.put(place, settled)
+        if before is None and (settled != obj or call.resource.kind == "PersistentVolumeClaim"):
+            self._unsettled[text(dig(kept, "metadata", "uid"))] = text(
+                dig(kept, "metadata", "resourceVersion")
+            )
+        return kept
+
+    def _ground(self) -> Ground:
+        return Ground(
+            next_ip=self._numbers.next_ip,
+            next_port=self._numbers.next_port,
+            find=lambda group, plural, space, name: self._store.get(((group, plural), space, name)),
+            all_of=lambda group, plural: [obj for _, obj in self._store.within((group, plural))],
+            now=self._clock.stamp(),
+        )
+
+    # -- subresources ---------------------------------------------------------------------------------
+
+    def _rescale(self, call: Call, body: Object, live: Object | None) -> Reply:
+        if live is None:
+            raise call.missing()
+        version = text(dig(body, "metadata", "resourceVersion"))
+        if version and version != dig(live, "metadata", "resourceVersion"):
+            raise call.conflict(_MODIFIED)
+        wanted = integer(dig(body, "spec", "replicas"))
+        if wanted < 0 and not call.resource.custom:
+            why = f"Invalid value: {wanted}: must be greater than or equal to 0"
+            raise invalid("Scale", "autoscaling", call.address.name, [Cause("spec.replicas", why)])
+        new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
+        # Where nobody owns the number, the scale's own view has no managers, and none is added.
+        owned = any(claim.owned.has(_REPLICAS) for claim in kept_managed(live).claims.values())
+        return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
+
+
+def _excluded(call: Call) -> FieldSet:
+    if call.address.subresource == "status":
+        if call.resource.custom:
+            return FieldSet.of([("f:metadata",), ("f:spec",)])
+        return FieldSet.of([("f:spec",), ("f:metadata", "f:labels")])
+    return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
+
+
+def _decoded_apply(new: Object, there: Object | None, call: Call) -> Object:
+    try:
+        return call.served.decode(new, there)[0]
+    except Refused as refusal:
+        raise unconvertible(refusal, new, call) from None
+
+
+def _decoded_patch(body: Object, current: Object, call: Call) -> tuple[Object, list[str]]:
+    try:
+        obj, strangers = call.served.decode(body, current)
+    except Refused as refusal:
+        raise (refusal if call.resource.custom else undecodable(refusal, body, call)) from None
+    if len(strangers) > 1:
+        strangers = call.served.decode(fields(in_order(body)))[1]
+    return obj, strangers

@@ -1,0 +1,73 @@
+"""Metadata that the server keeps in its own hands, and when an object is no longer held."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.request import Call
+
+
+def carried_over(meta: Object, before: Object) -> Object:
+    """What the server fills in of the metadata before it checks an update. Mirrors `rest.BeforeUpdate`."""
+    new = dict(meta)
+    new.pop("selfLink", None)
+    for key in ("uid", "deletionGracePeriodSeconds"):
+        if new.get(key) is None and key in before:
+            new[key] = before[key]
+    for key in ("generation", "creationTimestamp", "deletionTimestamp", "resourceVersion"):
+        if key in before:
+            new[key] = before[key]
+        elif key != "deletionTimestamp":
+            new.pop(key, None)
+    return new
+
+
+def other_uid(call: Call, asked: str, found: str) -> str:
+    plural = {"services": "services/specs", "ingresses": "ingress"}.get(
+        call.resource.plural, call.resource.plural
+    )
+    where = "/".join(part for part in (plural, call.address.namespace, call.address.name) if part)
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
+    )
+
+
+def only_status(obj: Object, live: Object) -> Object:
+    """Through the status door nothing else comes in but some metadata."""
+    kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
+    if "status" in obj:
+        kept["status"] = obj["status"]
+    meta = dict(fields(obj.get("metadata")))
+    labels = fields(live.get("metadata")).get("labels")
+    if labels is None:
+        meta.pop("labels", None)
+    else:
+        meta["labels"] = labels
+    return {**kept, "metadata": meta}
+
+
+def may_go(obj: Object, resource: Resource) -> bool:
+    """Is it being deleted, and nothing holds it any more?"""
+    meta = fields(obj.get("metadata"))
+    if "deletionTimestamp" not in meta or items(meta.get("finalizers")):
+        return False
+    if resource.kind == "Namespace" and not resource.group:
+        return not items(dig(obj, "spec", "finalizers"))
+    return not integer(meta.get("deletionGracePeriodSeconds"))
+
+
+def same_but_for_times(new: Object, old: Object) -> bool:
+    """A write that only moves the times of managedFields is none."""
+    if new == old:
+        return True
+    return _timeless(new) == _timeless(old)
+
+
+def _timeless(obj: Object) -> Object:
+    meta = fields(obj.get("metadata"))
+    entries: list[Json] = [
+        {key: value for key, value in fields(entry).items() if key != "time"}
+        for entry in items(meta.get("managedFields"))
+    ]
+    return {**obj, "metadata": {**meta, "managedFields": entries}}

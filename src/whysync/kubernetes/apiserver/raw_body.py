@@ -1,0 +1,101 @@
+"""Bodies as text: parsed as the API server parses them, with what it says of broken ones."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from whysync.json_tree import Json, Object, json_kind
+from whysync.kubernetes.api.yaml import Broken, documents
+from whysync.kubernetes.apiserver.status_errors import Refused, bad_request
+
+_STRUCT = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+class _Pairs(list[tuple[str, object]]):
+    """An object with its keys as written, repeated ones too."""
+
+
+def parsed_object(raw: str, content: str, kind: str) -> tuple[Object, list[str]]:
+    """The object in a create's or an update's body, and what strict decoding says of its text."""
+    if "yaml" in content:
+        return _from_yaml(raw, kind)
+    if content and "json" not in content:
+        accepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        why = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+        raise Refused(415, "UnsupportedMediaType", why)
+    try:
+        tree = cast(object, json.loads(raw, object_pairs_hook=_Pairs))
+    except (ValueError, RecursionError):
+        why = f"couldn't get version/kind; json parse error: {json_error(raw)} ({raw})"
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}") from None
+    if tree is None:
+        return {}, []
+    if not isinstance(tree, _Pairs):
+        why = (
+            f"json: cannot unmarshal {json_kind(tree)} into Go value of type {_STRUCT} ({raw.encode().hex()})"
+        )
+        raise bad_request(
+            f"the object provided is unrecognized (must be of type {kind}): "
+            f"couldn't get version/kind; json parse error: {why}"
+        )
+    repeated: list[str] = []
+    found = _plain(tree, "", repeated)
+    assert isinstance(found, dict)
+    return found, repeated
+
+
+def parsed_patch(raw: str) -> Json:
+    """A patch in JSON; raises `Refused` with Go's words."""
+    try:
+        return cast(Json, json.loads(raw))
+    except (ValueError, RecursionError):
+        raise bad_request(f"error decoding patch: {json_error(raw)}") from None
+
+
+def _plain(value: object, path: str, repeated: list[str]) -> Json:
+    if isinstance(value, _Pairs):
+        out: Object = {}
+        for key, item in value:
+            here = f"{path}.{key}" if path else key
+            if key in out:
+                repeated.append(f'duplicate field "{here}"')
+            out[key] = _plain(item, here, repeated)
+        return out
+    if isinstance(value, list):
+        listed = cast("list[object]", value)
+        return [_plain(item, f"{path}[{at}]", repeated) for at, item in enumerate(listed)]
+    return cast(Json, value)
+
+
+def _from_yaml(raw: str, kind: str) -> tuple[Object, list[str]]:
+    found = next(iter(documents(raw)), None)
+    if found is None:
+        return {}, []
+    if isinstance(found, Broken):
+        why = f"yaml: {found} ({raw.encode().hex()})"
+        raise bad_request(f"the object provided is unrecognized (must be of type {kind}): {why}")
+    body = found.body if isinstance(found.body, dict) else {}
+    repeated = [f"yaml: unmarshal errors:\n  {warning}" for warning in found.warnings]
+    return body, repeated
+
+
+def json_error(raw: str) -> str:
+    """The first complaint of Go's JSON decoder, for the usual mistakes."""
+    text = raw.strip()
+    if not text:
+        return "unexpected end of JSON input"
+    try:
+        json.loads(raw)
+    except json.JSONDecodeError as problem:
+        if problem.pos >= len(raw):
+            return "unexpected end of JSON input"
+        letter = raw[problem.pos]
+        if "property name" in problem.msg:
+            return f"invalid character '{letter}' looking for beginning of object key string"
+        return f"invalid character '{letter}' looking for beginning of value"
+    except RecursionError:
+        return "exceeded max depth"
+    return ""

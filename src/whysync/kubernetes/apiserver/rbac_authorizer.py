@@ -1,0 +1,200 @@
+"""Who may do what: roles and bindings in the cluster. Mirrors the RBAC authorizer of Kubernetes 1.36.
+
+A request without a user comes from the cluster's administrator, who may do everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.ref import group_of
+from whysync.kubernetes.apiserver.protocol import Request
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.status_errors import Refused, qualified
+from whysync.kubernetes.apiserver.storage import Store
+from whysync.kubernetes.apiserver.url_paths import Address
+
+_GROUP: Final = "rbac.authorization.k8s.io"
+_VERBS: Final = {
+    "create": "create", "update": "update", "get": "get", "list": "list", "delete": "delete",
+    "deletecollection": "deletecollection", "merge-patch": "patch", "strategic-patch": "patch",
+    "json-patch": "patch", "ssa": "patch", "watch": "watch",
+}  # fmt: skip
+
+
+ANONYMOUS: Final = "system:anonymous"
+
+
+def known_user(request: Request) -> Request:
+    """Who asks: a token that nobody has is turned away, no token at all is the anonymous user."""
+    if request.user == "(bad token)":
+        raise Refused(401, "Unauthorized", "Unauthorized")
+    return replace(request, user=ANONYMOUS) if request.user == "(anonymous)" else request
+
+
+class Question(NamedTuple):
+    """May this user do that, there?"""
+
+    user: str
+    groups: tuple[str, ...]
+    verb: str
+    group: str
+    plural: str
+    subresource: str
+    namespace: str
+    name: str
+
+
+def check_access(call: Call, store: Store) -> None:
+    """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
+    if not call.request.user or not call.resource.kept:
+        return
+    asked = question_of(call, _VERBS.get(call.request.verb, call.request.verb))
+    if not may(store, asked):
+        raise _denied(call, asked.verb, _unresolved(store, asked))
+    creates = call.request.verb == "ssa" and store.get(call.place) is None
+    if creates and not may(store, asked._replace(verb="create")):
+        raise _denied(call, "create", _unresolved(store, asked))
+
+
+def question_of(call: Call, verb: str) -> Question:
+    return Question(
+        user=call.request.user,
+        groups=call.request.groups,
+        verb=verb,
+        group=call.resource.group,
+        plural=call.resource.plural,
+        subresource=call.address.subresource,
+        namespace=_namespace(call),
+        name=call.address.name,
+    )
+
+
+def may(store: Store, asked: Question) -> bool:
+    """The administrator, who has no name here, may do everything."""
+    return not asked.user or any(_grants(rule, asked) for rule in rules_for(store, asked))
+
+
+def rules_for(store: Store, asked: Question) -> Iterator[Object]:
+    """The rules that hold for the user where the request goes."""
+    for binding, namespace in _bindings(store, asked):
+        yield from role_rules(store, binding, namespace) or ()
+
+
+def _bindings(store: Store, asked: Question) -> Iterator[tuple[Object, str]]:
+    for _, binding in store.within((_GROUP, "clusterrolebindings")):
+        if _names(binding, asked):
+            yield binding, ""
+    if asked.namespace:
+        for _, binding in store.within((_GROUP, "rolebindings"), asked.namespace):
+            if _names(binding, asked):
+                yield binding, asked.namespace
+
+
+def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """All groups of a user; a ServiceAccount is in some by its name."""
+    prefix, _, rest = user.partition("system:serviceaccount:")
+    if prefix or not rest or "system:serviceaccounts" in groups:
+        return (*groups, "system:authenticated")
+    own = ("system:serviceaccounts", f"system:serviceaccounts:{rest.partition(':')[0]}")
+    return (*groups, *own, "system:authenticated")
+
+
+def _unresolved(store: Store, asked: Question) -> str:
+    """The server tells a user that it turns away of roles that their bindings name in vain."""
+    roles = [
+        fields(binding.get("roleRef"))
+        for binding, namespace in _bindings(store, asked)
+        if role_rules(store, binding, namespace) is None
+    ]
+    missing = [
+        f'{text(role.get("kind")).lower()}.{_GROUP} "{text(role.get("name"))}" not found' for role in roles
+    ]
+    told = list(dict.fromkeys(missing))
+    if not told:
+        return ""
+    return f": RBAC: {told[0]}" if len(told) == 1 else f": RBAC: [{', '.join(told)}]"
+
+
+def _namespace(call: Call) -> str:
+    """A namespace counts as being in itself."""
+    if call.resource.kind == "Namespace" and not call.resource.group:
+        return call.address.name
+    return call.address.namespace
+
+
+def _names(binding: Object, asked: Question) -> bool:
+    groups = groups_of(asked.user, asked.groups)
+    for raw in items(binding.get("subjects")):
+        subject = fields(raw)
+        name = text(subject.get("name"))
+        account = f"system:serviceaccount:{text(subject.get('namespace'))}:{name}"
+        match subject.get("kind"):
+            case "User" if name == asked.user:
+                return True
+            case "Group" if name in groups:
+                return True
+            case "ServiceAccount" if account == asked.user:
+                return True
+            case _:
+                continue
+    return False
+
+
+def role_rules(store: Store, binding: Object, namespace: str) -> list[Object] | None:
+    """The rules of the role that a binding names; `None` where there is no such role."""
+    name = text(dig(binding, "roleRef", "name"))
+    if dig(binding, "roleRef", "kind") == "ClusterRole":
+        role = store.get(((_GROUP, "clusterroles"), "", name))
+        if role is None and name == "cluster-admin":  # which every cluster has, told of or not
+            return [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    else:
+        role = store.get(((_GROUP, "roles"), namespace, name))
+    return None if role is None else [fields(rule) for rule in items(role.get("rules"))]
+
+
+def _grants(rule: Object, asked: Question) -> bool:
+    sub = asked.subresource
+    wanted = f"{asked.plural}/{sub}" if sub else asked.plural
+    names = items(rule.get("resourceNames"))
+    return (
+        _has(rule, "verbs", {"*", asked.verb})
+        and _has(rule, "apiGroups", {"*", asked.group})
+        and _has(rule, "resources", {"*", wanted} | ({f"*/{sub}"} if sub else set[str]()))
+        and (not names or asked.name in names)
+    )
+
+
+def _has(rule: Object, key: str, wanted: set[str]) -> bool:
+    return any(text(value) in wanted for value in items(rule.get(key)))
+
+
+def _denied(call: Call, verb: str, more: str) -> Refused:
+    return _refusal(call.request.user, verb, call.resource.group, call.address, _namespace(call), more)
+
+
+def unknown_to(request: Request, address: Address) -> Refused:
+    """A user without rights is turned away before anybody looks whether the kind exists."""
+    verb = _VERBS.get(request.verb, request.verb)
+    return _refusal(request.user, verb, group_of(address.api_version), address, address.namespace)
+
+
+def _refusal(user: str, verb: str, group: str, address: Address, namespace: str, more: str = "") -> Refused:
+    what = f"{address.plural}/{address.subresource}" if address.subresource else address.plural
+    where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+    why = f'User "{user}" cannot {verb} resource "{what}" in API group "{group}" {where}{more}'
+    kind = qualified(address.plural, group)
+    named = f'{kind} "{address.name}"' if address.name else kind
+    details: Object = {"name": address.name} if address.name else {}
+    if group:
+        details["group"] = group
+    details["kind"] = address.plural
+    return Refused(403, "Forbidden", f"{named} is forbidden: {why}", details)
+
+
+def no_such_path_for(user: str, path: str) -> Refused:
+    """Paths that are no resources are open to administrators only."""
+    return Refused(403, "Forbidden", f'forbidden: User "{user}" cannot get path "{path}"', {})

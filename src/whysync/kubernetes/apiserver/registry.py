@@ -1,0 +1,60 @@
+"""How kinds register what the server does to their objects on the way into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias, TypeVar
+
+from whysync.json_tree import Object
+
+
+class Ground:
+    """What a strategy may ask the server for."""
+
+    def __init__(
+        self,
+        *,
+        next_ip: Callable[[], str],
+        next_port: Callable[[], int],
+        find: Callable[[str, str, str, str], Object | None],
+        all_of: Callable[[str, str], list[Object]],
+        now: str,
+    ) -> None:
+        self.next_ip = next_ip
+        self.next_port = next_port
+        self.now = now
+        self.find = find
+        self.all_of = all_of
+
+
+OnCreate: TypeAlias = Callable[[Object, Ground], None]
+OnUpdate: TypeAlias = Callable[[Object, Object, Ground], None]
+C = TypeVar("C", bound=OnCreate)
+U = TypeVar("U", bound=OnUpdate)
+
+ON_CREATE: Final[dict[tuple[str, str], OnCreate]] = {}
+ON_UPDATE: Final[dict[tuple[str, str], OnUpdate]] = {}
+
+
+def on_create(group: str, kind: str) -> Callable[[C], C]:
+    def register(function: C) -> C:
+        ON_CREATE[group, kind] = function
+        return function
+
+    return register
+
+
+def on_update(group: str, kind: str) -> Callable[[U], U]:
+    def register(function: U) -> U:
+        ON_UPDATE[group, kind] = function
+        return function
+
+    return register
+
+
+def spec_of(obj: Object) -> Object:
+    """The spec, made if need be; changing it changes the object."""
+    spec = obj.get("spec")
+    if not isinstance(spec, dict):
+        spec = obj["spec"] = {}
+    return spec

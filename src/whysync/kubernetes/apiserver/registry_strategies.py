@@ -1,0 +1,372 @@
+"""What the server itself puts into objects of certain kinds as it stores them, and keeps from writers.
+
+Mirrors the registry strategies (`PrepareForCreate`, `PrepareForUpdate`) and the default admission plugins of
+Kubernetes 1.36. Managers do not own what is set here: ownership is reckoned before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.json_tree import MISSING, Json, Object, copy, copy_object, dig, fields, items, text
+from whysync.kubernetes.apiserver import service_allocation as services
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.conversion import TEMPLATE_GENERATION
+from whysync.kubernetes.apiserver.registry import ON_CREATE, ON_UPDATE, Ground, on_create, on_update, spec_of
+
+
+def prepare_create(obj: Object, resource: Resource, zero: Object, ground: Ground) -> Object:
+    special = ON_CREATE.get((resource.group, resource.kind))
+    new = dict(obj) if special is None else _loose(obj)
+    if resource.status and resource.kind not in _KEEP_STATUS:
+        _status_from(zero, new)
+    if special is not None:
+        special(new, ground)
+    return new
+
+
+def prepare_update(new: Object, old: Object, resource: Resource, ground: Ground) -> Object:
+    special = ON_UPDATE.get((resource.group, resource.kind))
+    new = dict(new) if special is None else _loose(new)
+    if resource.status:
+        _status_from(old, new)
+    if special is not None:
+        special(new, old, ground)
+    return new
+
+
+def _loose(obj: Object) -> Object:
+    """A copy to be changed; the largest part of many objects, who owns what, nobody changes here."""
+    meta = fields(obj.get("metadata"))
+    owners = meta.get("managedFields")
+    if owners is None:
+        return copy_object(obj)
+    bare: Object = {**meta, "managedFields": None}
+    new = copy_object({**obj, "metadata": bare})
+    fields(new.get("metadata"))["managedFields"] = owners
+    return new
+
+
+_MODULES: Final = (services,)  # importing it registers its functions
+_KEEP_STATUS: Final = frozenset({"Node"})
+
+
+def _status_from(source: Object, target: Object) -> None:
+    if "status" in source:
+        target["status"] = source["status"]
+    else:
+        target.pop("status", None)
+
+
+def counts_as_change(new: Object, old: Object, resource: Resource) -> bool:
+    """Does this change raise the generation?"""
+    if resource.kind == "Deployment" and resource.group == "apps":
+        before, after = fields(old.get("metadata")), fields(new.get("metadata"))
+        if fields(before.get("annotations")) != fields(after.get("annotations")):
+            return True
+    if resource.kind == "EndpointSlice":
+        before, after = fields(old.get("metadata")), fields(new.get("metadata"))
+        if fields(before.get("labels")) != fields(after.get("labels")):
+            return True
+    if resource.kind == "PriorityClass":
+        return False
+    passed_over = {"apiVersion", "kind", "metadata"} | ({"status"} if resource.status else set[str]())
+    keys = (new.keys() | old.keys()) - passed_over
+    return any((new.get(key) or None) != (old.get(key) or None) for key in keys)  # empty is none
+
+
+@on_create("", "Pod")
+def pod(obj: Object, ground: Ground) -> None:
+    spec = spec_of(obj)
+    _priority(spec, ground)
+    _overhead(spec, ground)
+    _tolerations(spec)
+    grace = spec.get("terminationGracePeriodSeconds")
+    if isinstance(grace, int) and grace < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    status: Object = {"phase": "Pending", "qosClass": quality_of(spec)}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": ground.now,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+    obj["status"] = status
+
+
+@on_update("", "Pod")
+def changed_pod(new: Object, old: Object, __: Ground) -> None:
+    spec, before = spec_of(new), fields(old.get("spec"))
+    if spec.get("priorityClassName") == before.get("priorityClassName"):
+        for key in ("priority", "preemptionPolicy"):
+            if spec.get(key) is None and key in before:
+                spec[key] = before[key]
+    _tolerations(spec)
+
+
+def _priority(spec: Object, ground: Ground) -> None:
+    name = text(spec.get("priorityClassName"))
+    value, policy = 0, "PreemptLowerPriority"
+    system = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+    if name in system:
+        value = system[name]
+    else:
+        chosen = ground.find("scheduling.k8s.io", "priorityclasses", "", name) if name else None
+        if not name:
+            defaults = [
+                one
+                for one in ground.all_of("scheduling.k8s.io", "priorityclasses")
+                if one.get("globalDefault")
+            ]
+            chosen = defaults[0] if defaults else None
+        if chosen is not None:
+            spec["priorityClassName"] = fields(chosen.get("metadata")).get("name")
+            given = chosen.get("value")
+            value = given if isinstance(given, int) else 0
+            policy = text(chosen.get("preemptionPolicy"), policy)
+    spec["priority"] = value
+    if not spec.get("preemptionPolicy"):
+        spec["preemptionPolicy"] = policy
+
+
+def _overhead(spec: Object, ground: Ground) -> None:
+    name = text(spec.get("runtimeClassName"))
+    found = ground.find("node.k8s.io", "runtimeclasses", "", name) if name else None
+    if found is None:
+        return
+    overhead = dig(found, "overhead", "podFixed")
+    if isinstance(overhead, dict) and not spec.get("overhead"):
+        spec["overhead"] = copy(overhead)
+    scheduling = fields(found.get("scheduling"))
+    selector = fields(scheduling.get("nodeSelector"))
+    if selector:
+        spec["nodeSelector"] = {**fields(spec.get("nodeSelector")), **selector}
+    more = items(scheduling.get("tolerations"))
+    if more:
+        spec["tolerations"] = [*items(spec.get("tolerations")), *(copy(one) for one in more)]
+
+
+def _tolerations(spec: Object) -> None:
+    tolerations = [*items(spec.get("tolerations"))]
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        if not any(_tolerates(fields(one), key) for one in tolerations):
+            tolerations.append(
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            )
+    spec["tolerations"] = tolerations
+
+
+def _tolerates(one: Object, key: str) -> bool:
+    return one.get("key") in (key, None, "") and one.get("effect") in ("NoExecute", None, "")
+
+
+def quality_of(spec: Object) -> str:
+    """Quality of service: all limits equal to requests, none at all, or something between."""
+    pod_level = fields(spec.get("resources"))
+    holders = (
+        [pod_level]
+        if pod_level.get("requests") or pod_level.get("limits")
+        else [
+            fields(fields(one).get("resources"))
+            for group in ("initContainers", "containers")
+            for one in items(spec.get(group))
+        ]
+    )
+    any_amount, guaranteed = False, True
+    for holder in holders:
+        requests = _amounts(holder.get("requests"))
+        limits = _amounts(holder.get("limits"))
+        any_amount = any_amount or bool(requests or limits)
+        if set(limits) != {"cpu", "memory"} or any(
+            requests.get(name, limits[name]) != limits[name] for name in limits
+        ):
+            guaranteed = False
+    if not any_amount:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _amounts(value: Json) -> Object:
+    return {
+        name: amount
+        for name, amount in fields(value).items()
+        if name in {"cpu", "memory"} and amount not in ("0", 0)
+    }
+
+
+@on_create("", "Node")
+def node(obj: Object, _: Ground) -> None:
+    """A node that is not ready yet takes no Pods. Mirrors the `TaintNodesByCondition` admission."""
+    spec = spec_of(obj)
+    taint: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    if taint not in items(spec.get("taints")):
+        spec["taints"] = [*items(spec.get("taints")), taint]
+
+
+@on_create("apps", "StatefulSet")
+def stateful_set(obj: Object, _: Ground) -> None:
+    """How many may be unavailable at once is behind a feature gate that is off."""
+    update = dig(obj, "spec", "updateStrategy", "rollingUpdate")
+    if isinstance(update, dict):
+        update.pop("maxUnavailable", None)
+
+
+@on_update("apps", "StatefulSet")
+def changed_stateful_set(new: Object, old: Object, ground: Ground) -> None:
+    if dig(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is MISSING:
+        stateful_set(new, ground)
+
+
+@on_create("apps", "DaemonSet")
+def daemon_set(obj: Object, _: Ground) -> None:
+    _count_template(obj, "1")
+
+
+@on_update("apps", "DaemonSet")
+def changed_daemon_set(new: Object, old: Object, _: Ground) -> None:
+    """The number of a template counts its changes; writers cannot set it."""
+    before = text(dig(old, "metadata", "annotations", TEMPLATE_GENERATION), "1")
+    changed = dig(new, "spec", "template") != dig(old, "spec", "template")
+    number = int(before) if before.isdecimal() else 1
+    _count_template(new, str(number + 1 if changed else number))
+
+
+def _count_template(obj: Object, number: str) -> None:
+    meta = obj.get("metadata")
+    if isinstance(meta, dict):
+        meta["annotations"] = {**fields(meta.get("annotations")), TEMPLATE_GENERATION: number}
+
+
+@on_create("batch", "Job")
+def job(obj: Object, _: Ground) -> None:
+    spec = spec_of(obj)
+    if spec.get("manualSelector"):
+        return
+    meta = fields(obj.get("metadata"))
+    uid, name = meta.get("uid"), meta.get("name")
+    template = spec.get("template")
+    template = template if isinstance(template, dict) else {}
+    spec["template"] = template
+    inner = template.get("metadata")
+    inner = inner if isinstance(inner, dict) else {}
+    template["metadata"] = inner
+    labels: Object = {
+        **fields(inner.get("labels")),
+        "batch.kubernetes.io/controller-uid": uid,
+        "batch.kubernetes.io/job-name": name,
+        "controller-uid": uid,
+        "job-name": name,
+    }
+    if meta.get("labels") and meta["labels"] == inner.get("labels"):
+        # Labels that were taken over from the template are one map with it in the server's memory.
+        meta["labels"] = dict(labels)
+    inner["labels"] = labels
+    if spec.get("selector") is None:
+        spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+
+
+@on_create("", "Namespace")
+def namespace(obj: Object, _: Ground) -> None:
+    spec = spec_of(obj)
+    finalizers = items(spec.get("finalizers"))
+    if "kubernetes" not in finalizers:
+        spec["finalizers"] = [*finalizers, "kubernetes"]
+    obj["status"] = {"phase": "Active"}
+
+
+@on_update("", "Namespace")
+def changed_namespace(new: Object, old: Object, _: Ground) -> None:
+    """Finalizers of a namespace change through a door of their own."""
+    spec = fields(old.get("spec"))
+    if "finalizers" in spec:
+        spec_of(new)["finalizers"] = copy(spec["finalizers"])
+
+
+@on_create("", "PersistentVolumeClaim")
+def claim(obj: Object, ground: Ground) -> None:
+    obj["status"] = {"phase": "Pending"}
+    _protect(obj, "kubernetes.io/pvc-protection")
+    spec = spec_of(obj)
+    _data_sources(spec)
+    if spec.get("storageClassName") is None:
+        for one in ground.all_of("storage.k8s.io", "storageclasses"):
+            annotations = fields(fields(one.get("metadata")).get("annotations"))
+            if annotations.get("storageclass.kubernetes.io/is-default-class") == "true":
+                spec["storageClassName"] = fields(one.get("metadata")).get("name")
+                break
+
+
+def _data_sources(spec: Object) -> None:
+    """Either way of naming a data source fills in the other."""
+    old, new = spec.get("dataSource"), spec.get("dataSourceRef")
+    if isinstance(old, dict) and new is None:
+        spec["dataSourceRef"] = copy(old)
+    elif isinstance(new, dict) and old is None and not new.get("namespace"):
+        spec["dataSource"] = copy(new)
+
+
+@on_create("", "PersistentVolume")
+def volume(obj: Object, ground: Ground) -> None:
+    obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": ground.now}
+    _protect(obj, "kubernetes.io/pv-protection")
+
+
+@on_create("storage.k8s.io", "VolumeAttributesClass")
+def attributes_class(obj: Object, _: Ground) -> None:
+    _protect(obj, "kubernetes.io/vac-protection")
+
+
+def _protect(obj: Object, finalizer: str) -> None:
+    meta = obj.get("metadata")
+    if isinstance(meta, dict) and finalizer not in items(meta.get("finalizers")):
+        meta["finalizers"] = [*items(meta.get("finalizers")), finalizer]
+
+
+@on_create("networking.k8s.io", "Ingress")
+def ingress(obj: Object, ground: Ground) -> None:
+    spec = spec_of(obj)
+    annotations = fields(fields(obj.get("metadata")).get("annotations"))
+    if spec.get("ingressClassName") is not None or "kubernetes.io/ingress.class" in annotations:
+        return
+    for one in ground.all_of("networking.k8s.io", "ingressclasses"):
+        marks = fields(fields(one.get("metadata")).get("annotations"))
+        if marks.get("ingressclass.kubernetes.io/is-default-class") == "true":
+            spec["ingressClassName"] = fields(one.get("metadata")).get("name")
+            return
+
+
+@on_update("", "Secret")
+def changed_secret(new: Object, old: Object, _: Ground) -> None:
+    if not new.get("type"):
+        new["type"] = old.get("type")
+
+
+@on_create("apiextensions.k8s.io", "CustomResourceDefinition")
+def definition(obj: Object, _: Ground) -> None:
+    stored: list[Json] = [
+        fields(version).get("name")
+        for version in items(spec_of(obj).get("versions"))
+        if fields(version).get("storage")
+    ]
+    obj["status"] = {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": stored,
+    }
+
+
+@on_update("apiextensions.k8s.io", "CustomResourceDefinition")
+def changed_definition(new: Object, _: Object, __: Ground) -> None:
+    status = new.get("status")
+    if not isinstance(status, dict):
+        return
+    stored = items(status.get("storedVersions"))
+    for version in items(spec_of(new).get("versions")):
+        name = fields(version).get("name")
+        if fields(version).get("storage") and name not in stored:
+            status["storedVersions"] = stored = [*stored, name]

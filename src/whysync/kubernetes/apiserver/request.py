@@ -1,0 +1,48 @@
+"""A request on its way through the server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from whysync.json_tree import Object
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.protocol import Request
+from whysync.kubernetes.apiserver.resource_kind import Served
+from whysync.kubernetes.apiserver.status_errors import Cause, Refused, conflict, invalid, not_found
+from whysync.kubernetes.apiserver.storage import Place
+from whysync.kubernetes.apiserver.url_paths import Address
+
+
+class Reply(NamedTuple):
+    code: int
+    body: Object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    request: Request
+    address: Address
+    served: Served
+    warnings: list[str]
+
+    @property
+    def resource(self) -> Resource:
+        return self.served.resource
+
+    @property
+    def place(self) -> Place:
+        return (self.resource.store, self.address.namespace, self.address.name)
+
+    @property
+    def manager(self) -> str:
+        return self.request.manager or self.request.agent
+
+    def missing(self) -> Refused:
+        return not_found(self.resource.plural, self.resource.group, self.address.name)
+
+    def conflict(self, why: str) -> Refused:
+        return conflict(self.resource.plural, self.resource.group, self.address.name, why)
+
+    def invalid(self, name: str, causes: list[Cause]) -> Refused:
+        return invalid(self.resource.kind, self.resource.group, name, causes)

@@ -1,0 +1,117 @@
+"""Bodies and options of requests, checked before anything else."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Object, dig, fields, text
+from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.patch_errors import bad_patch
+from whysync.kubernetes.apiserver.raw_body import parsed_object
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.resource_kind import cannot_handle
+from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, invalid
+from whysync.kubernetes.schema import type_of
+
+_MODES = ("", "Ignore", "Strict", "Warn")
+_LONGEST_MANAGER = 128
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+
+
+def checked_options(call: Call, options: str) -> None:
+    """Refuses what the parameters of the URL may not say."""
+    request = call.request
+    causes: list[Cause] = []
+    manager = request.manager
+    if request.verb == "ssa" and not manager:
+        causes.append(Cause("fieldManager", "Required value: is required for apply patch"))
+    if manager is not None and len(manager) > _LONGEST_MANAGER:
+        causes.append(Cause("fieldManager", f"Too long: may not be more than {_LONGEST_MANAGER} bytes"))
+    for at, letter in enumerate(manager or ""):
+        if not letter.isprintable():
+            shown = _quoted(manager or "")
+            causes.append(
+                Cause(
+                    "fieldManager",
+                    f"Invalid value: {shown}: invalid character U+{ord(letter):04X} (at position {at})",
+                )
+            )
+    if request.force is not None and request.verb != "ssa" and request.verb.endswith("-patch"):
+        causes.append(Cause("force", "Forbidden: may not be specified for non-apply patch"))
+    if request.validation not in _MODES:
+        known = ", ".join(f'"{mode}"' for mode in _MODES)
+        causes.append(
+            Cause("fieldValidation", f'Unsupported value: "{request.validation}": supported values: {known}')
+        )
+    if causes:
+        raise invalid(options, "meta.k8s.io", "", causes)
+
+
+def _quoted(value: str) -> str:
+    return (
+        '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
+    )
+
+
+def read_body(call: Call) -> tuple[Object, list[str]]:
+    """The body as an object, and what strict decoding says of its text."""
+    request = call.request
+    if request.raw is not None:
+        content = "yaml" if request.verb == "ssa" else request.content_type
+        return parsed_object(request.raw, content, call.resource.kind)
+    if not isinstance(request.body, dict):
+        raise bad_request("the body of the request is no object")
+    return request.body, []
+
+
+def object_in_body(body: Object, call: Call, live: Object | None = None) -> tuple[Object, list[str]]:
+    """The decoded object with its defaults, and what it says beyond its type."""
+    resource = call.resource
+    version, kind = text(body.get("apiVersion")), text(body.get("kind"))
+    if version and kind == resource.kind and not resource.custom and type_of(version, kind) is None:
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
+        given = version.rpartition("/")[2]
+        raise bad_request(f'{kind} in version "{given}" cannot be handled as a {resource.kind}: {why}')
+    if (resource.custom and not version) or (version and version != resource.api_version and kind):
+        if isinstance(call.served, Custom) and version in call.served.versions:
+            told_strangers(call.served.versions[version].decode(body)[1], call)
+        expected = f"the expected API version ({resource.api_version})"
+        raise bad_request(f"the API version in the data ({version}) does not match {expected}")
+    if kind and kind != resource.kind and not resource.custom:
+        way = f"({resource.version}.{kind}) to ({resource.group or 'core'}.{resource.kind})"
+        raise bad_request(
+            f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
+            f"converting {way}: unknown conversion"
+        )
+    if resource.custom and kind != resource.kind:
+        name = text(dig(body, "metadata", "name"))
+        cause = Cause("kind", f'Invalid value: "{kind}": must be {resource.kind}')
+        raise invalid(kind, resource.group, name, [cause])
+    obj, strangers = call.served.decode(body, live)
+    obj = call.served.defaulted({**obj, "apiVersion": resource.api_version, "kind": resource.kind}, live)
+    return placed(obj, call), strangers
+
+
+def placed(obj: Object, call: Call) -> Object:
+    """In the namespace of the URL; one of its own must be the same."""
+    meta = fields(obj.get("metadata"))
+    if not call.resource.namespaced:
+        kept: Object = {key: value for key, value in meta.items() if key != "namespace"}
+        return {**obj, "metadata": kept}
+    namespace = text(meta.get("namespace"))
+    if namespace and namespace != call.address.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    return {**obj, "metadata": {**meta, "namespace": call.address.namespace}}
+
+
+def told_strangers(strangers: list[str], call: Call, *, patch: Object | None = None) -> None:
+    """Strict refuses, Warn tells, Ignore is silent."""
+    found = strangers
+    if not found or call.request.validation == "Ignore":
+        return
+    if call.request.validation == "Strict":
+        why = f"strict decoding error: {', '.join(found)}"
+        if patch is not None:
+            raise bad_patch(why, patch, call)
+        raise cannot_handle(call.resource, why)
+    call.warnings.extend(found)

@@ -1,0 +1,136 @@
+"""A kind that is served: how its bodies are read, defaulted, compared."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from whysync.json_tree import Object
+from whysync.kubernetes.apiserver import autoscaling_versions as autoscalers
+from whysync.kubernetes.apiserver import event_groups as events
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.conversion import converted
+from whysync.kubernetes.apiserver.decoding import BadBody, decode, rewrite, zero_object
+from whysync.kubernetes.apiserver.status_errors import Refused, bad_request
+from whysync.kubernetes.merge.structured import DEDUCED, Atom, atom_of
+from whysync.kubernetes.merge.structured.schema import MapType
+from whysync.kubernetes.schema import Type, type_of
+from whysync.kubernetes.schema.defaults import with_defaults
+
+_REPORTS: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+_DEFAULTED_LATE: Final = frozenset({"HorizontalPodAutoscaler", "Job"})
+"""Kinds into which the server puts something, on the way to the store, that has defaults of its own."""
+
+
+class Served(Protocol):
+    resource: Resource
+
+    @property
+    def atom(self) -> Atom: ...
+
+    @property
+    def schema(self) -> Type | None:
+        """The Go type, for strategic patches; custom resources have none."""
+        ...
+
+    def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
+        """The object as it is written, and what it says beyond its type; raises `Refused`.
+
+        Here and below, what is a part of `live` itself needs no second look.
+        """
+        ...
+
+    def defaulted(self, obj: Object, live: Object | None = None) -> Object: ...
+
+    def settled(self, obj: Object, live: Object | None = None) -> Object:
+        """As it comes back from the store."""
+        ...
+
+    def read(self, obj: Object) -> Object:
+        """An object from the store, in this version."""
+        ...
+
+    def zero(self) -> Object: ...
+
+
+class BuiltIn:
+    def __init__(self, resource: Resource) -> None:
+        self.resource = resource
+        kind = type_of(resource.api_version, resource.kind)
+        assert kind is not None
+        self._type = kind
+
+    @property
+    def atom(self) -> Atom:
+        atom = atom_of(self._type)
+        if self.resource.kind == "PersistentVolume":
+            return _with_open_claim(atom)
+        return _with_atomic_data(atom) if self.resource.kind == "ControllerRevision" else atom
+
+    @property
+    def schema(self) -> Type | None:
+        return self._type
+
+    def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
+        try:
+            return decode(body, self._type, live)
+        except BadBody as problem:
+            raise cannot_handle(self.resource, str(problem)) from None
+
+    def defaulted(self, obj: Object, live: Object | None = None) -> Object:
+        obj = converted(obj, self.resource)
+        if live is not None and same_wish(obj, live) and self.resource.kind != "Namespace":
+            return obj  # a Namespace has a default among its labels
+        filled = with_defaults(obj, self._type)
+        return obj if filled == obj else rewrite(filled, self._type)
+
+    def settled(self, obj: Object, live: Object | None = None) -> Object:
+        if self.resource.api_version == autoscalers.V1:
+            obj = autoscalers.with_usual_share(obj)
+        if self.resource.kind in _DEFAULTED_LATE:
+            obj = with_defaults(obj, self._type)
+        return rewrite(obj, self._type, stored=True, live=live)
+
+    def read(self, obj: Object) -> Object:
+        """An object from the store, in this version."""
+        version = self.resource.api_version
+        if obj.get("apiVersion") == version:
+            return obj
+        if self.resource.kind == "Event":
+            return rewrite(events.in_group(obj, version), self._type)
+        if version in {autoscalers.V1, autoscalers.V2}:
+            return self.settled(with_defaults(autoscalers.in_version(obj, version), self._type))
+        return {**obj, "apiVersion": version, "kind": self.resource.kind}
+
+    def zero(self) -> Object:
+        return zero_object(self._type, self.resource.api_version, self.resource.kind)
+
+
+def same_wish(obj: Object, live: Object) -> bool:
+    """Are all parts the live object's own, but for metadata and status, which have no defaults?"""
+    return obj.keys() | _REPORTS == live.keys() | _REPORTS and all(
+        live.get(key) is value for key, value in obj.items() if key not in _REPORTS
+    )
+
+
+def _with_atomic_data(atom: Atom) -> Atom:
+    """A revision's data is bytes to the server: owned as a whole."""
+    assert atom.map is not None
+    whole = Atom(map=MapType(known={}, element=DEDUCED, atomic=True))
+    return Atom(map=MapType(known={**atom.map.known, "data": whole}))
+
+
+def _with_open_claim(atom: Atom) -> Atom:
+    """References are owned as a whole, but for the claim of a volume."""
+    assert atom.map is not None
+    spec = atom.map.known["spec"]
+    assert spec.map is not None
+    claim = spec.map.known["claimRef"]
+    assert claim.map is not None
+    opened = Atom(map=MapType(known=claim.map.known))
+    inner = Atom(map=MapType(known={**spec.map.known, "claimRef": opened}))
+    return Atom(map=MapType(known={**atom.map.known, "spec": inner}))
+
+
+def cannot_handle(resource: Resource, why: str) -> Refused:
+    kind = resource.kind
+    return bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {kind}: {why}')

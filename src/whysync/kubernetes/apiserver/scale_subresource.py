@@ -1,0 +1,64 @@
+"""The `scale` subresource: the number of replicas, without the object around it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.resource_kind import Served
+from whysync.kubernetes.apiserver.status_errors import Refused
+
+_BUILT_IN: Final[Object] = {
+    "specReplicasPath": ".spec.replicas",
+    "statusReplicasPath": ".status.replicas",
+    "labelSelectorPath": ".spec.selector",
+}
+
+
+def steps_of(path: str) -> tuple[str, ...]:
+    """The keys of a path such as `.spec.replicas`."""
+    return tuple(part for part in path.split(".") if part)
+
+
+def scale_of(obj: Object, served: Served) -> Object:
+    """The scale of an object; a custom resource's definition says where its numbers are."""
+    paths = served.scale if isinstance(served, Custom) else _BUILT_IN
+    meta = fields(obj.get("metadata"))
+    kept = {
+        key: meta[key]
+        for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if key in meta
+    }
+    wanted = dig(obj, *steps_of(text(paths.get("specReplicasPath"))))
+    if isinstance(wanted, Missing) and isinstance(served, Custom):
+        why = f'the spec replicas field "{text(paths.get("specReplicasPath"))}" does not exist'
+        raise Refused(500, "InternalError", f"Internal error occurred: {why}", {"causes": [{"message": why}]})
+    told: Object = {"replicas": integer(dig(obj, *steps_of(text(paths.get("statusReplicasPath")))))}
+    selector = dig(obj, *steps_of(text(paths.get("labelSelectorPath"))))
+    selector = selector_text(selector) if isinstance(selector, dict) else text(selector)
+    if selector:
+        told["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": kept,
+        "spec": {"replicas": integer(wanted)},
+        "status": told,
+    }
+
+
+def selector_text(selector: Json) -> str:
+    """A label selector on one line: `app=web,tier in (a,b)`."""
+    parts = [f"{key}={text(value)}" for key, value in fields(fields(selector).get("matchLabels")).items()]
+    for raw in items(fields(selector).get("matchExpressions")):
+        rule = fields(raw)
+        key, how = text(rule.get("key")), text(rule.get("operator"))
+        values = ",".join(sorted(text(value) for value in items(rule.get("values"))))
+        if how == "Exists":
+            parts.append(key)
+        elif how == "DoesNotExist":
+            parts.append(f"!{key}")
+        else:
+            parts.append(f"{key} {'in' if how == 'In' else 'notin'} ({values})")
+    return ",".join(sorted(parts))

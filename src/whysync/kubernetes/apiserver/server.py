@@ -1,0 +1,208 @@
+"""The API server: takes a request, finds who serves its path, and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from urllib.parse import parse_qs
+
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.admission.webhooks import Webhook
+from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.decoding import BadBody
+from whysync.kubernetes.apiserver.deletion import Removal
+from whysync.kubernetes.apiserver.discovery import Discovery
+from whysync.kubernetes.apiserver.discovery_documents import document
+from whysync.kubernetes.apiserver.garbage_collection import Housekeeping
+from whysync.kubernetes.apiserver.get_and_list import Reads
+from whysync.kubernetes.apiserver.handlers import Writes
+from whysync.kubernetes.apiserver.loading import load
+from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
+from whysync.kubernetes.apiserver.rbac_authorizer import (
+    check_access,
+    known_user,
+    no_such_path_for,
+    unknown_to,
+)
+from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.resource_kind import Served
+from whysync.kubernetes.apiserver.size_limits import LARGEST_REQUEST, oversized
+from whysync.kubernetes.apiserver.status_errors import (
+    NoSuchPath,
+    Refused,
+    bad_request,
+    internal,
+    method_not_allowed,
+    no_such_resource,
+)
+from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_fitting_verb
+from whysync.kubernetes.apiserver.watch import Told, watched
+from whysync.kubernetes.clock import Clock
+
+_OLD_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+
+
+_DOORS = {
+    "pods": (
+        "attach",
+        "binding",
+        "ephemeralcontainers",
+        "eviction",
+        "exec",
+        "log",
+        "portforward",
+        "proxy",
+        "resize",
+    ),
+    "services": ("proxy",),
+    "nodes": ("proxy",),
+    "serviceaccounts": ("token",),
+}  # fmt: skip
+"""Subresources of which the model knows only that they are there."""
+
+
+def _has(served: Served, subresource: str) -> bool:
+    resource = served.resource
+    return {"status": resource.status, "scale": resource.scale}.get(subresource, False)
+
+
+class Model:
+    """A cluster in memory. `clock` is the only time it knows; nothing happens between requests."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
+        self.store = Store()
+        self.discovery = Discovery(self.store)
+        self._writes = Writes(self.store, self.discovery, self.clock)
+        self._reads = Reads(self.store, self.discovery)
+        self._removal = Removal(self.store, self.clock)
+        self.webhooks: dict[str, Webhook] = {}
+        """Admission webhooks that the model knows how to play, by name."""
+        self._writes.webhooks = self._removal.webhooks = self.webhooks
+        self._housekeeping = Housekeeping(self.store, self.discovery, self._removal, self.clock)
+
+    def now(self) -> datetime:
+        return self.clock.now
+
+    def kinds(self) -> tuple[ServedKind, ...]:
+        return self.discovery.told()
+
+    def load(self, objects: Iterable[Object]) -> list[Object]:
+        """Put objects in as they are found on a live cluster: not checked, not defaulted, owners kept.
+
+        Namespaces that they live in are made. Gives back those of kinds that nothing serves.
+        """
+        return load(objects, self.store, self.discovery, self.clock)
+
+    def objects(self) -> list[Object]:
+        """Everything in the store, by kind, namespace and name."""
+        return [obj for _, obj in self.store.everything()]
+
+    def watch(self, path: str, since: str = "", *, user: str = "") -> tuple[Told, ...]:
+        """What happened to the objects of a collection since a resource version; raises `Refused`.
+
+        Without one, all that is there now. Ask again from `store.revision` for what comes later.
+        """
+        call = self._call(Request(verb="watch", path=path, user=user), [])
+        return tuple(watched(call, self.store, since))
+
+    def settle(self) -> bool:
+        """Let the controllers that clean up after deletions do their work; true where they did any."""
+        return self._housekeeping.settle()
+
+    def keep(self, place: Place, new: Object, *, manager: str, subresource: str = "status") -> Object:
+        """A controller's write: not decoded, not checked, but owned and told as any other.
+
+        For those who know what they write, many times: it costs a tenth of a request.
+        """
+        return self._housekeeping.keep(place, new, subresource=subresource, manager=manager)
+
+    def send(self, request: Request) -> Answer:
+        answer = self._sent(request)
+        self._housekeeping.end_definitions()
+        return answer
+
+    def _sent(self, request: Request) -> Answer:
+        warnings: list[str] = []
+        if request.verb in {"get", "list"}:
+            found = document(request.path, self.discovery)
+            if found is not None:
+                return Answer(code=200, body=found)
+        try:
+            call = self._call(request, warnings)
+            code, body = self._answer(call)
+        except RecursionError:
+            refusal = bad_request("exceeded max depth")
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+        except BadBody as problem:  # of an object that was loaded as it was found
+            refusal = internal(str(problem))
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+        except NoSuchPath:
+            return Answer(code=404, text="404 page not found\n")
+        except Refused as refusal:
+            return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
+        return Answer(code=code, body=body, warnings=tuple(warnings))
+
+    def _call(self, request: Request, warnings: list[str]) -> Call:
+        request = known_user(request)
+        if oversized(request.body):
+            why = f"Request entity too large: limit is {LARGEST_REQUEST}"
+            raise Refused(413, "RequestEntityTooLarge", why)
+        address = address_of(request.path)
+        if address is None:
+            if request.user and not request.path.startswith("/api"):
+                raise no_such_path_for(request.user, request.path)
+            raise NoSuchPath
+        check_query(request.path)
+        try:
+            served = self.discovery.served(address)
+        except NoSuchPath:
+            if request.user:  # who may do nothing there does not learn that nothing is there
+                raise unknown_to(request, address) from None
+            raise
+        if address.namespace and not served.resource.namespaced:
+            raise NoSuchPath if served.resource.custom else no_such_resource()
+        request = with_fitting_verb(request, address)
+        if request.verb not in {"list", "watch"} and served.resource.namespaced and not address.namespace:
+            raise method_not_allowed("the server does not allow this method on the requested resource")
+        call = Call(request=request, address=address, served=served, warnings=warnings)
+        check_access(call, self.store)
+        if address.subresource and not _has(served, address.subresource):
+            known = served.resource.custom or address.subresource in _DOORS.get(address.plural, ())
+            raise call.missing() if known else no_such_resource()
+        check_method(request, address)
+        if request.verb not in {"get", "list"} and isinstance(served, Custom) and served.warning:
+            warnings.append(served.warning)
+        if served.resource.kind == "Endpoints" and not served.resource.group:
+            warnings.append(_OLD_ENDPOINTS)
+        return call
+
+    def _answer(self, call: Call) -> Reply:
+        match call.request.verb:
+            case "get":
+                return self._reads.get(call)
+            case "list":
+                return self._reads.list(call)
+            case "watch":
+                return self._watched(call)
+            case "create":
+                return self._writes.create(call)
+            case "update":
+                return self._writes.update(call)
+            case "merge-patch" | "strategic-patch" | "json-patch" | "ssa":
+                return self._writes.patch(call)
+            case "delete":
+                return self._removal.delete(call)
+            case "deletecollection":
+                return self._removal.delete_all(call)
+            case other:
+                raise method_not_allowed(f"unknown verb {other}")
+
+    def _watched(self, call: Call) -> Reply:
+        """The events one after another; a server would write each on a line of its own."""
+        since = parse_qs(call.request.path.partition("?")[2]).get("resourceVersion", [""])[0]
+        told: list[Json] = [
+            {"type": event.type, "object": event.object} for event in watched(call, self.store, since)
+        ]
+        return Reply(200, {"kind": "WatchEvents", "items": told})

@@ -1,0 +1,138 @@
+"""Server-side apply, before the object is stored: the body checked, merged, and its fields claimed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from whysync.json_tree import Object, dig, fields, text
+from whysync.kubernetes.api.ref import group_of, version_of
+from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.managed_fields import (
+    BEFORE_FIRST_APPLY,
+    Managed,
+    Writing,
+    after_apply,
+    after_update,
+    read_managed,
+)
+from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.status_errors import bad_request, internal
+from whysync.kubernetes.merge.errors import DiffError
+from whysync.kubernetes.merge.last_applied import (
+    LAST_APPLIED,
+    last_applied,
+    last_applied_text,
+    without_last_applied,
+)
+from whysync.kubernetes.merge.structured import Atom, FieldSet, Manager, TypeErrors, field_set, validate
+from whysync.kubernetes.merge.structured.merge import merge
+
+_KUBECTL: Final = "kubectl"
+
+
+def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> tuple[Object, Managed]:
+    """What the live object becomes, and who owns it then; raises `Refused`."""
+    _check(config, call)
+    atom = call.served.atom
+    try:
+        validate(config, atom)
+    except TypeErrors as problem:
+        group, version = group_of(text(config.get("apiVersion"))), version_of(text(config.get("apiVersion")))
+        where = f"{text(dig(config, 'metadata', 'namespace'))}/{text(dig(config, 'metadata', 'name'))}"
+        told = f"{group}/{version}, Kind={text(config.get('kind'))}"
+        raise internal(f"failed to create typed patch object ({where}; {told}): {problem}") from None
+    try:
+        managed = read_managed(live)
+    except DiffError as problem:
+        raise internal(f"failed to decode managed fields: {problem}") from None
+    bare = _without_managed(live)
+    if not managed.claims:
+        first = Writing(
+            manager=BEFORE_FIRST_APPLY,
+            subresource=writing.subresource,
+            api_version=writing.api_version,
+            now=writing.now,
+            excluded=writing.excluded,
+        )
+        managed = after_update(call.served.zero(), bare, managed, first, atom)
+    config = _without_managed(config)
+    _check_other_version(bare, config, managed, call, writing)
+    by_kubectl = writing.manager == _KUBECTL and last_applied_text(live) is not None
+    try:
+        new, owners = after_apply(
+            bare,
+            config,
+            managed,
+            writing,
+            atom,
+            force=bool(call.request.force),
+            pardoned=_applied_before(live, atom) if by_kubectl else FieldSet(),
+        )
+    except TypeErrors as problem:  # the patch has been through this: it is the live object
+        raise internal(f"failed to create typed live object: {problem}") from None
+    return (_with_last_applied(new, config) if by_kubectl else new), owners
+
+
+def _check_other_version(
+    live: Object, config: Object, managed: Managed, call: Call, writing: Writing
+) -> None:
+    """Who applied in another version of a custom resource before must still make sense in that one."""
+    before = managed.claims.get(Manager(writing.manager, "Apply", writing.subresource, ""))
+    if before is None or before.api_version == writing.api_version or not isinstance(call.served, Custom):
+        return
+    other = call.served.versions.get(before.api_version)
+    if other is None:
+        return
+    merged = fields(merge(live, config, call.served.atom))
+    try:
+        validate({**merged, "apiVersion": before.api_version}, other.atom)
+    except TypeErrors as problem:
+        step = "failed to convert merged object to last applied version"
+        raise internal(f"failed to prune fields: {step}: {problem}") from None
+
+
+def _applied_before(live: Object, atom: Atom) -> FieldSet:
+    """kubectl may take over what it applied from the client, without a fight."""
+    before = last_applied(live)
+    return FieldSet() if before is None else field_set(before, atom)
+
+
+def _with_last_applied(obj: Object, config: Object) -> Object:
+    """kubectl's annotation is kept up to date for clients that still compare with it."""
+    told = msgspec.json.encode(without_last_applied(config), order="sorted").decode() + "\n"
+    meta = fields(obj.get("metadata"))
+    annotations: Object = {**fields(meta.get("annotations")), LAST_APPLIED: told}
+    return {**obj, "metadata": {**meta, "annotations": annotations}}
+
+
+def _check(config: Object, call: Call) -> None:
+    resource = call.resource
+    version, kind = text(config.get("apiVersion")), text(config.get("kind"))
+    if version != resource.api_version or kind != resource.kind:
+        raise bad_request(f"invalid object type: {group_of(version)}/{version_of(version)}, Kind={kind}")
+    meta = fields(config.get("metadata"))
+    if meta.get("managedFields") is not None:
+        raise bad_request("metadata.managedFields must be nil")
+    name = text(meta.get("name"))
+    if not name:
+        which = f"the name of the object ({call.address.name} based on URL)"
+        raise bad_request(f"{which} was undeterminable: name must be provided")
+    if name != call.address.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
+        )
+    namespace = text(meta.get("namespace"))
+    if namespace and namespace != call.address.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def _without_managed(obj: Object) -> Object:
+    meta = fields(obj.get("metadata"))
+    if "managedFields" not in meta:
+        return obj
+    kept = {key: value for key, value in meta.items() if key != "managedFields"}
+    return {**obj, "metadata": kept}

@@ -1,0 +1,72 @@
+"""URL paths of the Kubernetes API, taken apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import NamedTuple
+from urllib.parse import parse_qs
+
+from whysync.kubernetes.apiserver.protocol import Request
+from whysync.kubernetes.apiserver.status_errors import bad_request, method_not_allowed
+
+
+class Address(NamedTuple):
+    api_version: str
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def address_of(path: str) -> Address | None:
+    """`/apis/apps/v1/namespaces/shop/deployments/web/scale`, in parts; `None` where it names no resource."""
+    parts = [part for part in path.partition("?")[0].split("/") if part]
+    if parts[:1] == ["api"] and len(parts) > 2:
+        api_version, rest = parts[1], parts[2:]
+    elif len(parts) > 3 and parts[0] == "apis":
+        api_version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
+    else:
+        return None
+    namespace = ""
+    if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in {"status", "finalize"}:
+        namespace, rest = rest[1], rest[2:]
+    if not rest or len(rest) > 3:
+        return None
+    return Address(api_version, rest[0], namespace, *rest[1:])
+
+
+def check_query(path: str) -> None:
+    """Refuses parameters of a list that mean nothing."""
+    if "?" not in path:
+        return
+    query = parse_qs(path.partition("?")[2])
+    for limit in query.get("limit", ()):
+        if not re.fullmatch(r"-?\d+", limit):
+            raise bad_request(f'strconv.ParseInt: parsing "{limit}": invalid syntax')
+    for version in query.get("resourceVersion", ()):
+        if version and not version.isdecimal():
+            why = f'strconv.ParseUint: parsing "{version}": invalid syntax'
+            raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{version}": {why}')
+
+
+_REFUSED_METHOD = "the server does not allow this method on the requested resource"
+
+
+def with_fitting_verb(request: Request, address: Address) -> Request:
+    """The method alone does not tell one object from all of them: the path does."""
+    if address.name:
+        return request
+    if request.verb == "get":
+        return replace(request, verb="list")
+    if request.verb == "delete" and address.plural != "namespaces":
+        return replace(request, verb="deletecollection")
+    return request
+
+
+def check_method(request: Request, address: Address) -> None:
+    """Refuses to create at the place of one object, and to change all of them."""
+    verb, one = request.verb, bool(address.name)
+    on_one = verb in {"update", "delete", "ssa"} or verb.endswith("-patch")
+    if (verb == "create" and one) or (on_one and not one):
+        raise method_not_allowed(_REFUSED_METHOD)

@@ -1,0 +1,1 @@
+"""The Common Expression Language, as CRD rules and admission policies use it."""

@@ -1,0 +1,238 @@
+"""Rules in CEL before they run: do their types fit, and what may they cost?
+
+Mirrors cel-go `checker` with its cost estimates, and apiserver `cel/library`, as Kubernetes 1.36 uses them.
+What is not modelled raises `NotKnown`: such a rule is neither refused nor priced.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Final, NamedTuple
+
+from whysync.kubernetes.cel.schema_types import BOOL, DOUBLE, DYN, INT, KEY, NULL, Shape
+from whysync.kubernetes.cel.syntax_tree import Node, tree_of
+from whysync.kubernetes.cel.tokens import unquoted
+from whysync.kubernetes.cel.values import NotKnown
+
+MOST: Final = 2**64 - 1
+_NUMBERS: Final = frozenset({"int", "uint", "double"})
+_ORDERED: Final = frozenset({*_NUMBERS, "string", "bytes", "bool", "timestamp", "duration"})
+_TYPE_NAMES: Final = frozenset({"int", "uint", "double", "string", "bool", "bytes", "type"})
+_LOOPS: Final = {"all": 2, "exists": 3, "exists_one": 0, "filter": 0, "map": 0}
+"""What a macro pays, each time around, to know whether it may stop."""
+
+
+class Value(NamedTuple):
+    shape: Shape
+    size: int
+    cost: int
+
+
+class Judged(NamedTuple):
+    cost: int = 0
+    problem: str = ""
+    uses_old: bool = False
+
+
+def judged(expression: str, root: Shape) -> Judged:
+    """Of a rule on values of this shape."""
+    try:
+        tree = tree_of(expression)
+        judge = _Judge()
+        whole = Value(root, root.most, 1)
+        found = judge.value(tree, {"self": whole, "oldSelf": whole})
+    except (NotKnown, RecursionError):
+        return Judged(uses_old="oldSelf" in expression)
+    uses_old = _mentions(tree, "oldSelf")
+    if judge.problems:
+        told = "\n".join(_shown(expression, at, what) for at, what in sorted(judge.problems))
+        return Judged(problem=f"compilation failed: {told}", uses_old=uses_old)
+    if found.shape.kind not in {"bool", "dyn"}:
+        return Judged(problem="cel expression must evaluate to a bool", uses_old=uses_old)
+    return Judged(found.cost, uses_old=uses_old)
+
+
+def _mentions(node: Node, name: str) -> bool:
+    return (node.form == "name" and node.word == name) or any(_mentions(part, name) for part in node.parts)
+
+
+def _shown(expression: str, at: int, what: str) -> str:
+    """With the line it stands in, and a mark below."""
+    before = expression[:at]
+    line = expression.split("\n")[before.count("\n")]
+    column = at - (before.rfind("\n") + 1)
+    dots = "." * column
+    return f"ERROR: <input>:{before.count(chr(10)) + 1}:{column + 1}: {what}\n | {line}\n | {dots}^"
+
+
+def _traversed(size: int, factor: float = 0.1) -> int:
+    return min(ceil(size * factor), MOST)
+
+
+class _Judge:
+    def __init__(self) -> None:
+        self.problems: list[tuple[int, str]] = []
+
+    def value(self, node: Node, env: dict[str, Value]) -> Value:
+        found = self._value(node, env)
+        return Value(found.shape, min(found.size, MOST), min(found.cost, MOST))
+
+    def _value(self, node: Node, env: dict[str, Value]) -> Value:
+        match node.form:
+            case "number":
+                return Value(DOUBLE if "." in node.word else INT, 1, 0)
+            case "text":
+                return Value(Shape("string", 0, 2), len(unquoted(node.word)), 0)
+            case "constant":
+                return Value(NULL if node.word == "null" else BOOL, 1, 0)
+            case "name":
+                return self._name(node, env)
+            case "field":
+                return self._field(node, env)
+            case "has":
+                return Value(BOOL, 1, self.value(node.parts[0], env).cost)
+            case "choice":
+                return self._choice(node, env)
+            case "list":
+                parts = [self.value(part, env) for part in node.parts]
+                of = parts[0].shape if parts else DYN
+                return Value(Shape("list", len(parts), 2, of), len(parts), 10 + sum(p.cost for p in parts))
+            case "index":
+                return self._index(node, env)
+            case "macro":
+                return self._macro(node, env)
+            case "operator":
+                return self._operator(node, [self.value(part, env) for part in node.parts])
+            case _:
+                return self._call(node, [self.value(part, env) for part in node.parts])
+
+    def _name(self, node: Node, env: dict[str, Value]) -> Value:
+        if node.word in env:
+            return env[node.word]._replace(cost=1)
+        if node.word in _TYPE_NAMES:
+            return Value(DYN, 1, 1)
+        if node.word[:1].islower():
+            self.problems.append((node.at, f"undeclared reference to '{node.word}' (in container '')"))
+            return Value(DYN, MOST, 1)
+        raise NotKnown(node.word)
+
+    def _field(self, node: Node, env: dict[str, Value]) -> Value:
+        if node.parts[0].form == "name" and node.parts[0].word not in env:
+            raise NotKnown(node.word)  # perhaps a name of a library
+        holder = self.value(node.parts[0], env)
+        match holder.shape.kind:
+            case "object":
+                found = holder.shape.members.get(node.word)
+                if found is None:
+                    self.problems.append((node.at, f"undefined field '{node.word}'"))
+                    return Value(DYN, MOST, holder.cost)
+                return Value(found, found.most, holder.cost + 1)
+            case "map":
+                of = holder.shape.of or DYN
+                return Value(of, of.most, holder.cost + 1)
+            case "dyn":
+                return Value(DYN, MOST, holder.cost)
+            case other:
+                self.problems.append((node.at, f"type '{other}' does not support field selection"))
+                return Value(DYN, MOST, holder.cost)
+
+    def _choice(self, node: Node, env: dict[str, Value]) -> Value:
+        condition, yes, no = (self.value(part, env) for part in node.parts)
+        return Value(yes.shape, max(yes.size, no.size), condition.cost + max(yes.cost, no.cost))
+
+    def _index(self, node: Node, env: dict[str, Value]) -> Value:
+        holder, key = (self.value(part, env) for part in node.parts)
+        if holder.shape.kind not in {"list", "map", "dyn"}:
+            raise NotKnown("index")
+        of = holder.shape.of or DYN
+        return Value(of, of.most, 1 + holder.cost + key.cost)
+
+    def _macro(self, node: Node, env: dict[str, Value]) -> Value:
+        target = self.value(node.parts[0], env)
+        if target.shape.kind not in {"list", "map", "dyn"}:
+            told = f"expression of type '{target.shape}' cannot be range of a comprehension"
+            self.problems.append((node.parts[0].at, f"{told} (must be list, map, or dynamic)"))
+            return Value(DYN, MOST, 0)
+        item = target.shape.of if target.shape.kind == "list" else KEY if target.shape.kind == "map" else None
+        each = Value(item or DYN, MOST if item is None else item.most, 1)
+        body = self.value(node.parts[2], {**env, node.parts[1].word: each})
+        kind, around = node.word, _LOOPS[node.word]
+        if kind in {"all", "exists"}:
+            return Value(BOOL, 1, target.cost + 1 + target.size * (around + 1 + body.cost))
+        if kind == "exists_one":
+            return Value(BOOL, 1, target.cost + 2 + target.size * (body.cost + 2))
+        of = body.shape if kind == "map" else item
+        step = body.cost + (12 if kind == "map" else 13)
+        return Value(Shape("list", target.size, 2, of), target.size, target.cost + 11 + target.size * step)
+
+    def _operator(self, node: Node, given: list[Value]) -> Value:
+        cost = sum(one.cost for one in given)
+        kinds = [one.shape.kind for one in given]
+        if len(given) == 1:
+            wanted = {"bool"} if node.word == "!_" else _NUMBERS
+            self._require(kinds[0] in {*wanted, "dyn"}, node, given)
+            return Value(given[0].shape, 1, cost + 1)
+        left, right = given
+        is_dyn = "dyn" in kinds
+        match node.word:
+            case "&&" | "||":
+                self._require(all(kind in {"bool", "dyn"} for kind in kinds), node, given)
+                return Value(BOOL, 1, cost)
+            case "==" | "!=":
+                apart = kinds[0] != kinds[1] and all(kind in _ORDERED for kind in kinds)
+                self._require(not apart, node, given)
+                return Value(BOOL, 1, cost + _traversed(min(left.size, right.size)))
+            case "<" | "<=" | ">" | ">=":
+                numbers = all(kind in _NUMBERS for kind in kinds)
+                alike = kinds[0] == kinds[1] and kinds[0] in _ORDERED
+                self._require(is_dyn or numbers or alike, node, given)
+                written = kinds[0] in {"string", "bytes"}
+                return Value(BOOL, 1, cost + (_traversed(min(left.size, right.size)) if written else 1))
+            case "in":
+                self._require(kinds[1] in {"list", "map", "dyn"}, node, given)
+                return Value(BOOL, 1, cost + (right.size if kinds[1] == "list" else 1))
+            case "+" if kinds[0] in {"string", "bytes"} and kinds[0] == kinds[1]:
+                both = left.size + right.size
+                return Value(left.shape, both, cost + _traversed(both))
+            case "+" if kinds == ["list", "list"]:
+                return Value(left.shape, left.size + right.size, cost + 1)
+            case _:
+                timed = {"timestamp", "duration"} & {*kinds}
+                fits = is_dyn or timed or (kinds[0] == kinds[1] and kinds[0] in _NUMBERS)
+                self._require(bool(fits), node, given)
+                return Value(left.shape, 1, cost + 1)
+
+    def _require(self, fits: bool, node: Node, given: list[Value]) -> None:
+        if fits or any(one.shape.kind in {"object", "null_type"} for one in given):
+            return
+        sign = node.word if len(given) == 1 else "@in" if node.word == "in" else f"_{node.word}_"
+        types = ", ".join(str(one.shape) for one in given)
+        self.problems.append((node.at, f"found no matching overload for '{sign}' applied to '({types})'"))
+
+    def _call(self, node: Node, given: list[Value]) -> Value:
+        cost = sum(one.cost for one in given)
+        match node.word, len(given):
+            case "size", 1:
+                return Value(INT, 1, cost + 1)
+            case (("int" | "double" | "string" | "type" | "dyn"), 1):
+                shape = {"int": INT, "double": DOUBLE}.get(node.word, DYN)
+                return Value(shape, MOST if shape is DYN else 1, cost + 1)
+            case (("startsWith" | "endsWith"), 2):
+                self._of_text(node, given)
+                return Value(BOOL, 1, cost + _traversed(given[1].size))
+            case "contains", 2:
+                self._of_text(node, given)
+                return Value(BOOL, 1, cost + _traversed(given[0].size) * _traversed(given[1].size))
+            case "matches", 2:
+                self._of_text(node, given)
+                once = _traversed(given[0].size + 1)
+                return Value(BOOL, 1, cost + once * _traversed(given[1].size, 0.25))
+            case _:
+                raise NotKnown(node.word)
+
+    def _of_text(self, node: Node, given: list[Value]) -> None:
+        target, argument = given
+        if {target.shape.kind, argument.shape.kind} <= {"string", "dyn"}:
+            return
+        told = f"found no matching overload for '{node.word}' applied to"
+        self.problems.append((node.at, f"{told} '{target.shape}.({argument.shape})'"))

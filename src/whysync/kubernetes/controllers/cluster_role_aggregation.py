@@ -1,0 +1,69 @@
+"""Aggregated ClusterRoles: their rules are gathered from all roles that their selectors match.
+
+Mirrors `ClusterRoleAggregationController`, Kubernetes 1.36: any change of any role makes it look at all that
+aggregate, and it writes by server-side apply, by force, under a name of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, items, same
+from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.apiserver.protocol import Request
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.client import Denied, labels_of, name_of
+from whysync.kubernetes.controllers.controller import Worker
+
+_ROLES: Final = ("rbac.authorization.k8s.io", "clusterroles")
+_API: Final = "rbac.authorization.k8s.io/v1"
+_PATH: Final = f"/apis/{_API}/clusterroles"
+MANAGER: Final = "clusterrole-aggregation-controller"
+# Of a rule, in the order in which the controller sends them.
+_PARTS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
+
+
+class ClusterRoleAggregation(Worker):
+    name = "clusterrole-aggregation"
+    main = _ROLES
+
+    def heard(self, change: Change) -> None:  # noqa: ARG002  whichever it was, all may gather it
+        for role in self.desk.list(_ROLES):
+            if role.get("aggregationRule") is not None:
+                self.queue.add(("", name_of(role)))
+
+    def sync(self, obj: Object) -> None:
+        if obj.get("aggregationRule") is None:
+            return
+        gathered = self._gathered(obj)
+        if same(gathered, items(obj.get("rules"))):
+            return
+        body: Object = {
+            "apiVersion": _API,
+            "kind": "ClusterRole",
+            "metadata": {"name": name_of(obj)},
+            "rules": gathered,
+        }
+        path = f"{_PATH}/{name_of(obj)}"
+        answer = self.desk.model.send(
+            Request(verb="ssa", path=path, body=body, manager=MANAGER, agent=MANAGER, force=True)
+        )
+        if not answer.ok:
+            raise Denied(answer)
+
+    def _gathered(self, obj: Object) -> list[Json]:
+        """By selector, then by name; each rule once."""
+        found: list[Json] = []
+        roles = sorted(self.desk.list(_ROLES), key=name_of)
+        for selector in items(dig(obj, "aggregationRule", "clusterRoleSelectors")):
+            for role in roles:
+                if name_of(role) == name_of(obj) or not selects(selector, labels_of(role)):
+                    continue
+                for rule in items(role.get("rules")):
+                    if not any(same(rule, known) for known in found):
+                        found.append(_sent(fields(rule)))
+        return found
+
+
+def _sent(rule: Object) -> Object:
+    return {part: rule[part] for part in _PARTS if rule.get(part)}

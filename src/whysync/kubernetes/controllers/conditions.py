@@ -1,0 +1,75 @@
+"""Conditions in a status, and times as objects carry them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+from whysync.json_tree import Json, Object, fields, items, text
+
+
+@lru_cache(maxsize=4096)
+def instant(stamp: str) -> datetime | None:
+    """A time such as `2026-01-01T00:00:00Z`; `None` where it is none."""
+    try:
+        found = datetime.fromisoformat(stamp)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
+_LONGEST: Final = 18
+
+
+def after(when: datetime, seconds: float) -> datetime:
+    """So much later; the end of the calendar where that is beyond it."""
+    try:
+        return when + timedelta(seconds=seconds)
+    except OverflowError:
+        return _NEVER
+
+
+def whole(written: str) -> int | None:
+    """A number without a sign, as annotations and names carry it."""
+    return int(written) if written.isascii() and written.isdecimal() and len(written) <= _LONGEST else None
+
+
+def stamped(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def conditions_of(obj: Object) -> list[Json]:
+    return items(fields(obj.get("status")).get("conditions"))
+
+
+def condition(found: list[Json], kind: str) -> Object:
+    """The condition of that type; empty where there is none."""
+    for raw in found:
+        one = fields(raw)
+        if one.get("type") == kind:
+            return one
+    return {}
+
+
+def is_true(found: list[Json], kind: str) -> bool:
+    return condition(found, kind).get("status") == "True"
+
+
+def without(found: list[Json], kind: str) -> list[Json]:
+    return [one for one in found if fields(one).get("type") != kind]
+
+
+def set_condition(found: list[Json], new: Object) -> list[Json]:
+    """Nothing changes where status and reason are as before; the time of the last turn stays with the status.
+
+    Mirrors `SetDeploymentCondition`, Kubernetes 1.36. The new one goes to the end.
+    """
+    kind = text(new.get("type"))
+    before = condition(found, kind)
+    if before and before.get("status") == new.get("status") and before.get("reason") == new.get("reason"):
+        return found
+    if before.get("status") == new.get("status") and "lastTransitionTime" in before:
+        new = {**new, "lastTransitionTime": before["lastTransitionTime"]}
+    return [*without(found, kind), new]

@@ -1,0 +1,111 @@
+"""ControllerRevisions: the templates that StatefulSets and DaemonSets have had.
+
+Mirrors `pkg/controller/history`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, integer, same, text
+from whysync.kubernetes.controllers.client import (
+    REVISIONS,
+    Denied,
+    Desk,
+    annotations_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.kubernetes.controllers.object_index import controller_of
+from whysync.kubernetes.controllers.template_hash import fnv32, safe
+
+HASH: Final = "controller-revision-hash"
+_LONGEST: Final = 223
+_ESCAPED: Final = {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def data_of(obj: Object) -> Object:
+    """What a revision keeps of its owner: the template, as a patch that replaces it."""
+    template = fields(dig(obj, "spec", "template"))
+    replaced: Object = {**template, "$patch": "replace"}
+    return {"spec": {"template": replaced}}
+
+
+def data_hash(data: Object, probe: int) -> str:
+    written = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    for letter, code in _ESCAPED.items():
+        written = written.replace(letter, code)
+    return safe(str(fnv32(f"{written}{probe}".encode("utf-8", "surrogatepass"))))
+
+
+def template_in(revision: Object) -> Object:
+    found = fields(dig(revision, "data", "spec", "template"))
+    return {key: value for key, value in found.items() if key != "$patch"}
+
+
+class History:
+    def __init__(self, desk: Desk, owner: Object) -> None:
+        self._desk = desk
+        self._owner = owner
+
+    def all(self) -> list[Object]:
+        """The oldest first."""
+        found = self._desk.owned(REVISIONS, self._owner)
+        return sorted(found, key=_rank)
+
+    def latest(self, hash: str, known: list[Object]) -> Object | None:
+        """The revision of the template as it is, made where needed; `None` where its name is taken."""
+        data = data_of(self._owner)
+        equal = [one for one in known if same(one.get("data"), data)]
+        following = integer(known[-1].get("revision")) + 1 if known else 1
+        if equal and equal[-1] is known[-1]:
+            return known[-1]
+        if equal:
+            return self._desk.update({**equal[-1], "revision": following})
+        return self._created(hash, data, following)
+
+    def _created(self, hash: str, data: Object, revision: int) -> Object | None:
+        owner = self._owner
+        labels: Object = {**fields(dig(owner, "spec", "template", "metadata", "labels")), HASH: hash}
+        meta: Object = {
+            "name": f"{name_of(owner)[:_LONGEST]}-{hash}",
+            "namespace": namespace_of(owner),
+            "labels": labels,
+            "ownerReferences": [owner_reference(owner)],
+        }
+        if annotations_of(owner):
+            meta["annotations"] = annotations_of(owner)
+        new: Object = {
+            "apiVersion": "apps/v1",
+            "kind": "ControllerRevision",
+            "metadata": meta,
+            "data": data,
+            "revision": revision,
+        }
+        try:
+            return self._desk.create(new)
+        except Denied as denied:
+            if denied.code != 409:
+                raise
+        there = self._desk.get(REVISIONS, namespace_of(owner), text(meta["name"]))
+        mine = there is not None and controller_of(there).get("uid") == uid_of(owner)
+        return there if there is not None and mine and same(there.get("data"), data) else None
+
+    def cut(self, known: list[Object], used: set[str], limit: int) -> None:
+        """Revisions that nothing uses go, but for the last few."""
+        unused = [one for one in known if name_of(one) not in used]
+        for one in unused[: max(len(unused) - limit, 0)] if limit >= 0 else ():
+            self._desk.delete(one)
+
+
+def _rank(revision: Object) -> tuple[int, str, str]:
+    born = text(dig(revision, "metadata", "creationTimestamp"))
+    return integer(revision.get("revision")), born, name_of(revision)
+
+
+def hash_of(obj: Object) -> str:
+    return text(labels_of(obj).get(HASH))

@@ -1,0 +1,281 @@
+"""CronJobs: a Job whenever the schedule says so.
+
+Mirrors `pkg/controller/cronjob`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from whysync.golang.cron import time_zone
+from whysync.golang.cron_fields import BadSchedule
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.controllers.backoff import Backoff
+from whysync.kubernetes.controllers.client import (
+    CRON_JOBS,
+    JOBS,
+    Denied,
+    Desk,
+    is_leaving,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.kubernetes.controllers.conditions import after, instant, is_true, stamped
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.cronjob_schedule import next_of
+from whysync.kubernetes.controllers.object_index import controller_of
+
+_COMPONENT: Final = "cronjob-controller"
+_SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_MANY: Final = 100
+_NextOf = Callable[[datetime], datetime | None]
+
+
+class CronJobs(Worker):
+    name = "cronjob"
+    main = CRON_JOBS
+    owner_kind = "CronJob"
+    dependents = frozenset({JOBS})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._backoff = Backoff()
+
+    def gone(self, key: Key) -> None:
+        self._backoff.forget(key)
+
+    def sync(self, obj: Object) -> None:
+        key = (namespace_of(obj), name_of(obj))
+        one = _Round(self.desk, obj)
+        try:
+            when = one.played()
+        except Denied:
+            self.later(obj, self._backoff.next(key))
+            return
+        self._backoff.forget(key)
+        if when is not None:
+            self.later_at(obj, max(when, after(self.desk.now, 1)))
+
+
+class _Round:
+    def __init__(self, desk: Desk, obj: Object) -> None:
+        self._desk = desk
+        self._obj = obj
+        self._status = dict(fields(obj.get("status")))
+        self._active: list[Json] = list(items(self._status.get("active")))
+
+    def played(self) -> datetime | None:
+        """When to look again."""
+        jobs = self._desk.owned(JOBS, self._obj)
+        self._note(jobs)
+        try:
+            when = self._started()
+        finally:
+            self._cut(self._desk.owned(JOBS, self._obj))
+            self._write()
+        return when
+
+    def _note(self, jobs: list[Object]) -> None:
+        """What has become of the Jobs."""
+        for job in jobs:
+            listed = any(fields(one).get("uid") == uid_of(job) for one in self._active)
+            end = _end_of(job)
+            if not end:
+                if not listed:
+                    message = f"Saw a job that the controller did not create or forgot: {name_of(job)}"
+                    self._event("Warning", "UnexpectedJob", message)
+                continue
+            if listed:
+                self._forget(uid_of(job))
+                self._event(
+                    "Normal", "SawCompletedJob", f"Saw completed job: {name_of(job)}, condition: {end}"
+                )
+            ended = text(dig(job, "status", "completionTime"))
+            if end == "Complete" and ended > text(self._status.get("lastSuccessfulTime")):
+                self._status["lastSuccessfulTime"] = ended
+        known = {uid_of(job) for job in jobs}
+        for raw in list(self._active):
+            one = fields(raw)
+            name = text(one.get("name"))
+            if one.get("uid") not in known and self._job(name) is None:
+                self._event("Normal", "MissingJob", f"Active job went missing: {name}")
+                self._forget(text(one.get("uid")))
+
+    def _started(self) -> datetime | None:
+        obj, now = self._obj, self._desk.now
+        if is_leaving(obj):
+            return None
+        zone = dig(obj, "spec", "timeZone")
+        if isinstance(zone, str) and time_zone(zone) is None:
+            message = f'invalid timeZone: "{zone}": unknown time zone {zone}'
+            self._event("Warning", "UnknownTimeZone", message)
+            return None
+        if dig(obj, "spec", "suspend") is True:
+            return None
+        schedule = text(dig(obj, "spec", "schedule"))
+        try:
+            following = next_of(schedule, zone if isinstance(zone, str) else "")
+        except BadSchedule as bad:
+            self._event("Warning", "UnparseableSchedule", f'unparseable schedule: "{schedule}" : {bad}')
+            return None
+        due = self._due(following, now)
+        if due is None:
+            return following(now)
+        late = dig(obj, "spec", "startingDeadlineSeconds")
+        if isinstance(late, int) and after(due, late) < now:
+            told = due.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
+            self._event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {told}")
+        elif not self._is_started(due) and self._makes_room():
+            self._create(due, zone if isinstance(zone, str) else "")
+        return following(now)
+
+    def _due(self, following: _NextOf, now: datetime) -> datetime | None:
+        """The last time that the schedule named and no Job was made for; mirrors `mostRecentScheduleTime`."""
+        last = text(self._status.get("lastScheduleTime"))
+        earliest = instant(last or text(dig(self._obj, "metadata", "creationTimestamp")))
+        late = dig(self._obj, "spec", "startingDeadlineSeconds")
+        if earliest is None:
+            return None
+        if isinstance(late, int):
+            earliest = max(earliest, _before(now, late))
+        first = following(earliest)
+        if first is None or first > now:
+            return None
+        second = following(first)
+        if second is None or second > now:
+            return first
+        between = max((second - first).total_seconds(), 1)
+        missed = int((now - first).total_seconds() // between) + 1
+        if missed > _MANY:
+            message = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds"
+            self._event("Warning", "TooManyMissedTimes", f"{message} or check clock skew")
+        found, when = first, following(after(first, (missed - 2) * between))
+        while when is not None and when <= now:
+            found, when = when, following(when)
+        return found
+
+    def _is_started(self, due: datetime) -> bool:
+        if self._status.get("lastScheduleTime") == stamped(due):
+            return True
+        return any(fields(one).get("name") == self._name(due) for one in self._active)
+
+    def _makes_room(self) -> bool:
+        """What the concurrency policy says of Jobs that still run."""
+        policy = dig(self._obj, "spec", "concurrencyPolicy")
+        if policy == "Forbid" and self._active:
+            message = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            self._event("Normal", "JobAlreadyActive", message)
+            return False
+        if policy == "Replace":
+            for raw in list(self._active):
+                job = self._job(text(fields(raw).get("name")))
+                if job is not None and not self._delete(job):
+                    return False
+        return True
+
+    def _create(self, due: datetime, zone: str) -> None:
+        obj = self._obj
+        template = fields(dig(obj, "spec", "jobTemplate"))
+        told = fields(template.get("metadata"))
+        local = due.astimezone(time_zone(zone) or UTC).isoformat(timespec="seconds")
+        annotations: Object = {
+            **fields(told.get("annotations")),
+            _SCHEDULED: local.replace("+00:00", "Z"),
+        }
+        meta: Object = {
+            "name": self._name(due),
+            "namespace": namespace_of(obj),
+            "annotations": annotations,
+            "ownerReferences": [owner_reference(obj)],
+        }
+        if told.get("labels"):
+            meta["labels"] = told["labels"]
+        wanted: Object = {
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": meta,
+            "spec": template.get("spec"),
+        }
+        try:
+            job = self._desk.create(wanted)
+        except Denied as denied:
+            if denied.code == 409:
+                there = self._job(self._name(due))
+                if there is None or controller_of(there).get("uid") != uid_of(obj):
+                    return
+                job = there
+            else:
+                if "because it is being terminated" not in denied.message:
+                    self._event("Warning", "FailedCreate", f"Error creating job: {denied.message}")
+                raise
+        else:
+            self._event("Normal", "SuccessfulCreate", f"Created job {name_of(job)}")
+        self._active.append(_reference(job))
+        self._status["lastScheduleTime"] = stamped(due)
+
+    def _cut(self, jobs: list[Object]) -> None:
+        """Finished Jobs beyond the limits of the history go, the oldest first."""
+        for end, key, usual in (
+            ("Complete", "successfulJobsHistoryLimit", 3),
+            ("Failed", "failedJobsHistoryLimit", 1),
+        ):
+            limit = integer(dig(self._obj, "spec", key), usual)
+            ended = [job for job in jobs if _end_of(job) == end and not is_leaving(job)]
+            ended.sort(key=lambda job: (text(dig(job, "status", "startTime"), "9"), name_of(job)))
+            for job in ended[: max(len(ended) - limit, 0)]:
+                self._delete(job)
+
+    def _delete(self, job: Object) -> bool:
+        try:
+            self._desk.delete(job)
+        except Denied as denied:
+            if denied.code != 404:
+                self._event("Warning", "FailedDelete", f"Deleted job: {denied.message}")
+                return False
+        self._forget(uid_of(job))
+        self._event("Normal", "SuccessfulDelete", f"Deleted job {name_of(job)}")
+        return True
+
+    def _write(self) -> None:
+        status = {key: value for key, value in self._status.items() if key != "active"}
+        new: Object = {"active": self._active, **status} if self._active else {**status}
+        self._desk.update_status(self._obj, new)
+
+    def _forget(self, uid: str) -> None:
+        self._active = [one for one in self._active if fields(one).get("uid") != uid]
+
+    def _job(self, name: str) -> Object | None:
+        return self._desk.get(JOBS, namespace_of(self._obj), name)
+
+    def _name(self, due: datetime) -> str:
+        return f"{name_of(self._obj)}-{int(due.timestamp()) // 60}"
+
+    def _event(self, type: str, reason: str, message: str) -> None:
+        self._desk.event(self._obj, type, reason, message, _COMPONENT)
+
+
+def _before(when: datetime, seconds: int) -> datetime:
+    try:
+        return when - timedelta(seconds=seconds)
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)
+
+
+def _end_of(job: Object) -> str:
+    found = items(dig(job, "status", "conditions"))
+    return next((kind for kind in ("Complete", "Failed") if is_true(found, kind)), "")
+
+
+def _reference(job: Object) -> Object:
+    return {
+        "kind": "Job",
+        "namespace": namespace_of(job),
+        "name": name_of(job),
+        "uid": uid_of(job),
+        "apiVersion": "batch/v1",
+        "resourceVersion": text(dig(job, "metadata", "resourceVersion")),
+    }

@@ -1,0 +1,301 @@
+"""DaemonSets: one pod on every node that takes it.
+
+Mirrors `pkg/controller/daemon`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, integer, text
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.backoff import Backoff
+from whysync.kubernetes.controllers.client import (
+    DAEMON_SETS,
+    NODES,
+    PODS,
+    REVISIONS,
+    Denied,
+    Desk,
+    is_leaving,
+    labels_of,
+    name_of,
+    namespace_of,
+)
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller_revisions import HASH, History, hash_of
+from whysync.kubernetes.controllers.daemonset_pods import (
+    GENERATION,
+    belongs_on,
+    generation_of,
+    node_of,
+    pod_for,
+)
+from whysync.kubernetes.controllers.deployment_util import scaled
+from whysync.kubernetes.controllers.pod_control import (
+    Failure,
+    claimed,
+    create_pod,
+    delete_pod,
+    is_available,
+    is_finished,
+    is_ready,
+    next_available,
+    phase_of,
+)
+from whysync.kubernetes.controllers.template_hash import template_hash
+
+_COMPONENT: Final = "daemonset-controller"
+_USUAL_HISTORY: Final = 10
+
+
+class DaemonSets(Worker):
+    name = "daemonset"
+    main = DAEMON_SETS
+    owner_kind = "DaemonSet"
+    dependents = frozenset({PODS, REVISIONS, NODES})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._backoff = Backoff()
+        self._failed = Backoff()
+        self._seen: dict[str, Object] = {}
+
+    def keys_of(self, change: Change) -> Iterable[Key]:
+        if change.place[0] != NODES:
+            return super().keys_of(change)
+        # A node that only tells that it lives changes nothing.
+        meta, spec = fields(change.obj.get("metadata")), change.obj.get("spec")
+        now: Object = {"labels": meta.get("labels"), "spec": spec}
+        if change.type == "MODIFIED" and self._seen.get(change.place[2]) == now:
+            return ()
+        self._seen[change.place[2]] = now
+        return [(namespace_of(one), name_of(one)) for one in self.desk.list(DAEMON_SETS)]
+
+    def gone(self, key: Key) -> None:
+        self._backoff.forget(key)
+
+    def sync(self, obj: Object) -> None:
+        if is_leaving(obj):
+            return
+        key = (namespace_of(obj), name_of(obj))
+        one = _Round(self.desk, obj, self._failed)
+        try:
+            fine = one.played()
+        except Denied:
+            fine = False
+        if not fine:
+            self.later(obj, self._backoff.next(key))
+            return
+        self._backoff.forget(key)
+        if one.again is not None:
+            self.later(obj, one.again)
+        seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        when = next_available(self.desk.owned(PODS, obj), seconds, self.desk.now) if seconds else None
+        if when is not None:
+            self.later_at(obj, when)
+
+
+class _Round:
+    def __init__(self, desk: Desk, obj: Object, failed: Backoff) -> None:
+        self._desk = desk
+        self._obj = obj
+        self._failed = failed
+        self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        self._fits = {name_of(node): belongs_on(obj, node) for node in desk.list(NODES)}
+        self.again: float | None = None
+
+    def played(self) -> bool:
+        history = History(self._desk, self._obj)
+        known = history.all()
+        before = dig(self._obj, "status", "collisionCount")
+        self._collisions = before if isinstance(before, int) else None
+        current = history.latest(self._hash(), known)
+        while current is None:
+            self._collisions = (self._collisions or 0) + 1
+            current = history.latest(self._hash(), known)
+        self._current = text(labels_of(current).get(HASH))
+        fine = self._managed()
+        if fine and dig(self._obj, "spec", "updateStrategy", "type") != "OnDelete":
+            fine = self._rolled()
+        used = {name_of(current)} | {
+            name_of(one) for one in known if any(hash_of(pod) == hash_of(one) for pod in self._pods())
+        }
+        limit = integer(dig(self._obj, "spec", "revisionHistoryLimit"), _USUAL_HISTORY)
+        history.cut(history.all(), used, limit)
+        self._tell()
+        return fine
+
+    def _hash(self) -> str:
+        return template_hash(fields(dig(self._obj, "spec", "template")), self._collisions)
+
+    def _pods(self) -> list[Object]:
+        selector = fields(self._obj.get("spec")).get("selector")
+        return claimed(self._desk, PODS, self._obj, selector)
+
+    def _by_node(self) -> dict[str, list[Object]]:
+        """The pods on each node, the oldest first; those that have ended and are going do not count."""
+        found: dict[str, list[Object]] = {}
+        for pod in sorted(self._pods(), key=_age):
+            if not (is_finished(pod) and is_leaving(pod)):
+                found.setdefault(node_of(pod), []).append(pod)
+        return found
+
+    # -- pods where they belong -------------------------------------------------------------------
+
+    def _managed(self) -> bool:
+        there = self._by_node()
+        missing: list[str] = []
+        surplus: list[Object] = []
+        for node, (runs, stays) in self._fits.items():
+            pods = there.get(node, [])
+            if runs and not pods:
+                missing.append(node)
+            elif stays:
+                living = self._living(node, pods, surplus)
+                if self._surge():
+                    if not living and runs:
+                        missing.append(node)
+                    surplus.extend(self._doubles(living))
+                else:
+                    surplus.extend(living[1:])
+            else:
+                surplus.extend(pod for pod in pods if not is_leaving(pod))
+        for node, pods in there.items():
+            if node not in self._fits:
+                surplus.extend(pod for pod in pods if not text(dig(pod, "spec", "nodeName")))
+        return self._carried_out(surplus, missing)
+
+    def _living(self, node: str, pods: list[Object], surplus: list[Object]) -> list[Object]:
+        living: list[Object] = []
+        for pod in pods:
+            if is_leaving(pod):
+                continue
+            where = f"daemon pod {namespace_of(pod)}/{name_of(pod)} on node {node}"
+            if phase_of(pod) == "Failed":
+                key = (namespace_of(pod) + "/" + name_of(self._obj), node)
+                self.again = self._failed.next(key)
+                self._event("Warning", "FailedDaemonPod", f"Found failed {where}, will try to kill it")
+                surplus.append(pod)
+            elif phase_of(pod) == "Succeeded":
+                message = f"Found succeeded {where}, will try to delete it"
+                self._event("Normal", "SucceededDaemonPod", message)
+                surplus.append(pod)
+            else:
+                living.append(pod)
+        return living
+
+    def _doubles(self, living: list[Object]) -> list[Object]:
+        """With surge an old and a new pod may stand side by side, until the new one is available."""
+        new = [pod for pod in living if self._is_new(pod)]
+        old = [pod for pod in living if not self._is_new(pod)]
+        gone = [*new[1:], *old[1:]]
+        if new and old and (not is_ready(old[0]) or self._is_up(new[0])):
+            gone.append(old[0])
+        return gone
+
+    def _carried_out(self, surplus: list[Object], missing: list[str]) -> bool:
+        made = [
+            create_pod(self._desk, self._obj, pod_for(self._obj, node, self._current), _COMPONENT)
+            for node in missing
+        ]
+        gone = [delete_pod(self._desk, self._obj, pod, _COMPONENT) for pod in surplus]
+        return not any(isinstance(one, Failure) for one in (*made, *gone))
+
+    # -- a new template ---------------------------------------------------------------------------
+
+    def _surge(self) -> int:
+        return scaled(self._how("maxSurge"), self._wanted(), up=True)
+
+    def _how(self, key: str) -> str | int:
+        found = dig(self._obj, "spec", "updateStrategy", "rollingUpdate", key)
+        return found if isinstance(found, (str, int)) else 0
+
+    def _wanted(self) -> int:
+        return sum(1 for runs, _ in self._fits.values() if runs)
+
+    def _rolled(self) -> bool:
+        surge, gap = self._surge(), scaled(self._how("maxUnavailable"), self._wanted(), up=True)
+        if not surge and not gap:
+            gap = 1
+        there = self._by_node()
+        return self._rolled_with_surge(there, surge) if surge else self._rolled_with_gap(there, gap)
+
+    def _rolled_with_gap(self, there: dict[str, list[Object]], gap: int) -> bool:
+        unavailable = 0
+        sick: list[Object] = []
+        fine: list[Object] = []
+        for node in sorted(there):
+            pods = [pod for pod in there[node] if not is_leaving(pod)]
+            if len(pods) != 1:
+                unavailable += 1
+            elif self._is_new(pods[0]):
+                unavailable += 0 if self._is_up(pods[0]) else 1
+            elif self._is_up(pods[0]):
+                fine.append(pods[0])
+            else:
+                sick.append(pods[0])
+                unavailable += 1
+        return self._carried_out([*sick, *fine[: max(gap - unavailable, 0)]], [])
+
+    def _rolled_with_surge(self, there: dict[str, list[Object]], surge: int) -> bool:
+        used = 0
+        gone: list[Object] = []
+        allowed: list[str] = []
+        candidates: list[str] = []
+        for node in sorted(there):
+            pods = [pod for pod in there[node] if not is_leaving(pod)]
+            new = next((pod for pod in pods if self._is_new(pod)), None)
+            old = next((pod for pod in pods if not self._is_new(pod)), None)
+            if old is None:
+                continue
+            if new is None:
+                (candidates if self._is_up(old) else allowed).append(node)
+            elif self._is_up(new):
+                gone.append(old)
+            else:
+                used += 1
+        return self._carried_out(gone, [*allowed, *candidates[: max(surge - used, 0)]])
+
+    def _is_new(self, pod: Object) -> bool:
+        generation = generation_of(self._obj)
+        told = labels_of(pod).get(GENERATION)
+        return hash_of(pod) == self._current or (bool(generation) and told == generation)
+
+    def _is_up(self, pod: Object) -> bool:
+        return is_available(pod, self._seconds, self._desk.now)
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        there = self._by_node()
+        runs = [node for node, (runs, _) in self._fits.items() if runs]
+        firsts = [there[node][0] for node in runs if there.get(node)]
+        available = sum(1 for pod in firsts if self._is_up(pod))
+        status: Object = {
+            "currentNumberScheduled": len(firsts),
+            "numberMisscheduled": sum(1 for node in self._fits if node in there and node not in runs),
+            "desiredNumberScheduled": len(runs),
+            "numberReady": sum(1 for pod in firsts if is_ready(pod)),
+            "observedGeneration": integer(dig(self._obj, "metadata", "generation")),
+        }
+        updated = sum(1 for pod in firsts if self._is_new(pod))
+        counts = {
+            "updatedNumberScheduled": updated,
+            "numberAvailable": available,
+            "numberUnavailable": len(runs) - available,
+        }
+        status.update({key: count for key, count in counts.items() if count})
+        if self._collisions is not None:
+            status["collisionCount"] = self._collisions
+        self._desk.update_status(self._obj, status)
+
+    def _event(self, type: str, reason: str, message: str) -> None:
+        self._desk.event(self._obj, type, reason, message, _COMPONENT)
+
+
+def _age(pod: Object) -> tuple[bool, str, str]:
+    """Those on a node first, then the oldest."""
+    on_node = bool(text(dig(pod, "spec", "nodeName")))
+    return not on_node, text(dig(pod, "metadata", "creationTimestamp")), name_of(pod)

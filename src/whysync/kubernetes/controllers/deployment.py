@@ -1,0 +1,307 @@
+"""Deployments: a ReplicaSet for every template, and pods that move from the old ones to the new one.
+
+Mirrors `pkg/controller/deployment`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.backoff import Backoff
+from whysync.kubernetes.controllers.client import (
+    DEPLOYMENTS,
+    PODS,
+    REPLICA_SETS,
+    Desk,
+    is_leaving,
+    name_of,
+    namespace_of,
+)
+from whysync.kubernetes.controllers.conditions import after, condition, instant, set_condition, without
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.deployment_replicasets import Sets, SetsOf
+from whysync.kubernetes.controllers.deployment_util import (
+    DESIRED,
+    deadline_of,
+    is_rolling,
+    number_told,
+    replicas_of,
+    surge_and_gap,
+    told,
+)
+from whysync.kubernetes.controllers.object_index import controller_of
+from whysync.kubernetes.controllers.pod_control import is_finished, who_might_adopt
+
+_PROGRESSING, _AVAILABLE, _FAILURE = "Progressing", "Available", "ReplicaFailure"
+_COUNTS: Final = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
+
+
+class Deployments(Worker):
+    name = "deployment"
+    main = DEPLOYMENTS
+    owner_kind = "Deployment"
+    dependents = frozenset({REPLICA_SETS, PODS})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._backoff = Backoff()
+
+    def keys_of(self, change: Change) -> Iterable[Key]:
+        if change.place[0] != PODS:
+            return super().keys_of(change)
+        if change.type != "DELETED":
+            return ()
+        owner = controller_of(change.obj)  # the last old pod may be what a Recreate waits for
+        if owner.get("kind") != "ReplicaSet":
+            return ()
+        found = self.desk.get(REPLICA_SETS, change.place[1], text(owner.get("name")))
+        name = text(controller_of(found or {}).get("name"))
+        return [(change.place[1], name)] if name else ()
+
+    def keys_of_orphan(self, change: Change) -> Iterable[Key]:
+        return who_might_adopt(self.desk, DEPLOYMENTS, change)
+
+    def gone(self, key: Key) -> None:
+        self._backoff.forget(key)
+
+    # -- one Deployment ---------------------------------------------------------------------------
+
+    def sync(self, obj: Object) -> None:
+        sets = SetsOf(self.desk, obj).found()
+        if is_leaving(obj):
+            self._tell_counts(obj, sets)
+            return
+        obj = self._paused_or_resumed(obj)
+        work = SetsOf(self.desk, obj)
+        if dig(obj, "spec", "paused") is True:
+            work.scale(sets)
+            work.clean_up(sets)
+            self._tell_counts(obj, sets)
+        elif self._is_scaled(obj, sets):
+            obj, wrote = work.with_revision(sets)
+            work.scale(sets)
+            if not wrote:
+                self._tell_counts(obj, sets)
+        elif is_rolling(obj):
+            self._roll(obj, sets)
+        else:
+            self._recreate(obj, sets)
+
+    def _is_scaled(self, obj: Object, sets: Sets) -> bool:
+        """Has the number of replicas changed since the ReplicaSets were last told of it?"""
+        return any(
+            number_told(one, DESIRED) not in (None, replicas_of(obj)) for one in sets.all if replicas_of(one)
+        )
+
+    def _roll(self, obj: Object, sets: Sets) -> None:
+        work = SetsOf(self.desk, obj)
+        obj, wrote = work.with_new(sets)
+        if sets.new is None:
+            self._again(obj)
+            return
+        self._backoff.forget((namespace_of(obj), name_of(obj)))
+        if wrote:
+            # The real controller goes on with its old copy here, whose status is refused as outdated.
+            work.grow_or_shrink(sets)
+            self.queue.add((namespace_of(obj), name_of(obj)))
+            return
+        if not work.grow_or_shrink(sets) and _is_complete(obj, fields(obj.get("status"))):
+            work.clean_up(sets)
+        self._tell_progress(obj, sets)
+
+    def _recreate(self, obj: Object, sets: Sets) -> None:
+        work = SetsOf(self.desk, obj)
+        if work.shrink_old(sets) or self._old_pods_run(sets):
+            self._tell_progress(obj, sets)
+            return
+        obj, wrote = work.with_new(sets)
+        if sets.new is None:
+            self._again(obj)
+            return
+        self._backoff.forget((namespace_of(obj), name_of(obj)))
+        work.resize(sets, sets.new, replicas_of(obj))
+        if wrote:
+            self.queue.add((namespace_of(obj), name_of(obj)))
+            return
+        if _is_complete(obj, fields(obj.get("status"))):
+            work.clean_up(sets)
+        self._tell_progress(obj, sets)
+
+    def _old_pods_run(self, sets: Sets) -> bool:
+        return any(told(one, "replicas") for one in sets.old) or any(
+            not is_finished(pod) for one in sets.old for pod in self.desk.owned(PODS, one)
+        )
+
+    def _again(self, obj: Object) -> None:
+        self.later(obj, self._backoff.next((namespace_of(obj), name_of(obj))))
+
+    # -- what its status says ---------------------------------------------------------------------
+
+    def _paused_or_resumed(self, obj: Object) -> Object:
+        if deadline_of(obj) is None:
+            return obj
+        status = fields(obj.get("status"))
+        found = items(status.get("conditions"))
+        reason = condition(found, _PROGRESSING).get("reason")
+        if reason == "ProgressDeadlineExceeded":
+            return obj
+        paused = dig(obj, "spec", "paused") is True
+        if paused == (reason == "DeploymentPaused"):
+            return obj
+        why = ("DeploymentPaused", "Deployment is paused")
+        if not paused:
+            why = ("DeploymentResumed", "Deployment is resumed")
+        conditions = set_condition(found, self._condition(_PROGRESSING, "Unknown", *why))
+        return self.desk.update_status(obj, {**status, "conditions": conditions})
+
+    def _condition(self, kind: str, status: str, reason: str, message: str) -> Object:
+        now = self.desk.stamp()
+        return {
+            "type": kind,
+            "status": status,
+            "lastUpdateTime": now,
+            "lastTransitionTime": now,
+            "reason": reason,
+            "message": message,
+        }
+
+    def _tell_counts(self, obj: Object, sets: Sets) -> None:
+        self.desk.update_status(obj, self._status(obj, sets))
+
+    def _tell_progress(self, obj: Object, sets: Sets) -> None:
+        status = self._status(obj, sets)
+        found = items(status.get("conditions"))
+        deadline = deadline_of(obj)
+        if deadline is None:
+            found = without(found, _PROGRESSING)
+        else:
+            found = self._progress(obj, sets, status, found)
+        failures = [
+            one
+            for each in ([sets.new] if sets.new else []) + (sets.old if not _failure(sets.new) else [])
+            if (one := _failure(each))
+        ]
+        if failures:
+            found = set_condition(found, {**failures[0], "lastUpdateTime": failures[0]["lastTransitionTime"]})
+        else:
+            found = without(found, _FAILURE)
+        status["conditions"] = found
+        obj = self.desk.update_status(obj, status)
+        if deadline is not None:
+            self._watch_deadline(obj, deadline)
+
+    def _progress(self, obj: Object, sets: Sets, status: Object, found: list[Json]) -> list[Json]:
+        before = fields(obj.get("status"))
+        now = condition(items(before.get("conditions")), _PROGRESSING)
+        if (
+            integer(status.get("replicas")) == integer(status.get("updatedReplicas"))
+            and now.get("reason") == "NewReplicaSetAvailable"
+        ):
+            return found
+        what = f'Deployment "{name_of(obj)}"' if sets.new is None else f'ReplicaSet "{name_of(sets.new)}"'
+        if _is_complete(obj, status):
+            message = f"{what} has successfully progressed."
+            return set_condition(
+                found, self._condition(_PROGRESSING, "True", "NewReplicaSetAvailable", message)
+            )
+        if _has_progressed(before, status):
+            new = self._condition(_PROGRESSING, "True", "ReplicaSetUpdated", f"{what} is progressing.")
+            if now.get("status") == "True":
+                new["lastTransitionTime"] = now.get("lastTransitionTime")
+            return [*without(found, _PROGRESSING), new]
+        if self._is_late(obj, condition(found, _PROGRESSING)):
+            message = f"{what} has timed out progressing."
+            return set_condition(
+                found, self._condition(_PROGRESSING, "False", "ProgressDeadlineExceeded", message)
+            )
+        return found
+
+    def _is_late(self, obj: Object, progressing: Object) -> bool:
+        if not progressing or progressing.get("reason") == "NewReplicaSetAvailable":
+            return False
+        if progressing.get("reason") == "ProgressDeadlineExceeded":
+            return True
+        since = instant(text(progressing.get("lastUpdateTime")))
+        deadline = deadline_of(obj)
+        return since is not None and deadline is not None and after(since, deadline) < self.desk.now
+
+    def _watch_deadline(self, obj: Object, deadline: int) -> None:
+        status = fields(obj.get("status"))
+        progressing = condition(items(status.get("conditions")), _PROGRESSING)
+        since = instant(text(progressing.get("lastUpdateTime")))
+        # A rollout that was complete once does not run out of time any more, whatever becomes of its pods.
+        if since is None or progressing.get("reason") in (
+            "ProgressDeadlineExceeded",
+            "NewReplicaSetAvailable",
+        ):
+            return
+        if not _is_complete(obj, status):
+            # One second more than the deadline, as the times are whole seconds.
+            self.later_at(obj, after(max(after(since, deadline), self.desk.now), 1))
+
+    def _status(self, obj: Object, sets: Sets) -> Object:
+        before = fields(obj.get("status"))
+        available = sum(told(one, "availableReplicas") for one in sets.all)
+        asked = sum(replicas_of(one) for one in sets.all)
+        counts = (
+            sum(told(one, "replicas") for one in sets.all),
+            told(sets.new, "replicas") if sets.new else 0,
+            sum(told(one, "readyReplicas") for one in sets.all),
+            available,
+            max(asked - available, 0),
+        )
+        status: Object = {"observedGeneration": integer(dig(obj, "metadata", "generation"))}
+        status.update({key: count for key, count in zip(_COUNTS, counts, strict=True) if count})
+        leaving = _leaving(sets)
+        if leaving is not None:
+            status["terminatingReplicas"] = leaving
+        if available >= replicas_of(obj) - surge_and_gap(obj)[1]:
+            new = ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
+        else:
+            new = ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
+        conditions = set_condition(items(before.get("conditions")), self._condition(_AVAILABLE, *new))
+        status["conditions"] = conditions
+        if "collisionCount" in before:
+            status["collisionCount"] = before["collisionCount"]
+        return status
+
+
+def _leaving(sets: Sets) -> int | None:
+    total = 0
+    for one in sets.all:
+        status = fields(one.get("status"))
+        if "terminatingReplicas" not in status:
+            if integer(status.get("observedGeneration")):
+                return None
+            continue
+        total += integer(status["terminatingReplicas"])
+    return total
+
+
+def _failure(replica_set: Object | None) -> Object:
+    return condition(items(dig(replica_set, "status", "conditions")), _FAILURE) if replica_set else {}
+
+
+def _is_complete(obj: Object, status: Object) -> bool:
+    wanted = replicas_of(obj)
+    return all(
+        integer(status.get(key)) == wanted for key in ("updatedReplicas", "replicas", "availableReplicas")
+    ) and integer(status.get("observedGeneration")) >= integer(dig(obj, "metadata", "generation"))
+
+
+def _has_progressed(before: Object, after: Object) -> bool:
+    def count(status: Object, key: str) -> int:
+        return integer(status.get(key))
+
+    def old(status: Object) -> int:
+        return count(status, "replicas") - count(status, "updatedReplicas")
+
+    return (
+        count(after, "updatedReplicas") > count(before, "updatedReplicas")
+        or old(after) < old(before)
+        or count(after, "readyReplicas") > count(before, "readyReplicas")
+        or count(after, "availableReplicas") > count(before, "availableReplicas")
+    )

@@ -1,0 +1,355 @@
+"""The ReplicaSets of a Deployment: the new one, the old ones, and how pods are moved between them.
+
+Mirrors `sync.go`, `rolling.go` and `recreate.go` of the Deployment controller, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.controllers.client import (
+    REPLICA_SETS,
+    Denied,
+    Desk,
+    annotations_of,
+    is_leaving,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.kubernetes.controllers.conditions import condition, set_condition, whole
+from whysync.kubernetes.controllers.deployment_util import (
+    DESIRED,
+    HASH,
+    HISTORY,
+    MOST,
+    REVISION,
+    copied_annotations,
+    deadline_of,
+    history_limit_of,
+    is_rolling,
+    new_size,
+    replicas_of,
+    revision_of,
+    same_template,
+    share,
+    surge_and_gap,
+    told,
+)
+from whysync.kubernetes.controllers.object_index import controller_of
+from whysync.kubernetes.controllers.pod_control import claimed
+from whysync.kubernetes.controllers.template_hash import template_hash
+
+_COMPONENT: Final = "deployment-controller"
+_LONGEST_NAME: Final = 253
+_LONGEST_HISTORY: Final = 2000
+
+
+@dataclass(slots=True)
+class Sets:
+    new: Object | None
+    old: list[Object] = field(default_factory=list[Object])
+    """Oldest first."""
+
+    @property
+    def all(self) -> list[Object]:
+        return self.old if self.new is None else [*self.old, self.new]
+
+    def replace(self, one: Object) -> None:
+        if self.new is not None and uid_of(self.new) == uid_of(one):
+            self.new = one
+        else:
+            self.old = [one if uid_of(each) == uid_of(one) else each for each in self.old]
+
+
+def _age(one: Object) -> tuple[str, str]:
+    return text(dig(one, "metadata", "creationTimestamp")), name_of(one)
+
+
+class SetsOf:
+    """What is done to the ReplicaSets of one Deployment."""
+
+    def __init__(self, desk: Desk, deployment: Object) -> None:
+        self._desk = desk
+        self._obj = deployment
+
+    def found(self) -> Sets:
+        selector = fields(self._obj.get("spec")).get("selector")
+        every = sorted(claimed(self._desk, REPLICA_SETS, self._obj, selector), key=_age)
+        new = next((one for one in every if same_template(self._obj, one)), None)
+        new = new or next((one for one in every if self._has_our_hash(one)), None)
+        return Sets(new, [one for one in every if new is None or one is not new])
+
+    def _has_our_hash(self, one: Object) -> bool:
+        """Made from this very template, which lacks the defaults that its copy got: facts are cut short."""
+        return text(fields(dig(one, "metadata", "labels")).get(HASH)) == self._hash()
+
+    def _hash(self) -> str:
+        collisions = dig(self._obj, "status", "collisionCount")
+        template = fields(dig(self._obj, "spec", "template"))
+        return template_hash(template, collisions if isinstance(collisions, int) else None)
+
+    # -- the new one ------------------------------------------------------------------------------
+
+    def with_new(self, sets: Sets) -> tuple[Object, bool]:
+        """Finds or makes the new ReplicaSet; gives the Deployment, and whether its status was written."""
+        if sets.new is not None:
+            return self.with_revision(sets)
+        return self._create(sets)
+
+    def with_revision(self, sets: Sets) -> tuple[Object, bool]:
+        """The new ReplicaSet carries the highest revision, the Deployment the same one."""
+        new = sets.new
+        if new is None:
+            return self._obj, False
+        annotations = self._annotations(new, sets)
+        seconds = integer(dig(self._obj, "spec", "minReadySeconds"))
+        if annotations != annotations_of(new) or integer(dig(new, "spec", "minReadySeconds")) != seconds:
+            spec = dict(fields(new.get("spec")))
+            if seconds:
+                spec["minReadySeconds"] = seconds
+            else:
+                spec.pop("minReadySeconds", None)
+            meta: Object = {**fields(new.get("metadata")), "annotations": annotations}
+            sets.replace(self._desk.update({**new, "metadata": meta, "spec": spec}))
+            return self._obj, False
+        reason = ("FoundNewReplicaSet", f'Found new replica set "{name_of(new)}"')
+        return self._told(text(annotations.get(REVISION)), reason, overwrite=False)
+
+    def _annotations(self, new: Object, sets: Sets) -> Object:
+        annotations = copied_annotations(self._obj, annotations_of(new))
+        wanted = max((revision_of(one) for one in sets.old), default=0) + 1
+        before = text(annotations.get(REVISION))
+        number = whole(before)
+        if before and number is None:
+            return annotations
+        if (number or 0) < wanted:
+            annotations[REVISION] = str(wanted)
+            if before:
+                past = text(annotations.get(HISTORY))
+                kept = f"{past},{before}" if past else before
+                while len(kept) > _LONGEST_HISTORY and "," in kept:
+                    kept = kept.partition(",")[2]
+                annotations[HISTORY] = kept
+        return annotations
+
+    def _create(self, sets: Sets) -> tuple[Object, bool]:
+        obj = self._obj
+        new = self._draft(sets)
+        name = name_of(new)
+        try:
+            made = self._desk.create(new)
+        except Denied as denied:
+            if denied.code == 409:
+                return self._collided(sets, name)
+            if "because it is being terminated" in denied.message:
+                return obj, False
+            message = f'Failed to create new replica set "{name}": {denied.message}'
+            if deadline_of(obj) is not None:
+                obj = self._with_progress("False", "ReplicaSetCreateError", message)
+            self._desk.event(obj, "Warning", "ReplicaSetCreateError", message, _COMPONENT)
+            return obj, True
+        sets.new = made
+        if replicas_of(made):
+            self._told_scale(name, 0, replicas_of(made))
+        reason = ("NewReplicaSetCreated", f'Created new replica set "{name}"')
+        return self._told(text(annotations_of(made).get(REVISION)), reason, overwrite=True)
+
+    def _draft(self, sets: Sets) -> Object:
+        obj = self._obj
+        template = fields(dig(obj, "spec", "template"))
+        hash = self._hash()
+        name = f"{name_of(obj)[: _LONGEST_NAME - 1 - len(hash)]}-{hash}"
+        meta = fields(template.get("metadata"))
+        labels: Object = {**fields(meta.get("labels")), HASH: hash}
+        selector = fields(dig(obj, "spec", "selector"))
+        chosen: Object = {**selector, "matchLabels": {**fields(selector.get("matchLabels")), HASH: hash}}
+        size = new_size(obj, sum(replicas_of(one) for one in sets.old), 0)
+        labelled: Object = {**meta, "labels": labels}
+        spec: Object = {
+            "replicas": size,
+            "selector": chosen,
+            "template": {**template, "metadata": labelled},
+        }
+        if seconds := integer(dig(obj, "spec", "minReadySeconds")):
+            spec["minReadySeconds"] = seconds
+        annotations = copied_annotations(obj, {})
+        annotations[REVISION] = str(max((revision_of(one) for one in sets.old), default=0) + 1)
+        annotations[DESIRED] = str(replicas_of(obj))
+        annotations[MOST] = str(replicas_of(obj) + surge_and_gap(obj)[0])
+        return {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": name,
+                "namespace": namespace_of(obj),
+                "labels": labels,
+                "annotations": annotations,
+                "ownerReferences": [owner_reference(obj)],
+            },
+            "spec": spec,
+        }
+
+    def _collided(self, sets: Sets, name: str) -> tuple[Object, bool]:
+        """Its own ReplicaSet is there already, or another one has taken the name."""
+        there = self._desk.get(REPLICA_SETS, namespace_of(self._obj), name)
+        owner = controller_of(there or {}).get("uid")
+        if there is not None and owner == uid_of(self._obj) and same_template(self._obj, there):
+            sets.new = there
+            return self._obj, False
+        status = fields(self._obj.get("status"))
+        status = {**status, "collisionCount": integer(status.get("collisionCount")) + 1}
+        return self._desk.update_status(self._obj, status), True
+
+    def _told(self, revision: str, why: tuple[str, str], *, overwrite: bool) -> tuple[Object, bool]:
+        """The Deployment with its revision, and with why it progresses where that is to be told."""
+        obj = self._obj
+        status = dict(fields(obj.get("status")))
+        found = items(status.get("conditions"))
+        if deadline_of(obj) is not None and (overwrite or not condition(found, "Progressing")):
+            status["conditions"] = set_condition(found, self._progress("True", *why))
+        annotations: Object = {**annotations_of(obj), REVISION: revision}
+        new = self._desk.update_status(obj, status, annotations)
+        self._obj = new
+        return new, new is not obj
+
+    def _with_progress(self, status: str, reason: str, message: str) -> Object:
+        before = fields(self._obj.get("status"))
+        found = set_condition(items(before.get("conditions")), self._progress(status, reason, message))
+        return self._desk.update_status(self._obj, {**before, "conditions": found})
+
+    def _progress(self, status: str, reason: str, message: str) -> Object:
+        now = self._desk.stamp()
+        return {
+            "type": "Progressing",
+            "status": status,
+            "lastUpdateTime": now,
+            "lastTransitionTime": now,
+            "reason": reason,
+            "message": message,
+        }
+
+    # -- moving pods ------------------------------------------------------------------------------
+
+    def grow_or_shrink(self, sets: Sets) -> bool:
+        """One step of a rolling update: the new one grows, or else the old ones shrink."""
+        new = sets.new
+        assert new is not None
+        wanted = replicas_of(self._obj)
+        if replicas_of(new) > wanted:
+            return self.resize(sets, new, wanted)
+        if replicas_of(new) < wanted:
+            total = sum(replicas_of(one) for one in sets.all)
+            if self.resize(sets, new, new_size(self._obj, total, replicas_of(new))):
+                return True
+        return self._shrink(sets, new)
+
+    def _shrink(self, sets: Sets, new: Object) -> bool:
+        if not any(replicas_of(one) for one in sets.old):
+            return False
+        least = replicas_of(self._obj) - surge_and_gap(self._obj)[1]
+        total = sum(replicas_of(one) for one in sets.all)
+        room = total - least - (replicas_of(new) - told(new, "availableReplicas"))
+        if room <= 0:
+            return False
+        gone = 0
+        for one in [each for each in sets.old if replicas_of(each)]:  # those that are not available first
+            sick = replicas_of(one) - told(one, "availableReplicas")
+            if gone < room and sick > 0:
+                count = min(room - gone, sick)
+                self.resize(sets, one, replicas_of(one) - count)
+                gone += count
+        spare = sum(told(one, "availableReplicas") for one in sets.all) - least
+        shrunk = 0
+        for one in [each for each in sets.old if replicas_of(each)]:
+            if shrunk < spare:
+                count = min(replicas_of(one), spare - shrunk)
+                self.resize(sets, one, replicas_of(one) - count)
+                shrunk += count
+        return gone + shrunk > 0
+
+    def shrink_old(self, sets: Sets) -> bool:
+        """All old pods at once, as `Recreate` wants it."""
+        active = [one for one in sets.old if replicas_of(one)]
+        for one in active:
+            self.resize(sets, one, 0)
+        return bool(active)
+
+    def scale(self, sets: Sets) -> None:
+        """The number of replicas has changed: all ReplicaSets get their share."""
+        wanted = replicas_of(self._obj)
+        active = [one for one in sets.all if replicas_of(one)]
+        if len(active) <= 1:
+            one = active[0] if active else sets.new or (sets.old[-1] if sets.old else None)
+            if one is not None and replicas_of(one) != wanted:
+                self.resize(sets, one, wanted)
+            return
+        if sets.new is not None and self._is_full(sets.new):
+            for one in [each for each in sets.old if replicas_of(each)]:
+                self.resize(sets, one, 0)
+        elif is_rolling(self._obj):
+            self._scale_by_share(sets, active)
+
+    def _is_full(self, new: Object) -> bool:
+        wanted = replicas_of(self._obj)
+        return (
+            replicas_of(new) == wanted
+            and text(annotations_of(new).get(DESIRED)) == str(wanted)
+            and told(new, "availableReplicas") == wanted
+        )
+
+    def _scale_by_share(self, sets: Sets, active: list[Object]) -> None:
+        wanted = replicas_of(self._obj)
+        allowed = wanted + surge_and_gap(self._obj)[0] if wanted else 0
+        to_add = allowed - sum(replicas_of(one) for one in active)
+        by_age = sorted(active, key=_age, reverse=to_add > 0)
+        ordered = sorted(by_age, key=lambda one: -replicas_of(one)) if to_add else by_age
+        sizes: list[int] = []
+        added = 0
+        for one in ordered:
+            part = share(one, self._obj, to_add, added)
+            sizes.append(replicas_of(one) + part)
+            added += part
+        sizes[0] = max(sizes[0] + to_add - added, 0)
+        for one, size in zip(ordered, sizes, strict=True):
+            self.resize(sets, one, size, always=True)
+
+    def resize(self, sets: Sets, one: Object, size: int, *, always: bool = False) -> bool:
+        """Gives a ReplicaSet its number of pods, and what it must know of the Deployment's."""
+        before = replicas_of(one)
+        if before == size and not always:
+            return False
+        wanted = replicas_of(self._obj)
+        annotations: Object = {
+            **annotations_of(one),
+            DESIRED: str(wanted),
+            MOST: str(wanted + surge_and_gap(self._obj)[0]),
+        }
+        if before == size and annotations == annotations_of(one):
+            return False
+        meta: Object = {**fields(one.get("metadata")), "annotations": annotations}
+        spec: Object = {**fields(one.get("spec")), "replicas": size}
+        sets.replace(self._desk.update({**one, "metadata": meta, "spec": spec}))
+        if before != size:
+            self._told_scale(name_of(one), before, size)
+        return before != size
+
+    def _told_scale(self, name: str, before: int, after: int) -> None:
+        way = "up" if after > before else "down"
+        message = f"Scaled {way} replica set {name} from {before} to {after}"
+        self._desk.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)
+
+    def clean_up(self, sets: Sets) -> None:
+        """Old ReplicaSets beyond the limit of the history go, the oldest revisions first."""
+        limit = history_limit_of(self._obj)
+        alive = [one for one in sets.old if not is_leaving(one)]
+        if limit is None or len(alive) <= limit:
+            return
+        for one in sorted(alive, key=lambda each: (revision_of(each), _age(each)))[: len(alive) - limit]:
+            seen = told(one, "observedGeneration") >= integer(dig(one, "metadata", "generation"))
+            if not told(one, "replicas") and not replicas_of(one) and seen:
+                self._desk.delete(one)
+                sets.old = [each for each in sets.old if uid_of(each) != uid_of(one)]

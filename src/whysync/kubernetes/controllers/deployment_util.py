@@ -1,0 +1,130 @@
+"""The arithmetic of a Deployment: how many pods may be more, how many may be missing, who gets how many.
+
+Mirrors `pkg/controller/deployment/util`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from whysync.json_tree import Json, Missing, Object, dig, fields, integer, same, text
+from whysync.kubernetes.controllers.client import annotations_of
+from whysync.kubernetes.controllers.conditions import whole
+
+HASH: Final = "pod-template-hash"
+REVISION: Final = "deployment.kubernetes.io/revision"
+HISTORY: Final = "deployment.kubernetes.io/revision-history"
+DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
+MOST: Final = "deployment.kubernetes.io/max-replicas"
+_NOT_COPIED: Final = frozenset(
+    {
+        "kubectl.kubernetes.io/last-applied-configuration", REVISION, HISTORY, DESIRED, MOST,
+        "deprecated.deployment.rollback.to",
+    }
+)  # fmt: skip
+MOST_PODS: Final = 3000
+_NO_LIMIT: Final = 2**31 - 1
+
+
+def replicas_of(obj: Object) -> int:
+    """How many pods are asked for, up to more than any cluster has room for."""
+    return min(max(integer(dig(obj, "spec", "replicas"), 1), 0), MOST_PODS)
+
+
+def told(obj: Object, key: str) -> int:
+    """A number in the status."""
+    return integer(fields(obj.get("status")).get(key))
+
+
+def scaled(value: Json | Missing, total: int, *, up: bool) -> int:
+    """A number, or a share of the total: `25%`."""
+    part = whole(value[:-1]) if isinstance(value, str) and value.endswith("%") else None
+    if part is not None:
+        share = part * total / 100
+        return math.ceil(share) if up else math.floor(share)
+    return integer(value)
+
+
+def is_rolling(deployment: Object) -> bool:
+    return dig(deployment, "spec", "strategy", "type") != "Recreate"
+
+
+def surge_and_gap(deployment: Object) -> tuple[int, int]:
+    """How many pods may be more than asked for, and how many may be missing."""
+    if not is_rolling(deployment):
+        return 0, 0
+    wanted = replicas_of(deployment)
+    how = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
+    surge = scaled(how.get("maxSurge"), wanted, up=True)
+    gap = scaled(how.get("maxUnavailable"), wanted, up=False)
+    if not surge and not gap:
+        gap = 1
+    return surge, min(gap, wanted)
+
+
+def deadline_of(deployment: Object) -> int | None:
+    found = dig(deployment, "spec", "progressDeadlineSeconds")
+    return found if isinstance(found, int) and found != _NO_LIMIT else None
+
+
+def history_limit_of(deployment: Object) -> int | None:
+    found = dig(deployment, "spec", "revisionHistoryLimit")
+    return found if isinstance(found, int) and found != _NO_LIMIT else None
+
+
+def revision_of(obj: Object) -> int:
+    return whole(text(annotations_of(obj).get(REVISION))) or 0
+
+
+def number_told(obj: Object, key: str) -> int | None:
+    return whole(text(annotations_of(obj).get(key)))
+
+
+def same_template(deployment: Object, replica_set: Object) -> bool:
+    """But for the label with the hash."""
+    one, other = fields(dig(deployment, "spec", "template")), fields(dig(replica_set, "spec", "template"))
+    return same(one.get("spec"), other.get("spec")) and same(_meta(one), _meta(other))
+
+
+def _meta(template: Object) -> Object:
+    meta = dict(fields(template.get("metadata")))
+    labels = {key: value for key, value in fields(meta.get("labels")).items() if key != HASH}
+    return {**meta, "labels": labels}
+
+
+def new_size(deployment: Object, total: int, now: int) -> int:
+    """How many pods the new ReplicaSet gets, of `now`, where all ReplicaSets together have `total`."""
+    wanted = replicas_of(deployment)
+    if not is_rolling(deployment):
+        return wanted
+    how = fields(dig(deployment, "spec", "strategy", "rollingUpdate"))
+    most = wanted + scaled(how.get("maxSurge"), wanted, up=True)
+    return now if total >= most else now + min(most - total, wanted - now)
+
+
+def share(replica_set: Object, deployment: Object, to_add: int, added: int) -> int:
+    """The part of new or surplus pods that falls to a ReplicaSet when the Deployment is scaled."""
+    size = replicas_of(replica_set)
+    if not size or not to_add or to_add == added:
+        return 0
+    fraction = _fraction(size, replica_set, deployment)
+    allowed = to_add - added
+    return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
+
+
+def _fraction(size: int, replica_set: Object, deployment: Object) -> int:
+    wanted = replicas_of(deployment)
+    if not wanted:
+        return -size
+    before = number_told(replica_set, MOST) or told(deployment, "replicas")
+    if not before:
+        return 0
+    exact = size * (wanted + surge_and_gap(deployment)[0]) / before
+    return math.floor(exact + 0.5) - size
+
+
+def copied_annotations(deployment: Object, replica_set_annotations: Object) -> Object:
+    """Those of the ReplicaSet with those of the Deployment that belong to the rollout."""
+    ours = {key: value for key, value in annotations_of(deployment).items() if key not in _NOT_COPIED}
+    return {**replica_set_annotations, **ours}

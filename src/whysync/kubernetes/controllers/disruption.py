@@ -1,0 +1,139 @@
+"""The controller of PodDisruptionBudgets: how many pods are healthy, and how many could be spared.
+
+Mirrors the disruption controller of Kubernetes 1.36; a pod's scale is that of the workload above it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.client import (
+    DEPLOYMENTS,
+    PODS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    Desk,
+    is_leaving,
+    labels_of,
+    namespace_of,
+)
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.object_index import Kind, controller_of
+from whysync.kubernetes.controllers.service_pods import Seen, seen
+
+BUDGETS: Final = ("policy", "poddisruptionbudgets")
+_SCALED: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS, "Deployment": DEPLOYMENTS}
+
+
+class Disruption(Worker):
+    name = "disruption"
+    main = BUDGETS
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._selectors: dict[str, dict[str, Object]] = {}
+        self._seen: dict[Key, Seen] = {}
+
+    @property
+    def hears(self) -> frozenset[Kind] | None:
+        return frozenset({BUDGETS, PODS})
+
+    def heard(self, change: Change) -> None:
+        kind, namespace, name = change.place
+        if kind == BUDGETS:
+            here = self._selectors.setdefault(namespace, {})
+            if change.type == "DELETED":
+                here.pop(name, None)
+            else:
+                here[name] = fields(dig(change.obj, "spec", "selector"))
+            self.queue.add((namespace, name))
+            return
+        if not self._selectors.get(namespace):
+            return
+        now = seen(change.obj)
+        if change.type != "DELETED" and self._seen.get((namespace, name)) == now:
+            return
+        self._seen[namespace, name] = now
+        for budget, selector in self._selectors[namespace].items():
+            if selects(selector, now.labels):
+                self.queue.add((namespace, budget))
+
+    def sync(self, obj: Object) -> None:
+        if is_leaving(obj):
+            return
+        spec = fields(obj.get("spec"))
+        selector = spec.get("selector")
+        pods = [
+            pod
+            for pod in self.desk.list(PODS, namespace_of(obj))
+            if isinstance(selector, dict) and selects(selector, labels_of(pod))
+        ]
+        if not pods:
+            self.desk.event(obj, "Normal", "NoPods", "No matching pods found", "controllermanager")
+        healthy = sum(_is_healthy(seen(pod)) for pod in pods)
+        expected, desired = self._expected(spec, pods)
+        spare = max(healthy - desired, 0) if expected > 0 else 0
+        status: Object = {
+            **fields(obj.get("status")),
+            "currentHealthy": healthy,
+            "desiredHealthy": desired,
+            "expectedPods": expected,
+            "disruptionsAllowed": spare,
+            "conditions": self._conditions(obj, spare),
+        }
+        generation = dig(obj, "metadata", "generation")
+        if isinstance(generation, int):
+            status["observedGeneration"] = generation
+        self.desk.update_status(obj, status)
+
+    def _expected(self, spec: Object, pods: list[Object]) -> tuple[int, int]:
+        """How many pods there should be, and how many of them healthy."""
+        least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
+        if most is not None:
+            total = self._scale(pods)
+            return total, max(total - _share(most, total), 0)
+        if isinstance(least, str):
+            total = self._scale(pods)
+            return total, _share(least, total)
+        return len(pods), integer(least)
+
+    def _scale(self, pods: list[Object]) -> int:
+        total, counted = 0, set[str]()
+        for pod in pods:
+            owner = controller_of(pod)
+            uid, kind = text(owner.get("uid")), _SCALED.get(text(owner.get("kind")))
+            found = None if kind is None else self.desk.get(kind, namespace_of(pod), text(owner.get("name")))
+            if found is None or uid in counted:
+                continue
+            counted.add(uid)
+            total += integer(dig(found, "spec", "replicas"), 1)
+        return total
+
+    def _conditions(self, obj: Object, spare: int) -> list[Json]:
+        known = items(dig(obj, "status", "conditions"))
+        old = fields(next((one for one in known if fields(one).get("type") == "DisruptionAllowed"), None))
+        status = "True" if spare else "False"
+        moved = old.get("lastTransitionTime") if old.get("status") == status else self.desk.stamp()
+        condition: Object = {
+            "type": "DisruptionAllowed",
+            "status": status,
+            "observedGeneration": integer(dig(obj, "metadata", "generation")),
+            "lastTransitionTime": moved,
+            "reason": "SufficientPods" if spare else "InsufficientPods",
+            "message": "",
+        }
+        return [condition]
+
+
+def _is_healthy(pod: Seen) -> bool:
+    return pod.ready and not pod.leaving and not pod.over
+
+
+def _share(value: Json, total: int) -> int:
+    """A number, or a percentage of the total, rounded up."""
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
+        return -(-int(value[:-1]) * total // 100)
+    return integer(value)

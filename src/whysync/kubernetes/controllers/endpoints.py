@@ -1,0 +1,256 @@
+"""The addresses behind a Service, as EndpointSlices and as the older Endpoints.
+
+Mirrors the endpoint and endpoint slice controllers of Kubernetes 1.36 for IPv4, without topology hints.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items, same, text
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.client import (
+    PODS,
+    SERVICES,
+    Denied,
+    Desk,
+    is_leaving,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.object_index import Kind
+from whysync.kubernetes.controllers.service_pods import Seen, ServicePods, seen
+
+ENDPOINTS: Final = ("", "endpoints")
+SLICES: Final = ("discovery.k8s.io", "endpointslices")
+_MOST: Final = 100
+_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
+
+_Ports = tuple[tuple[str, int, str, str], ...]
+"""Name, number, protocol and application protocol of each."""
+
+
+class _End(NamedTuple):
+    name: str
+    uid: str
+    pod: Seen
+    ready: bool
+
+
+class EndpointsController(Worker):
+    name = "endpoint"
+    main = SERVICES
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._pods = ServicePods()
+
+    @property
+    def hears(self) -> frozenset[Kind] | None:
+        return frozenset({SERVICES, PODS})
+
+    def heard(self, change: Change) -> None:
+        kind, namespace, name = change.place
+        key = (namespace, name)
+        if kind == SERVICES:
+            gone = change.type == "DELETED"
+            self._pods.note_service(key, {} if gone else fields(dig(change.obj, "spec", "selector")))
+            self.queue.add(key)
+        else:
+            now = None if change.type == "DELETED" else seen(change.obj)
+            for service in self._pods.note_pod(key, now):
+                self.queue.add(service)
+
+    def gone(self, key: Key) -> None:
+        there = self.desk.get(ENDPOINTS, *key)
+        if there is not None and not is_leaving(there):
+            self._drop(there)
+
+    def sync(self, obj: Object) -> None:
+        selector = fields(dig(obj, "spec", "selector"))
+        if not selector or dig(obj, "spec", "type") == "ExternalName" or is_leaving(obj):
+            return
+        by_ports = self._ends(obj)
+        self._write_endpoints(obj, by_ports)
+        self._write_slices(obj, by_ports)
+
+    def _ends(self, service: Object) -> dict[_Ports, list[_End]]:
+        """The pods behind it, by the ports at which they are reached."""
+        namespace = namespace_of(service)
+        always = dig(service, "spec", "publishNotReadyAddresses") is True
+        found: dict[_Ports, list[_End]] = {}
+        for name in self._pods.behind((namespace, name_of(service))):
+            pod = self._pods.pod((namespace, name))
+            obj = self.desk.get(PODS, namespace, name)
+            if obj is None or not pod.address or pod.over:
+                continue
+            ports = _ports(service, obj)
+            if ports is not None:
+                ready = (pod.ready and not pod.leaving) or always
+                found.setdefault(ports, []).append(_End(name, uid_of(obj), pod, ready))
+        return dict(sorted(found.items()))
+
+    # -- Endpoints --------------------------------------------------------------------------------
+
+    def _write_endpoints(self, service: Object, by_ports: dict[_Ports, list[_End]]) -> None:
+        subsets: list[Json] = []
+        for ports, ends in by_ports.items():
+            subset: Object = {}
+            ordered = sorted(ends, key=lambda end: end.pod.address)
+            for key, wanted in (("addresses", True), ("notReadyAddresses", False)):
+                listed: list[Json] = [
+                    _address(end, namespace_of(service))
+                    for end in ordered
+                    if end.ready is wanted and (wanted or not end.pod.leaving)
+                ]
+                if listed:
+                    subset[key] = listed
+            if not subset:
+                continue
+            told: list[Json] = [_legacy_port(*port) for port in ports]
+            subset["ports"] = told
+            subsets.append(subset)
+        there = self.desk.get(ENDPOINTS, namespace_of(service), name_of(service))
+        if there is None:
+            meta: Object = {
+                "name": name_of(service),
+                "namespace": namespace_of(service),
+                "labels": {
+                    **labels_of(service),
+                    "endpoints.kubernetes.io/managed-by": "endpoint-controller",
+                },
+            }
+            made: Object = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": subsets}
+            self._create(made)
+        elif not same(items(there.get("subsets")), subsets):
+            self._update({**there, "subsets": subsets})
+
+    # -- EndpointSlices ---------------------------------------------------------------------------
+
+    def _write_slices(self, service: Object, by_ports: dict[_Ports, list[_End]]) -> None:
+        wanted: list[tuple[list[Json], list[Json]]] = []
+        for ports, ends in by_ports.items():
+            told: list[Json] = [_slice_port(*port) for port in ports]
+            for first in range(0, len(ends), _MOST):
+                part = ends[first : first + _MOST]
+                listed: list[Json] = [_endpoint(end, namespace_of(service)) for end in part]
+                wanted.append((told, listed))
+        if not wanted:
+            wanted.append(([_slice_port(*port) for port in _plain_ports(service)], []))
+        there = self.desk.owned(SLICES, service)
+        for at, (ports_told, endpoints) in enumerate(wanted):
+            if at < len(there):
+                old = there[at]
+                if not same(items(old.get("endpoints")), endpoints) or not same(
+                    items(old.get("ports")), ports_told
+                ):
+                    self._update({**old, "endpoints": endpoints, "ports": ports_told})
+            else:
+                self._create(_slice(service, endpoints, ports_told))
+        for extra in there[len(wanted) :]:
+            self._drop(extra)
+
+    def _create(self, obj: Object) -> None:
+        try:
+            self.desk.create(obj)
+        except Denied:
+            return  # the namespace is on its way out, or somebody else has made it
+
+    def _update(self, obj: Object) -> None:
+        try:
+            self.desk.update(obj)
+        except Denied:
+            return
+
+    def _drop(self, obj: Object) -> None:
+        try:
+            self.desk.delete(obj)
+        except Denied:
+            return
+
+
+def _ports(service: Object, pod: Object) -> _Ports | None:
+    """`None` where the pod has none of the ports."""
+    wanted = items(dig(service, "spec", "ports"))
+    found: list[tuple[str, int, str, str]] = []
+    for raw in wanted:
+        port = fields(raw)
+        protocol = text(port.get("protocol"), "TCP")
+        target = port.get("targetPort")
+        number = _named_port(pod, target, protocol) if isinstance(target, str) else integer(target)
+        number = number or (integer(port.get("port")) if target in (None, "", 0) else 0)
+        if number:
+            found.append((text(port.get("name")), number, protocol, text(port.get("appProtocol"))))
+    return tuple(found) if found or not wanted else None
+
+
+def _plain_ports(service: Object) -> _Ports:
+    return _ports(service, {}) or ()
+
+
+def _named_port(pod: Object, name: str, protocol: str) -> int:
+    for raw in items(dig(pod, "spec", "containers")):
+        for port in items(fields(raw).get("ports")):
+            told = fields(port)
+            if told.get("name") == name and text(told.get("protocol"), "TCP") == protocol:
+                return integer(told.get("containerPort"))
+    return 0
+
+
+def _target(end: _End, namespace: str) -> Object:
+    return {"kind": "Pod", "namespace": namespace, "name": end.name, "uid": end.uid}
+
+
+def _address(end: _End, namespace: str) -> Object:
+    return {"ip": end.pod.address, "nodeName": end.pod.node, "targetRef": _target(end, namespace)}
+
+
+def _endpoint(end: _End, namespace: str) -> Object:
+    conditions: Object = {"ready": end.ready, "serving": end.pod.ready, "terminating": end.pod.leaving}
+    return {
+        "addresses": [end.pod.address],
+        "conditions": conditions,
+        "nodeName": end.pod.node,
+        "targetRef": _target(end, namespace),
+    }
+
+
+def _legacy_port(name: str, number: int, protocol: str, app_protocol: str) -> Object:
+    port: Object = {"port": number, "protocol": protocol}
+    if name:
+        port["name"] = name
+    if app_protocol:
+        port["appProtocol"] = app_protocol
+    return port
+
+
+def _slice_port(name: str, number: int, protocol: str, app_protocol: str) -> Object:
+    return {**_legacy_port("", number, protocol, app_protocol), "name": name}
+
+
+def _slice(service: Object, endpoints: list[Json], ports: list[Json]) -> Object:
+    labels: Object = {
+        **labels_of(service),
+        "kubernetes.io/service-name": name_of(service),
+        _MANAGED_BY: "endpointslice-controller.k8s.io",
+    }
+    if dig(service, "spec", "clusterIP") == "None":
+        labels["service.kubernetes.io/headless"] = ""
+    meta: Object = {
+        "generateName": f"{name_of(service)}-",
+        "namespace": namespace_of(service),
+        "labels": labels,
+        "ownerReferences": [owner_reference(service)],
+    }
+    return {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": meta,
+        "addressType": "IPv4",
+        "endpoints": endpoints,
+        "ports": ports,
+    }

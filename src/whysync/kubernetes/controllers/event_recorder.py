@@ -1,0 +1,202 @@
+"""Events, as the components' recorder writes them: repeated ones are counted, floods are cut.
+
+Mirrors client-go `record.EventCorrelator`, Kubernetes 1.36: ten events alike but for their message within ten
+minutes become one; of one source and type about one object no more than 25 are told, and one more every five
+minutes. The version of the object that an event is about is no part of what makes two of them alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.kubernetes.apiserver.storage import Store
+from whysync.kubernetes.clock import Clock
+
+_EVENTS: Final = ("", "events")
+_SIMILAR: Final = 10
+_SIMILAR_SECONDS: Final = 600
+_BURST: Final = 25
+_REFILL_SECONDS: Final = 300
+_OWNED: Final[Object] = {
+    "f:count": {},
+    "f:firstTimestamp": {},
+    "f:involvedObject": {},
+    "f:lastTimestamp": {},
+    "f:message": {},
+    "f:reason": {},
+    "f:reportingComponent": {},
+    "f:source": {"f:component": {}},
+    "f:type": {},
+}
+_IDENTITY: Final = ("kind", "namespace", "name", "uid", "apiVersion")
+_Key = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Group:
+    """Events alike but for their message."""
+
+    messages: set[str] = field(default_factory=set[str])
+    last: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Told:
+    """An event that was written, and how often it came: also when a flood was cut."""
+
+    name: str
+    count: int = 0
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    filled: datetime
+
+
+class Recorder:
+    """What one component tells. `manager` is who owns the fields of its events."""
+
+    def __init__(self, store: Store, clock: Clock, manager: str) -> None:
+        self._store = store
+        self._clock = clock
+        self._manager = manager
+        self._known: dict[_Key, _Told] = {}
+        self._groups: dict[_Key, _Group] = {}
+        self._buckets: dict[_Key, _Bucket] = {}
+        self._last: tuple[datetime | None, int] = (None, 0)
+
+    def event(
+        self,
+        about: Object,
+        type: str,
+        reason: str,
+        message: str,
+        component: str,
+        *,
+        host: str = "",
+        field_path: str = "",
+    ) -> None:
+        involved = _reference(about, field_path)
+        namespace = text(involved.get("namespace")) or "default"
+        room = self._store.get((("", "namespaces"), "", namespace))
+        if room is None:
+            return
+        source = (component, host, *(text(involved.get(key)) for key in _IDENTITY))
+        alike = (*source, type, reason)
+        key, message = self._aggregated(alike, field_path, message)
+        known = self._known.setdefault(key, _Told(""))
+        known.count += 1
+        if not self._may_tell((*source, type)):
+            return
+        there = self._store.get((_EVENTS, namespace, known.name)) if known.name else None
+        if there is not None:
+            self._again(there, message, known.count)
+        elif not dig(room, "metadata", "deletionTimestamp"):
+            event = self._first(involved, (type, reason, message), component, host)
+            event["count"] = known.count
+            known.name = text(dig(event, "metadata", "name"))
+            self._store.put((_EVENTS, namespace, known.name), event)
+
+    def _aggregated(self, alike: _Key, field_path: str, message: str) -> tuple[_Key, str]:
+        group = self._groups.setdefault(alike, _Group())
+        now = self._clock.now
+        if group.last is not None and (now - group.last).total_seconds() > _SIMILAR_SECONDS:
+            group.messages.clear()
+        group.last = now
+        group.messages.add(message)
+        if len(group.messages) < _SIMILAR:
+            return (*alike, field_path, message), message
+        group.messages.discard(message)  # upstream lets go of any one of them
+        return alike, f"(combined from similar events): {message}"
+
+    def _may_tell(self, source: _Key) -> bool:
+        now = self._clock.now
+        bucket = self._buckets.get(source)
+        if bucket is None:
+            bucket = self._buckets[source] = _Bucket(_BURST, now)
+        passed = (now - bucket.filled).total_seconds()
+        bucket.tokens = min(_BURST, bucket.tokens + passed / _REFILL_SECONDS)
+        bucket.filled = now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+    def _again(self, event: Object, message: str, count: int) -> None:
+        place = (_EVENTS, text(dig(event, "metadata", "namespace")), text(dig(event, "metadata", "name")))
+        again: Object = {
+            "message": message,
+            "count": count,
+            "lastTimestamp": self._clock.stamp(),
+        }
+        self._store.put(place, {**event, **again})
+
+    def _first(self, involved: Object, told: tuple[str, str, str], component: str, host: str) -> Object:
+        type, reason, message = told
+        now = self._clock.stamp()
+        name = f"{text(involved.get('name'))}.{self._moment():x}"
+        source: Object = {"component": component}
+        if host:
+            source["host"] = host
+        entry: Json = {
+            "manager": self._manager,
+            "operation": "Update",
+            "apiVersion": "v1",
+            "time": now,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": _owned_with_host() if host else _OWNED,
+        }
+        meta: Object = {
+            "name": name,
+            "namespace": text(involved.get("namespace")) or "default",
+            "uid": self._store.uid(),
+            "creationTimestamp": now,
+            "managedFields": [entry],
+        }
+        return {
+            "kind": "Event",
+            "apiVersion": "v1",
+            "metadata": meta,
+            "involvedObject": involved,
+            "reason": reason,
+            "message": message,
+            "source": source,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": type,
+            "eventTime": None,
+            "reportingComponent": component,
+            "reportingInstance": host,
+        }
+
+    def _moment(self) -> int:
+        """Nanoseconds, with a running number in place of those that the clock does not count."""
+        now = self._clock.now
+        if self._last[0] is not now:
+            self._last = (now, int(now.astimezone(UTC).timestamp() * 1_000_000) * 1000)
+        return self._last[1] + self._store.serial()
+
+
+def _owned_with_host() -> Object:
+    source: Object = {"f:component": {}, "f:host": {}}
+    return {**_OWNED, "f:reportingInstance": {}, "f:source": source}
+
+
+def _reference(about: Object, field_path: str) -> Object:
+    meta = fields(about.get("metadata"))
+    found: Object = {
+        "kind": about.get("kind"),
+        "namespace": meta.get("namespace"),
+        "name": meta.get("name"),
+        "uid": meta.get("uid"),
+        "apiVersion": about.get("apiVersion"),
+        "resourceVersion": meta.get("resourceVersion"),
+    }
+    if field_path:
+        found["fieldPath"] = field_path
+    return {key: value for key, value in found.items() if value is not None}

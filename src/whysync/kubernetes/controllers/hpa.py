@@ -1,0 +1,333 @@
+"""The autoscaler of workloads: every fifteen seconds it asks the metrics, and writes the target's scale.
+
+Mirrors the horizontal pod autoscaler controller of Kubernetes 1.36 for what the script says of the metrics;
+where it says nothing, the metrics are at their target. Differs: of `behavior` only the windows and
+`selectPolicy: Disabled` count.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Final, NamedTuple
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.autoscaling_versions import V1, V2, in_version
+from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.apiserver.protocol import Request, kind_of
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.behavior import Metric, Script
+from whysync.kubernetes.controllers.client import PODS, Desk, is_leaving, labels_of, name_of, namespace_of
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.object_index import Kind
+
+AUTOSCALERS: Final = ("autoscaling", "horizontalpodautoscalers")
+_EVERY: Final = 15
+_WINDOW: Final = 300
+_TOLERANCE: Final = 0.1
+_TELLER: Final = "horizontal-pod-autoscaler"
+_NO_SERVER: Final = "the server could not find the requested resource (get pods.metrics.k8s.io)"
+
+
+class _Answer(NamedTuple):
+    """What the metrics ask for: a number, or why there is none."""
+
+    replicas: int
+    what: str
+    metrics: list[Json]
+    reason: str = ""
+    error: str = ""
+    """What could not be had."""
+    first: str = ""
+    """The same as the controller passes it on."""
+
+
+class Autoscaler(Worker):
+    name = "horizontalpodautoscaler"
+    main = AUTOSCALERS
+
+    def __init__(self, desk: Desk, script: Script) -> None:
+        super().__init__(desk)
+        self._script = script
+        self._start = desk.now
+        self._next: dict[Key, datetime] = {}
+        self._advice: dict[Key, list[tuple[datetime, int]]] = {}
+
+    @property
+    def hears(self) -> frozenset[Kind] | None:
+        return frozenset({AUTOSCALERS})
+
+    def heard(self, change: Change) -> None:
+        """A new one is looked at at once; a change waits for the next round."""
+        if change.type != "MODIFIED":
+            self.queue.add(change.place[1:])
+
+    def gone(self, key: Key) -> None:
+        self._advice.pop(key, None)
+        self._next.pop(key, None)
+
+    def sync(self, obj: Object) -> None:
+        if is_leaving(obj):
+            return
+        key = (namespace_of(obj), name_of(obj))
+        if self._next.get(key, self.desk.now) > self.desk.now:
+            return
+        self._next[key] = self.desk.now + timedelta(seconds=_EVERY)
+        self.later_at(obj, self._next[key])
+        _Round(self, obj, key).run()
+
+    def metric(self, key: Key) -> Metric | None:
+        """What the script says of its metrics now."""
+        passed = (self.desk.now - self._start).total_seconds()
+        said = [
+            one
+            for one in self._script.metrics
+            if (one.namespace, one.name) == key and one.after_seconds <= passed
+        ]
+        return max(said, key=lambda one: one.after_seconds, default=None)
+
+    def stabilized(self, key: Key, wanted: int, seconds: int) -> int:
+        """The highest advice of the last while."""
+        now = self.desk.now
+        advice = [one for one in self._advice.get(key, []) if (now - one[0]).total_seconds() <= seconds]
+        highest = max([wanted, *(number for _, number in advice)])
+        self._advice[key] = [*advice, (now, wanted)]
+        return highest
+
+
+class _Round:
+    """One look at one autoscaler."""
+
+    def __init__(self, owner: Autoscaler, obj: Object, key: Key) -> None:
+        self._owner = owner
+        self._desk: Desk = owner.desk
+        self._obj = obj
+        self._key = key
+        self._spec = fields((in_version(obj, V2) if obj.get("apiVersion") == V1 else obj).get("spec"))
+        self._conditions = {
+            text(fields(raw).get("type")): fields(raw) for raw in items(dig(obj, "status", "conditions"))
+        }
+
+    def run(self) -> None:
+        target = fields(self._spec.get("scaleTargetRef"))
+        path, problem = self._path(target)
+        answer = None if problem else self._desk.model.send(Request(verb="get", path=path))
+        if answer is None or not answer.ok or answer.body is None:
+            why = problem or (text((answer.body or {}).get("message")) if answer else "")
+            self._tell("Warning", "FailedGetScale", why)
+            said = f"the HPA controller was unable to get the target's current scale: {why}"
+            self._set("AbleToScale", "False", "FailedGetScale", said)
+            self._write({})
+            return
+        said = "the HPA controller was able to get the target's current scale"
+        self._set("AbleToScale", "True", "SucceededGetScale", said)
+        self._scale(answer.body, path)
+
+    def _path(self, target: Object) -> tuple[str, str]:
+        version, kind = text(target.get("apiVersion")), text(target.get("kind"))
+        served = kind_of(self._desk.model, version, kind)
+        if served is None:
+            return "", f'no matches for kind "{kind}" in group "{version.rpartition("/")[0]}"'
+        return served.path(self._key[0], text(target.get("name")), "scale"), ""
+
+    def _scale(self, scale: Object, path: str) -> None:
+        current = integer(dig(scale, "spec", "replicas"))
+        least = integer(self._spec.get("minReplicas"), 1)
+        most = integer(self._spec.get("maxReplicas"), 1)
+        told: Object = {"currentReplicas": integer(dig(scale, "status", "replicas"))}
+        reason, wanted = "", current
+        if current == 0 and least:
+            said = "scaling is disabled since the replica count of the target is zero"
+            self._set("ScalingActive", "False", "ScalingDisabled", said)
+            wanted = 0
+        elif current > most:
+            reason, wanted = "Current number of replicas above Spec.MaxReplicas", most
+        elif current < least:
+            reason, wanted = "Current number of replicas below Spec.MinReplicas", least
+        else:
+            answer = self._ask(scale, current)
+            told["currentMetrics"] = answer.metrics
+            if answer.error:
+                self._fail(answer, told)
+                return
+            said = f"the HPA was able to successfully calculate a replica count from {answer.what}"
+            self._set("ScalingActive", "True", "ValidMetricFound", said)
+            wanted = self._limited(answer.replicas, current, least, most)
+            if answer.replicas > current:
+                reason = f"{answer.what} above target"
+            elif answer.replicas < current:
+                reason = "All metrics below target"
+        if wanted != current and not self._rescale(scale, path, wanted, reason):
+            self._write(told)
+            return
+        told["desiredReplicas"] = wanted
+        if wanted != current:
+            told["lastScaleTime"] = self._desk.stamp()
+        self._write(told)
+
+    def _rescale(self, scale: Object, path: str, wanted: int, reason: str) -> bool:
+        body: Object = {**scale, "spec": {**fields(scale.get("spec")), "replicas": wanted}}
+        answer = self._desk.model.send(
+            Request(verb="update", path=path, body=body, manager=self._desk.manager)
+        )
+        if not answer.ok:
+            why = text((answer.body or {}).get("message")) or answer.text
+            self._tell("Warning", "FailedRescale", f"New size: {wanted}; reason: {reason}; error: {why}")
+            said = f"the HPA controller was unable to update the target scale: {why}"
+            self._set("AbleToScale", "False", "FailedUpdateScale", said)
+            return False
+        said = f"the HPA controller was able to update the target scale to {wanted}"
+        self._set("AbleToScale", "True", "SucceededRescale", said)
+        self._tell("Normal", "SuccessfulRescale", f"New size: {wanted}; reason: {reason}")
+        return True
+
+    # -- metrics ----------------------------------------------------------------------------------
+
+    def _ask(self, scale: Object, current: int) -> _Answer:
+        wanted = self._owner.metric(self._key)
+        spec = fields((items(self._spec.get("metrics")) or [{}])[0])
+        resource = fields(spec.get("resource"))
+        name = text(resource.get("name"), "cpu")
+        what = f"{name} resource utilization (percentage of request)"
+        target = dig(resource, "target", "averageUtilization")
+        if spec.get("type") not in (None, "Resource") or not isinstance(target, int):
+            what, target = _other_metric(spec, name), 0
+        if wanted is not None and wanted.error:
+            return self._no_metrics(name, wanted.error, spec)
+        if wanted is None or wanted.utilization is not None:
+            lack = self._lack(scale, name) if target else ""
+            if lack:
+                return self._no_metrics(name, lack, spec)
+        use = target if wanted is None or wanted.utilization is None else wanted.utilization
+        replicas = current
+        if wanted is not None and wanted.replicas is not None:
+            replicas = wanted.replicas
+            use = round(target * replicas / max(current, 1))
+        elif target and abs(use / target - 1) > _TOLERANCE:
+            replicas = ceil(current * use / target)
+        metrics: list[Json] = []
+        if target:
+            found: Object = {"name": name, "current": {"averageUtilization": use}}
+            metrics.append({"type": "Resource", "resource": found})
+        return _Answer(replicas, what, metrics)
+
+    def _lack(self, scale: Object, name: str) -> str:
+        """Why no share of a request can be told, by the pods alone."""
+        selector = dig(scale, "status", "selector")
+        pods = self._pods(text(selector))
+        if not pods:
+            return "no pods returned by selector while calculating replica count"
+        for pod in pods:
+            for raw in items(dig(pod, "spec", "containers")):
+                if name not in fields(dig(raw, "resources", "requests")):
+                    container = text(fields(raw).get("name"))
+                    return f"missing request for {name} in container {container} of Pod {name_of(pod)}"
+        return ""
+
+    def _pods(self, selector: str) -> list[Object]:
+        """The scale tells its selector on one line; only pairs are looked at."""
+        pairs = [part.partition("=") for part in selector.split(",") if "=" in part and " " not in part]
+        labels: Object = {key: value for key, _, value in pairs}
+        rules: Object = {"matchLabels": labels}
+        return [
+            pod
+            for pod in self._desk.list(PODS, self._key[0])
+            if labels and not is_leaving(pod) and selects(rules, labels_of(pod))
+        ]
+
+    def _no_metrics(self, name: str, why: str, spec: Object) -> _Answer:
+        if spec.get("type") not in (None, "Resource"):
+            kind = text(spec.get("type"))
+            told = f"unable to get {kind.lower()} metric: {why}"
+            return _Answer(0, "", [], f"FailedGet{kind}Metric", told, told)
+        if why == "no metrics server":
+            why = f"unable to fetch metrics from resource metrics API: {_NO_SERVER}"
+        if "pods returned" not in why and not why.startswith("missing request"):
+            why = f"unable to get metrics for resource {name}: {why}"
+        told = f"failed to get {name} utilization: {why}"
+        passed = f"failed to get {name} resource metric value: {told}"
+        return _Answer(0, "", [], "FailedGetResourceMetric", told, passed)
+
+    def _fail(self, answer: _Answer, told: Object) -> None:
+        self._tell("Warning", answer.reason, answer.error)
+        said = f"the HPA was unable to compute the replica count: {answer.error}"
+        self._set("ScalingActive", "False", answer.reason, said)
+        passed = f"invalid metrics (1 invalid out of 1), first error is: {answer.first}"
+        self._tell("Warning", "FailedComputeMetricsReplicas", passed)
+        self._write(told)
+
+    # -- limits -----------------------------------------------------------------------------------
+
+    def _limited(self, wanted: int, current: int, least: int, most: int) -> int:
+        down = fields(dig(self._spec, "behavior", "scaleDown"))
+        window = integer(down.get("stabilizationWindowSeconds"), _WINDOW)
+        steady = self._owner.stabilized(self._key, wanted, window)
+        if wanted < current and steady > wanted:
+            wanted = min(steady, current)
+            said = "recent recommendations were higher than current one, applying the highest recent "
+            self._set("AbleToScale", "True", "ScaleDownStabilized", f"{said}recommendation")
+        else:
+            said = "recommended size matches current size"
+            self._set("AbleToScale", "True", "ReadyForNewScale", said)
+        for side, moves in (("scaleDown", wanted < current), ("scaleUp", wanted > current)):
+            if moves and dig(self._spec, "behavior", side, "selectPolicy") == "Disabled":
+                wanted = current
+        ceiling, reason, said = _ceiling(current, most)
+        if wanted < least:
+            said = "the desired replica count is less than the minimum replica count"
+            self._set("ScalingLimited", "True", "TooFewReplicas", said)
+            return least
+        if wanted > ceiling:
+            self._set("ScalingLimited", "True", reason, said)
+            return ceiling
+        said = "the desired count is within the acceptable range"
+        self._set("ScalingLimited", "False", "DesiredWithinRange", said)
+        return wanted
+
+    # -- telling ----------------------------------------------------------------------------------
+
+    def _set(self, kind: str, status: str, reason: str, message: str) -> None:
+        old = self._conditions.get(kind, {})
+        moved = old.get("lastTransitionTime") if old.get("status") == status else self._desk.stamp()
+        self._conditions[kind] = {
+            "type": kind,
+            "status": status,
+            "lastTransitionTime": moved,
+            "reason": reason,
+            "message": message,
+        }
+
+    def _tell(self, type: str, reason: str, message: str) -> None:
+        self._desk.event(self._obj, type, reason, message, _TELLER)
+
+    def _write(self, told: Object) -> None:
+        status = fields(self._obj.get("status"))
+        conditions: list[Json] = list(self._conditions.values())
+        new: Object = {**status, **told, "conditions": conditions}
+        new.setdefault("desiredReplicas", 0)
+        new.setdefault("currentReplicas", 0)
+        if not new.get("currentMetrics"):
+            new["currentMetrics"] = None
+        generation = dig(self._obj, "metadata", "generation")
+        if isinstance(generation, int):
+            new["observedGeneration"] = generation
+        self._desk.update_status(self._obj, new)
+
+
+def _ceiling(current: int, most: int) -> tuple[int, str, str]:
+    fastest = max(2 * current, 4)
+    if most > fastest:
+        said = "the desired replica count is increasing faster than the maximum scale rate"
+        return fastest, "ScaleUpLimit", said
+    return most, "TooManyReplicas", "the desired replica count is more than the maximum replica count"
+
+
+def _other_metric(spec: Object, resource: str) -> str:
+    kind = text(spec.get("type"))
+    if kind in ("", "Resource"):
+        return f"{resource} resource"
+    source = fields(spec.get(kind[:1].lower() + kind[1:]))
+    name = text(dig(source, "metric", "name"))
+    return {"Pods": f"pods metric {name}", "External": f"external metric {name}(nil)"}.get(
+        kind, f"{kind.lower()} metric {name}"
+    )

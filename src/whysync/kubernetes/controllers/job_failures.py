@@ -1,0 +1,121 @@
+"""Failed pods of a Job: how long the next one waits, and what a policy makes of them.
+
+Mirrors `backoff_utils.go` and `pod_failure_policy.go` of the Job controller, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.controllers.client import name_of, namespace_of, uid_of
+from whysync.kubernetes.controllers.conditions import after, condition, conditions_of, instant
+from whysync.kubernetes.controllers.job_pods import is_failed
+
+_FIRST: Final = 10.0
+_LONGEST: Final = 600.0
+
+
+@dataclass(slots=True)
+class Failures:
+    """Failures since the last success: each doubles the wait for the next pod."""
+
+    count: int = 0
+    last: datetime | None = None
+    _seen: set[str] = field(default_factory=set[str])
+
+    def add(self, succeeded: list[Object], failed: list[Object]) -> None:
+        fresh = [pod for pod in failed if uid_of(pod) not in self._seen]
+        wins = [pod for pod in succeeded if uid_of(pod) not in self._seen]
+        self._seen.update(uid_of(pod) for pod in (*fresh, *wins))
+        ends = [when for pod in fresh if (when := finished_at(pod)) is not None]
+        if wins:
+            last_win = max((when for pod in wins if (when := finished_at(pod)) is not None), default=None)
+            ends = [when for when in ends if last_win is not None and when > last_win]
+            self.count, self.last = 0, None
+        self.count += len(ends)
+        self.last = max([*ends, *([self.last] if self.last else [])], default=None)
+
+    def left(self, now: datetime) -> float:
+        """Seconds until another pod may start."""
+        if not self.count or self.last is None:
+            return 0
+        wait = min(_FIRST * 2 ** min(self.count - 1, 10), _LONGEST)
+        return max((after(self.last, wait) - now).total_seconds(), 0)
+
+
+def finished_at(pod: Object) -> datetime | None:
+    ends = [
+        instant(text(dig(one, "state", "terminated", "finishedAt")))
+        for one in items(dig(pod, "status", "containerStatuses"))
+    ]
+    known = [when for when in ends if when is not None]
+    if known and len(known) == len(ends):
+        return max(known)
+    ready = condition(conditions_of(pod), "Ready")
+    if ready.get("status") == "False":
+        return instant(text(ready.get("lastTransitionTime")))
+    leaving = instant(text(dig(pod, "metadata", "deletionTimestamp")))
+    if leaving is not None:
+        grace = integer(dig(pod, "metadata", "deletionGracePeriodSeconds"))
+        return after(leaving, -grace)
+    return instant(text(dig(pod, "metadata", "creationTimestamp")))
+
+
+def reason_to_fail(pods: list[Object], job: Object) -> str | None:
+    """What a policy says of a failed pod, where it ends the Job."""
+    if not isinstance(dig(job, "spec", "podFailurePolicy"), dict):
+        return None
+    for pod in pods:
+        if is_failed(pod, job):
+            action, message = _judged(pod, job)
+            if action == "FailJob":
+                return message
+    return None
+
+
+def ignored(pod: Object, job: Object) -> bool:
+    """Does a policy say that this failure does not count?"""
+    return is_failed(pod, job) and _judged(pod, job)[0] == "Ignore"
+
+
+def _judged(pod: Object, job: Object) -> tuple[str, str]:
+    for at, raw in enumerate(items(dig(job, "spec", "podFailurePolicy", "rules"))):
+        rule = fields(raw)
+        action = text(rule.get("action"))
+        where = f"{namespace_of(pod)}/{name_of(pod)}"
+        if "onExitCodes" in rule:
+            found = _exit(pod, fields(rule["onExitCodes"]))
+            if found:
+                code = integer(dig(found, "state", "terminated", "exitCode"))
+                told = f"Container {text(found.get('name'))} for pod {where} failed with exit code {code}"
+                return action, f"{told} matching {action} rule at index {at}"
+        else:
+            kind = _named(pod, items(rule.get("onPodConditions")))
+            if kind:
+                return action, f"Pod {where} has condition {kind} matching {action} rule at index {at}"
+    return "", ""
+
+
+def _exit(pod: Object, rule: Object) -> Object:
+    for key in ("containerStatuses", "initContainerStatuses"):
+        for raw in items(dig(pod, "status", key)):
+            one = fields(raw)
+            code = integer(dig(one, "state", "terminated", "exitCode"))
+            if not code or rule.get("containerName") not in (None, one.get("name")):
+                continue
+            if (code in items(rule.get("values"))) == (rule.get("operator") == "In"):
+                return one
+    return {}
+
+
+def _named(pod: Object, patterns: list[Json]) -> str:
+    for raw in patterns:
+        pattern = fields(raw)
+        kind = text(pattern.get("type"))
+        status = condition(conditions_of(pod), kind).get("status")
+        if status is not None and status == text(pattern.get("status"), "True"):
+            return kind
+    return ""

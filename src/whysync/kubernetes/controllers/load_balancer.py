@@ -1,0 +1,108 @@
+"""Addresses from outside: load balancers of Services, and the controller of Ingresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.client import SERVICES, Desk, is_leaving, name_of, namespace_of
+from whysync.kubernetes.controllers.controller import Key, Worker
+
+INGRESSES: Final = ("networking.k8s.io", "ingresses")
+INGRESS_CLASSES: Final = ("networking.k8s.io", "ingressclasses")
+_INGRESS_ADDRESS: Final = "203.0.113.10"
+
+
+class _Giver(Worker):
+    """Gives an address some time after an object first wanted one."""
+
+    def __init__(self, desk: Desk, script: Script) -> None:
+        super().__init__(desk)
+        self._script = script
+        self._given_at: dict[Key, datetime] = {}
+
+    def gone(self, key: Key) -> None:
+        self._given_at.pop(key, None)
+
+    def is_time(self, obj: Object) -> bool:
+        key = (namespace_of(obj), name_of(obj))
+        when = self._given_at.get(key)
+        if when is None:
+            when = self.desk.now + timedelta(seconds=self._script.load_balancer_seconds)
+            self._given_at[key] = when
+            self.wanted(obj)
+        if self._script.load_balancers == "pending":
+            return False
+        if when > self.desk.now:
+            self.later_at(obj, when)
+            return False
+        return True
+
+    def wanted(self, obj: Object) -> None:
+        """It was asked for an address for the first time."""
+
+    def give(self, obj: Object, address: str) -> None:
+        balancer: Object = {"ingress": [{"ip": address}]}
+        self.desk.update_status(obj, {**fields(obj.get("status")), "loadBalancer": balancer})
+
+
+class LoadBalancers(_Giver):
+    name = "service-lb"
+    main = SERVICES
+
+    def __init__(self, desk: Desk, script: Script) -> None:
+        super().__init__(desk, script)
+        self._given = 0
+
+    def sync(self, obj: Object) -> None:
+        has = bool(items(dig(obj, "status", "loadBalancer", "ingress")))
+        if is_leaving(obj):
+            return
+        if dig(obj, "spec", "type") != "LoadBalancer":
+            if has:
+                self.desk.update_status(obj, {**fields(obj.get("status")), "loadBalancer": {}})
+            self._given_at.pop((namespace_of(obj), name_of(obj)), None)
+            return
+        if has or not self.is_time(obj):
+            return
+        self._given += 1
+        balancer: Object = {"ingress": [{"ip": f"203.0.113.{20 + self._given % 230}", "ipMode": "VIP"}]}
+        self.desk.update_status(obj, {**fields(obj.get("status")), "loadBalancer": balancer})
+        self.desk.event(obj, "Normal", "EnsuredLoadBalancer", "Ensured load balancer", "service-controller")
+
+    def wanted(self, obj: Object) -> None:
+        self.desk.event(obj, "Normal", "EnsuringLoadBalancer", "Ensuring load balancer", "service-controller")
+
+
+class Ingresses(_Giver):
+    """Serves the Ingresses of every class that there is; where there are none at all, simply every one.
+
+    As ingress-nginx does unless told otherwise, it leaves alone what names no class.
+    """
+
+    name = "ingress"
+    main = INGRESSES
+    dependents = frozenset({INGRESS_CLASSES})
+
+    def keys_of(self, change: Change) -> Iterable[Key]:
+        if change.place[0] == INGRESS_CLASSES:
+            return [(namespace_of(one), name_of(one)) for one in self.desk.list(INGRESSES)]
+        return super().keys_of(change)
+
+    def sync(self, obj: Object) -> None:
+        has = items(dig(obj, "status", "loadBalancer", "ingress"))
+        if is_leaving(obj) or has or not self._is_served(obj) or not self.is_time(obj):
+            return
+        self.give(obj, _INGRESS_ADDRESS)
+
+    def _is_served(self, obj: Object) -> bool:
+        classes = {name_of(one) for one in self.desk.list(INGRESS_CLASSES)}
+        old = dig(obj, "metadata", "annotations", "kubernetes.io/ingress.class")
+        return not classes or (text(dig(obj, "spec", "ingressClassName")) or text(old)) in classes
+
+    def wanted(self, obj: Object) -> None:
+        self.desk.event(obj, "Normal", "Sync", "Scheduled for sync", "nginx-ingress-controller")

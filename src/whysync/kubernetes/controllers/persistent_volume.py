@@ -1,0 +1,344 @@
+"""The controller of volumes: binds claims to volumes, and has volumes made for those that find none.
+
+Mirrors the persistent volume controller of Kubernetes 1.36, with an external provisioner behind every class.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.client import (
+    CLAIMS,
+    PODS,
+    Denied,
+    Desk,
+    annotations_of,
+    is_leaving,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.object_index import Kind
+from whysync.kubernetes.controllers.storage import (
+    CLASSES,
+    SELECTED_NODE,
+    VOLUMES,
+    class_name,
+    default_class,
+    ensure_class,
+)
+from whysync.kubernetes.scheduler.resources import thousandths
+
+_BINDER: Final = "persistentvolume-controller"
+_PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
+_PROTECTION: Final = "kubernetes.io/pv-protection"
+_NO_CLASS: Final = "no persistent volumes available for this claim and no storage class is set"
+_LOST: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+
+
+class VolumeBinder(Worker):
+    name = "persistentvolume-binder"
+    main = CLAIMS
+
+    def __init__(self, desk: Desk, script: Script) -> None:
+        super().__init__(desk)
+        self._script = script
+        self._pending: dict[Key, None] = {}
+        self._made_at: dict[Key, datetime] = {}
+        self._fresh: dict[str, None] = {}
+        """Volumes that nobody has told yet that they are free."""
+        self._left: list[str] = []
+        """Volumes whose claim is gone."""
+        self._lost: dict[Key, None] = {}
+        self._with_own: list[Object] = []
+        """Pods with volumes of their own."""
+        self._begun = False
+
+    @property
+    def hears(self) -> frozenset[Kind] | None:
+        return frozenset({CLAIMS, VOLUMES, CLASSES, PODS})
+
+    def heard(self, change: Change) -> None:
+        kind, namespace, name = change.place
+        if kind == PODS:
+            if change.type == "ADDED" and any("ephemeral" in fields(raw) for raw in _volumes(change.obj)):
+                self._with_own.append(change.obj)
+        elif kind == CLAIMS:
+            self.queue.add((namespace, name))
+            if change.type == "DELETED":
+                self._left.append(text(dig(change.obj, "spec", "volumeName")))
+        else:
+            if kind == VOLUMES and change.type == "DELETED":
+                claim = fields(dig(change.obj, "spec", "claimRef"))
+                self._lost[text(claim.get("namespace")), text(claim.get("name"))] = None
+                self.queue.add((text(claim.get("namespace")), text(claim.get("name"))))
+            elif kind == VOLUMES:
+                self._fresh[name] = None
+            for key in self._pending:
+                self.queue.add(key)
+
+    def act(self) -> bool:
+        if not self._begun:
+            self._begun = True
+            ensure_class(self.desk)
+        worked = bool(self._fresh or self._left or self._with_own)
+        pods, self._with_own = self._with_own, []
+        for pod in pods:
+            self._make_own(pod)
+        for name in list(self._fresh):
+            self._mind_volume(name)
+        self._fresh.clear()
+        left, self._left = self._left, []
+        for name in left:
+            self._reclaim(name)
+        return super().act() or worked
+
+    def gone(self, key: Key) -> None:
+        self._pending.pop(key, None)
+        self._made_at.pop(key, None)
+
+    # -- claims -----------------------------------------------------------------------------------
+
+    def sync(self, obj: Object) -> None:
+        key = (namespace_of(obj), name_of(obj))
+        if dig(obj, "status", "phase") == "Bound":
+            self._pending.pop(key, None)
+            if key in self._lost:
+                del self._lost[key]
+                self.desk.event(obj, "Warning", "ClaimLost", _LOST, _BINDER)
+                self.desk.update_status(obj, {"phase": "Lost"})
+            return
+        if is_leaving(obj) or dig(obj, "status", "phase") == "Lost":
+            return
+        self._lost.pop(key, None)
+        self._pending[key] = None
+        volume = self._match(obj)
+        if volume is not None:
+            self._bind(obj, volume)
+        elif not dig(obj, "spec", "volumeName"):
+            self._provide(obj, key)
+
+    def _match(self, claim: Object) -> Object | None:
+        """The smallest free volume that will do."""
+        wanted = text(dig(claim, "spec", "volumeName"))
+        found: list[tuple[int, str, Object]] = []
+        for volume in [self.desk.get(VOLUMES, "", wanted)] if wanted else self.desk.list(VOLUMES):
+            if volume is not None and _suits(volume, claim, by_name=bool(wanted)):
+                found.append((thousandths(dig_storage(volume)), name_of(volume), volume))
+        return min(found, key=lambda one: one[:2])[2] if found else None
+
+    def _provide(self, claim: Object, key: Key) -> None:
+        name = class_name(claim)
+        found = default_class(self.desk) if name is None else None
+        if name is None and found is None:
+            self.desk.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            return
+        if name is None and found is not None:
+            claim = self._assign(claim, name_of(found))
+        elif name == "":
+            self.desk.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            return
+        else:
+            found = self.desk.get(CLASSES, "", name or "")
+        if found is None:
+            said = f'storageclass.storage.k8s.io "{name}" not found'
+            self.desk.event(claim, "Warning", "ProvisioningFailed", said, _BINDER)
+            return
+        waits = found.get("volumeBindingMode") == "WaitForFirstConsumer"
+        if waits and SELECTED_NODE not in annotations_of(claim):
+            said = "waiting for first consumer to be created before binding"
+            self.desk.event(claim, "Normal", "WaitForFirstConsumer", said, _BINDER)
+            return
+        self._provision(claim, key, found)
+
+    def _assign(self, claim: Object, name: str) -> Object:
+        told: Object = {**claim, "spec": {**fields(claim.get("spec")), "storageClassName": name}}
+        try:
+            return self.desk.update(told)
+        except Denied:
+            return told
+
+    def _provision(self, claim: Object, key: Key, of: Object) -> None:
+        provisioner = text(of.get("provisioner"))
+        if key not in self._made_at:
+            self._made_at[key] = self.desk.now + timedelta(seconds=self._script.volume_seconds)
+            marks: Object = {**annotations_of(claim), _PROVISIONER: provisioner}
+            told: Object = {**claim, "metadata": {**fields(claim.get("metadata")), "annotations": marks}}
+            try:
+                claim = self.desk.update(told)
+            except Denied:
+                return
+            said = (
+                f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or "
+                "manually by the system administrator. If volume creation is delayed, please verify that "
+                "the provisioner is running and correctly registered."
+            )
+            self.desk.event(claim, "Normal", "ExternalProvisioning", said, _BINDER)
+        if self._script.volumes == "pending" or provisioner == "kubernetes.io/no-provisioner":
+            return
+        if self._made_at[key] > self.desk.now:
+            self.later_at(claim, self._made_at[key])
+            return
+        volume = self._make(claim, of)
+        if volume is not None:
+            said = f"Successfully provisioned volume {name_of(volume)}"
+            self.desk.event(claim, "Normal", "ProvisioningSucceeded", said, provisioner)
+            self._bind(claim, volume)
+
+    def _make(self, claim: Object, of: Object) -> Object | None:
+        name = f"pvc-{uid_of(claim)}"
+        asked = fields(dig(claim, "spec", "resources", "requests")).get("storage")
+        spec: Object = {
+            "capacity": {"storage": asked or "1Gi"},
+            "accessModes": items(dig(claim, "spec", "accessModes")),
+            "persistentVolumeReclaimPolicy": text(of.get("reclaimPolicy"), "Delete"),
+            "storageClassName": name_of(of),
+            "volumeMode": text(dig(claim, "spec", "volumeMode"), "Filesystem"),
+            "claimRef": _reference(claim),
+            "csi": {"driver": text(of.get("provisioner")), "volumeHandle": name},
+        }
+        marks: Object = {"pv.kubernetes.io/provisioned-by": text(of.get("provisioner"))}
+        volume: Object = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name, "annotations": marks},
+            "spec": spec,
+        }
+        there = self.desk.get(VOLUMES, "", name)
+        if there is not None:
+            return there
+        try:
+            return self.desk.create(volume)
+        except Denied as no:
+            said = f'failed to provision volume with StorageClass "{name_of(of)}": {no.message}'
+            self.desk.event(claim, "Warning", "ProvisioningFailed", said, text(of.get("provisioner")))
+            return None
+
+    def _bind(self, claim: Object, volume: Object) -> None:
+        if not fields(dig(volume, "spec", "claimRef")):
+            spec: Object = {**fields(volume.get("spec")), "claimRef": _reference(claim)}
+            volume = self._put({**volume, "spec": spec})
+        self.desk.update_status(volume, {**fields(volume.get("status")), "phase": "Bound"})
+        marks: Object = {
+            **annotations_of(claim),
+            "pv.kubernetes.io/bind-completed": "yes",
+            "pv.kubernetes.io/bound-by-controller": "yes",
+        }
+        meta: Object = {**fields(claim.get("metadata")), "annotations": marks}
+        spec = {**fields(claim.get("spec")), "volumeName": name_of(volume)}
+        kept = self._put({**claim, "metadata": meta, "spec": spec})
+        status: Object = {
+            "phase": "Bound",
+            "accessModes": items(dig(volume, "spec", "accessModes")),
+            "capacity": fields(dig(volume, "spec", "capacity")),
+        }
+        self.desk.update_status(kept, status)
+
+    def _put(self, obj: Object) -> Object:
+        """A change that no check may refuse: a controller's own bookkeeping."""
+        try:
+            return self.desk.update(obj)
+        except Denied:
+            return self.desk.model.store.put(self.desk.place(obj), obj)
+
+    # -- volumes ----------------------------------------------------------------------------------
+
+    def _mind_volume(self, name: str) -> None:
+        volume = self.desk.get(VOLUMES, "", name)
+        phase = text(dig(volume, "status", "phase"))
+        if volume is not None and is_leaving(volume):
+            self._let_go(volume)
+        elif volume is not None and phase in ("", "Pending") and not fields(dig(volume, "spec", "claimRef")):
+            self.desk.update_status(volume, {**fields(volume.get("status")), "phase": "Available"})
+
+    def _let_go(self, volume: Object) -> None:
+        """A volume that is to go is held only as long as its claim is there."""
+        holder = fields(dig(volume, "spec", "claimRef"))
+        claim = self.desk.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
+        held = items(dig(volume, "metadata", "finalizers"))
+        if _PROTECTION in held and (claim is None or uid_of(claim) != holder.get("uid")):
+            kept: list[Json] = [one for one in held if one != _PROTECTION]
+            self._put({**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}})
+
+    def _reclaim(self, name: str) -> None:
+        volume = self.desk.get(VOLUMES, "", name) if name else None
+        if volume is None or is_leaving(volume):
+            return
+        if dig(volume, "spec", "persistentVolumeReclaimPolicy") == "Delete":
+            try:
+                self.desk.delete(volume)
+            except Denied:
+                return
+        else:
+            self.desk.update_status(volume, {**fields(volume.get("status")), "phase": "Released"})
+
+    def _make_own(self, pod: Object) -> None:
+        """The claims of a pod's own volumes, as the ephemeral volume controller makes them."""
+        for raw in _volumes(pod):
+            template = fields(dig(raw, "ephemeral", "volumeClaimTemplate"))
+            name = f"{name_of(pod)}-{text(fields(raw).get('name'))}"
+            if not template or self.desk.get(CLAIMS, namespace_of(pod), name) is not None:
+                continue
+            meta: Object = {
+                **fields(template.get("metadata")),
+                "name": name,
+                "namespace": namespace_of(pod),
+                "ownerReferences": [owner_reference(pod)],
+            }
+            claim: Object = {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": meta,
+                "spec": fields(template.get("spec")),
+            }
+            try:
+                self.desk.create(claim)
+            except Denied:
+                continue
+
+
+def _volumes(pod: Object) -> list[Json]:
+    return items(fields(pod.get("spec")).get("volumes"))
+
+
+def dig_storage(volume: Object) -> Json:
+    return fields(dig(volume, "spec", "capacity")).get("storage")
+
+
+def _suits(volume: Object, claim: Object, *, by_name: bool) -> bool:
+    spec, wanted = fields(volume.get("spec")), fields(claim.get("spec"))
+    holder = fields(spec.get("claimRef"))
+    if is_leaving(volume):
+        return False
+    if holder:
+        named = (holder.get("namespace"), holder.get("name")) == (namespace_of(claim), name_of(claim))
+        return named and holder.get("uid") in (None, "", uid_of(claim))
+    if not by_name:
+        if text(spec.get("storageClassName")) != (class_name(claim) or ""):
+            return False
+        if not selects(wanted.get("selector"), labels_of(volume)):
+            return False
+    modes = items(spec.get("accessModes"))
+    enough = thousandths(dig_storage(volume)) >= thousandths(
+        fields(dig(wanted, "resources", "requests")).get("storage")
+    )
+    return enough and all(mode in modes for mode in items(wanted.get("accessModes")))
+
+
+def _reference(claim: Object) -> Object:
+    return {
+        "kind": "PersistentVolumeClaim",
+        "apiVersion": "v1",
+        "namespace": namespace_of(claim),
+        "name": name_of(claim),
+        "uid": uid_of(claim),
+        "resourceVersion": text(dig(claim, "metadata", "resourceVersion")),
+    }

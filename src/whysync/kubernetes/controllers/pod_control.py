@@ -1,0 +1,236 @@
+"""Pods of a controller: which count, which are ready, which go first; how they are made and claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.client import (
+    PODS,
+    Denied,
+    Desk,
+    annotations_of,
+    is_leaving,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.kubernetes.controllers.conditions import after, condition, conditions_of, instant, whole
+from whysync.kubernetes.controllers.object_index import Kind
+
+_PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+
+
+# -- what a pod is -----------------------------------------------------------------------------------
+
+
+def phase_of(pod: Object) -> str:
+    return text(fields(pod.get("status")).get("phase"))
+
+
+def is_finished(pod: Object) -> bool:
+    return phase_of(pod) in ("Succeeded", "Failed")
+
+
+def is_active(pod: Object) -> bool:
+    return not is_finished(pod) and not is_leaving(pod)
+
+
+def is_ready(pod: Object) -> bool:
+    return condition(conditions_of(pod), "Ready").get("status") == "True"
+
+
+def ready_since(pod: Object) -> datetime | None:
+    found = condition(conditions_of(pod), "Ready")
+    return instant(text(found.get("lastTransitionTime"))) if found.get("status") == "True" else None
+
+
+def is_available(pod: Object, seconds: int, now: datetime) -> bool:
+    """Ready, and for long enough."""
+    if not is_ready(pod):
+        return False
+    since = ready_since(pod)
+    return not seconds or (since is not None and after(since, seconds) <= now)
+
+
+def restarts_of(pod: Object) -> int:
+    found = items(fields(pod.get("status")).get("containerStatuses"))
+    return max((integer(fields(one).get("restartCount")) for one in found), default=0)
+
+
+def next_available(pods: list[Object], seconds: int, now: datetime) -> datetime | None:
+    """When the next of those that are ready has been so for long enough."""
+    dates = [
+        after(since, seconds) for pod in pods if is_ready(pod) and (since := ready_since(pod)) is not None
+    ]
+    return min((when for when in dates if when > now), default=None)
+
+
+def worst_first(pods: list[Object], related: list[Object]) -> list[Object]:
+    """The order in which pods are given up. Mirrors `ActivePodsWithRanks`, Kubernetes 1.36.
+
+    Differs: ages are compared as they are, not by their order of magnitude.
+    """
+    crowd: dict[str, int] = {}
+    for pod in related:
+        if is_active(pod):
+            node = text(dig(pod, "spec", "nodeName"))
+            crowd[node] = crowd.get(node, 0) + 1
+
+    def rank(pod: Object) -> tuple[int, int, int, int, int, float, int, float, str]:
+        node = text(dig(pod, "spec", "nodeName"))
+        since, born = ready_since(pod), instant(text(dig(pod, "metadata", "creationTimestamp")))
+        cost = text(annotations_of(pod).get(_COST))
+        price = whole(cost.removeprefix("-")) or 0
+        return (
+            1 if node else 0,
+            _PHASES.get(phase_of(pod), 0),
+            1 if is_ready(pod) else 0,
+            -price if cost.startswith("-") else price,
+            -crowd.get(node, 0),
+            -since.timestamp() if since else 0,
+            -restarts_of(pod),
+            -born.timestamp() if born else 0,
+            uid_of(pod),
+        )
+
+    return sorted(pods, key=rank)
+
+
+# -- making and claiming -----------------------------------------------------------------------------
+
+
+def pod_from(template: Object, owner: Object) -> Object:
+    """A pod as a controller makes it of a template; without a name, which the server gives."""
+    told = fields(template.get("metadata"))
+    meta: Object = {"generateName": f"{name_of(owner)}-", "namespace": namespace_of(owner)}
+    for key in ("labels", "annotations", "finalizers"):
+        if told.get(key):
+            meta[key] = told[key]
+    meta["ownerReferences"] = [owner_reference(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template.get("spec")}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A pod that could not be made or taken away, in the words of the API server."""
+
+    message: str
+
+
+def create_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Object | Failure | None:
+    """The new pod, with its Event; `None` where the namespace is on its way out, which nobody tells."""
+    try:
+        new = desk.create(pod)
+    except Denied as denied:
+        if "because it is being terminated" in denied.message:
+            return None
+        desk.event(owner, "Warning", "FailedCreate", f"Error creating: {denied.message}", component)
+        return Failure(denied.message)
+    _told_of(desk, owner, new, component)
+    return new
+
+
+def create_pods(desk: Desk, owner: Object, pod: Object, count: int, component: str) -> Failure | None:
+    """One, then two, then four at a time; a failure ends it. Mirrors `slowStartBatch`."""
+    batch = 1
+    first: Object | None = None
+    while count > 0:
+        failures: list[Failure] = []
+        for _ in range(min(batch, count)):
+            again = None if first is None else desk.create_again(first)
+            if again is not None:
+                _told_of(desk, owner, again, component)
+                continue
+            found = create_pod(desk, owner, pod, component)
+            if isinstance(found, Failure):
+                failures.append(found)
+            elif found is not None:
+                first = found
+        if failures:
+            return failures[0]
+        count -= batch
+        batch *= 2
+    return None
+
+
+def _told_of(desk: Desk, owner: Object, pod: Object, component: str) -> None:
+    desk.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(pod)}", component)
+
+
+def delete_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Failure | None:
+    try:
+        desk.delete(pod)
+    except Denied as denied:
+        if denied.code == 404:
+            return None
+        desk.event(owner, "Warning", "FailedDelete", f"Error deleting: {denied.message}", component)
+        return Failure(f"unable to delete pods: {denied.message}")
+    desk.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}", component)
+    return None
+
+
+def claimed(
+    desk: Desk, kind: Kind, owner: Object, selector: Json, *, adopts: Callable[[Object], bool] | None = None
+) -> list[Object]:
+    """What the owner controls: those that fit are taken in, those that no longer fit are let go."""
+    found: list[Object] = []
+    for one in desk.owned(kind, owner):
+        if selects(selector, labels_of(one)):
+            found.append(one)
+        elif not is_leaving(owner) and not is_leaving(one):
+            _released(desk, one, uid_of(owner))
+    if is_leaving(owner):
+        return found
+    for one in desk.orphans(kind, namespace_of(owner)):
+        if selects(selector, labels_of(one)) and not is_leaving(one):
+            if (kind == PODS and is_finished(one)) or (adopts is not None and not adopts(one)):
+                continue
+            adopted = _adopted(desk, one, owner)
+            if adopted is not None:
+                found.append(adopted)
+    return found
+
+
+def who_might_adopt(desk: Desk, kind: Kind, change: Change) -> list[tuple[str, str]]:
+    """Those of a kind whose selector fits an object that nobody controls."""
+    labels = labels_of(change.obj)
+    if not labels or change.type == "DELETED":
+        return []
+    return [
+        (namespace_of(one), name_of(one))
+        for one in desk.list(kind, change.place[1])
+        if selects(fields(one.get("spec")).get("selector"), labels)
+    ]
+
+
+def _adopted(desk: Desk, obj: Object, owner: Object) -> Object | None:
+    meta = fields(obj.get("metadata"))
+    references: list[Json] = [*items(meta.get("ownerReferences")), owner_reference(owner)]
+    owned: Object = {**meta, "ownerReferences": references}
+    return _tried(desk, {**obj, "metadata": owned})
+
+
+def _released(desk: Desk, obj: Object, owner: str) -> None:
+    meta = dict(fields(obj.get("metadata")))
+    left = [one for one in items(meta.get("ownerReferences")) if fields(one).get("uid") != owner]
+    if left:
+        meta["ownerReferences"] = left
+    else:
+        meta.pop("ownerReferences", None)
+    _tried(desk, {**obj, "metadata": meta})
+
+
+def _tried(desk: Desk, obj: Object) -> Object | None:
+    try:
+        return desk.update(obj)
+    except Denied:
+        return None

@@ -1,0 +1,161 @@
+"""ReplicaSets keep as many pods as they are asked for.
+
+Mirrors `pkg/controller/replicaset`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, integer, items
+from whysync.kubernetes.apiserver.storage import Change, Place
+from whysync.kubernetes.controllers.backoff import Backoff
+from whysync.kubernetes.controllers.client import (
+    PODS,
+    REPLICA_SETS,
+    Desk,
+    is_leaving,
+    labels_of,
+    name_of,
+    namespace_of,
+)
+from whysync.kubernetes.controllers.conditions import condition, conditions_of, without
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.deployment_util import replicas_of
+from whysync.kubernetes.controllers.pod_control import (
+    Failure,
+    claimed,
+    create_pods,
+    delete_pod,
+    is_active,
+    is_available,
+    is_finished,
+    is_ready,
+    next_available,
+    pod_from,
+    who_might_adopt,
+    worst_first,
+)
+
+_COMPONENT: Final = "replicaset-controller"
+_FAILURE: Final = "ReplicaFailure"
+_MOST_AT_ONCE: Final = 500
+
+
+class ReplicaSets(Worker):
+    name = "replicaset"
+    main = REPLICA_SETS
+    owner_kind = "ReplicaSet"
+    dependents = frozenset({PODS})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._backoff = Backoff()
+        self._seen: dict[Place, tuple[Json, ...]] = {}
+
+    def keys_of(self, change: Change) -> Iterable[Key]:
+        """Most of what happens to a pod on its node is nothing to its ReplicaSet."""
+        if change.type == "DELETED":
+            self._seen.pop(change.place, None)
+            return super().keys_of(change)
+        mark = _mark(change)
+        if self._seen.get(change.place) == mark:
+            return ()
+        self._seen[change.place] = mark
+        return super().keys_of(change)
+
+    def keys_of_orphan(self, change: Change) -> Iterable[Key]:
+        return who_might_adopt(self.desk, REPLICA_SETS, change)
+
+    def gone(self, key: Key) -> None:
+        self._backoff.forget(key)
+
+    def sync(self, obj: Object) -> None:
+        spec = fields(obj.get("spec"))
+        pods = claimed(self.desk, PODS, obj, spec.get("selector"))
+        active = [pod for pod in pods if is_active(pod)]
+        failure = None if is_leaving(obj) else self._managed(obj, active)
+        leaving = sum(1 for pod in pods if is_leaving(pod))
+        status = self._status(obj, active, leaving, failure)
+        obj = self.desk.update_status(obj, status)
+        key = (namespace_of(obj), name_of(obj))
+        if failure is not None:
+            self.later(obj, self._backoff.next(key))
+            return
+        self._backoff.forget(key)
+        seconds = integer(spec.get("minReadySeconds"))
+        if seconds and status.get("readyReplicas") != status.get("availableReplicas"):
+            when = next_available(active, seconds, self.desk.now)
+            if when is not None:
+                self.later_at(obj, when)
+
+    def _managed(self, obj: Object, active: list[Object]) -> Failure | None:
+        wanted = replicas_of(obj)
+        if len(active) < wanted:
+            pod = pod_from(fields(dig(obj, "spec", "template")), obj)
+            count = min(wanted - len(active), _MOST_AT_ONCE)
+            return create_pods(self.desk, obj, pod, count, _COMPONENT)
+        surplus = min(len(active) - wanted, _MOST_AT_ONCE)
+        if surplus <= 0:
+            return None
+        chosen = worst_first(active, self._related(obj))[:surplus]
+        failures = [delete_pod(self.desk, obj, pod, _COMPONENT) for pod in chosen]
+        return next((one for one in failures if one is not None), None)
+
+    def _related(self, obj: Object) -> list[Object]:
+        """The pods of all ReplicaSets of the same owner."""
+        for raw in items(dig(obj, "metadata", "ownerReferences")):
+            owner = fields(raw)
+            if owner.get("controller") is True:
+                wanted: Object = {"metadata": {"uid": owner.get("uid")}}
+                siblings = self.desk.owned(REPLICA_SETS, wanted)
+                return [pod for one in siblings for pod in self.desk.owned(PODS, one)]
+        return self.desk.owned(PODS, obj)
+
+    def _status(self, obj: Object, active: list[Object], leaving: int, failure: Failure | None) -> Object:
+        spec, before = fields(obj.get("spec")), fields(obj.get("status"))
+        labels = fields(dig(spec, "template", "metadata", "labels"))
+        seconds, now = integer(spec.get("minReadySeconds")), self.desk.now
+        full = sum(1 for pod in active if labels.items() <= labels_of(pod).items())
+        ready = sum(1 for pod in active if is_ready(pod))
+        available = sum(1 for pod in active if is_available(pod, seconds, now))
+        conditions = self._conditions(items(before.get("conditions")), obj, len(active), failure)
+        status: Object = {"replicas": len(active)}
+        for key, count in (
+            ("fullyLabeledReplicas", full),
+            ("readyReplicas", ready),
+            ("availableReplicas", available),
+        ):
+            if count:
+                status[key] = count
+        status["terminatingReplicas"] = leaving
+        status["observedGeneration"] = integer(dig(obj, "metadata", "generation"))
+        if conditions:
+            status["conditions"] = conditions
+        return status
+
+    def _conditions(self, found: list[Json], obj: Object, active: int, failure: Failure | None) -> list[Json]:
+        if failure is None:
+            return without(found, _FAILURE)
+        if condition(found, _FAILURE):
+            return found
+        wanted = replicas_of(obj)
+        new: Object = {
+            "type": _FAILURE,
+            "status": "True",
+            "lastTransitionTime": self.desk.stamp(),
+            "reason": "FailedCreate" if active < wanted else "FailedDelete",
+            "message": failure.message,
+        }
+        return [*found, new]
+
+
+def _mark(change: Change) -> tuple[Json, ...]:
+    """What a ReplicaSet looks at, of itself or of a pod."""
+    meta = fields(change.obj.get("metadata"))
+    both = (meta.get("deletionTimestamp"), meta.get("ownerReferences"), meta.get("labels"))
+    if change.place[0] == REPLICA_SETS:
+        return (*both, meta.get("generation"), meta.get("uid"))
+    ready = condition(conditions_of(change.obj), "Ready")
+    return (*both, is_finished(change.obj), ready.get("status"), ready.get("lastTransitionTime"))

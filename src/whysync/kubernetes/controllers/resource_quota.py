@@ -1,0 +1,122 @@
+"""The controller of ResourceQuotas: writes what is allowed and what is used, for the API server to check."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Final
+
+from whysync.golang.quantity import canonical_quantity
+from whysync.json_tree import Json, Object, dig, fields, items, same, text
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.client import CLAIMS, PODS, SERVICES, Desk, is_leaving, namespace_of
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.object_index import Kind
+from whysync.kubernetes.scheduler.resources import thousandths
+
+QUOTAS: Final = ("", "resourcequotas")
+_BINARY: Final = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
+
+
+class Quotas(Worker):
+    name = "resourcequota"
+    main = QUOTAS
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._by_namespace: dict[str, dict[Key, None]] = {}
+
+    @property
+    def hears(self) -> frozenset[Kind] | None:
+        return None  # a quota may count anything
+
+    def heard(self, change: Change) -> None:
+        kind, namespace, name = change.place
+        if kind == QUOTAS:
+            if change.type == "DELETED":
+                self._by_namespace.get(namespace, {}).pop((namespace, name), None)
+            else:
+                self._by_namespace.setdefault(namespace, {})[namespace, name] = None
+                self.queue.add((namespace, name))
+        elif namespace in self._by_namespace and _frees(change):
+            for key in self._by_namespace[namespace]:
+                self.queue.add(key)
+
+    def sync(self, obj: Object) -> None:
+        if is_leaving(obj):
+            return
+        hard = fields(dig(obj, "spec", "hard"))
+        used: Object = {
+            key: _written(self._used(key, namespace_of(obj)), limit) for key, limit in sorted(hard.items())
+        }
+        status = fields(obj.get("status"))
+        if not same(fields(status.get("hard")), hard) or not same(fields(status.get("used")), used):
+            self.desk.update_status(obj, {**status, "hard": hard, "used": used})
+
+    def _used(self, key: str, namespace: str) -> int:
+        """In thousandths."""
+        side, _, what = key.partition(".")
+        if key.startswith("count/"):
+            plural, _, group = key.removeprefix("count/").partition(".")
+            return 1000 * self._count((group, plural), namespace)
+        if key == "requests.storage":
+            return sum(
+                thousandths(_plain(dig(one, "spec", "resources", "requests", "storage")))
+                for one in self.desk.list(CLAIMS, namespace)
+            )
+        if key in ("services.loadbalancers", "services.nodeports"):
+            return 1000 * self._ports(namespace, key)
+        if side in ("requests", "limits") and what:
+            return self._asked(namespace, side, what)
+        if key in ("cpu", "memory", "ephemeral-storage"):
+            return self._asked(namespace, "requests", key)
+        return 1000 * self._count(("", key), namespace)
+
+    def _count(self, kind: Kind, namespace: str) -> int:
+        return len(self._pods(namespace) if kind == PODS else self.desk.list(kind, namespace))
+
+    def _pods(self, namespace: str) -> list[Object]:
+        return [
+            pod
+            for pod in self.desk.list(PODS, namespace)
+            if dig(pod, "status", "phase") not in ("Succeeded", "Failed")
+        ]
+
+    def _asked(self, namespace: str, side: str, what: str) -> int:
+        return sum(
+            thousandths(fields(dig(raw, "resources", side)).get(what))
+            for pod in self._pods(namespace)
+            for raw in items(dig(pod, "spec", "containers"))
+        )
+
+    def _ports(self, namespace: str, key: str) -> int:
+        total = 0
+        for service in self.desk.list(SERVICES, namespace):
+            kind = dig(service, "spec", "type")
+            if key == "services.loadbalancers":
+                total += kind == "LoadBalancer"
+            elif kind in ("NodePort", "LoadBalancer"):
+                total += len(items(dig(service, "spec", "ports")))
+        return total
+
+    def gone(self, key: Key) -> None:
+        self._by_namespace.get(key[0], {}).pop(key, None)
+
+
+def _frees(change: Change) -> bool:
+    """Does it leave more for others? What is made the API server counts itself."""
+    return change.type == "DELETED" or dig(change.obj, "status", "phase") in ("Succeeded", "Failed")
+
+
+def _plain(value: object) -> Json:
+    return value if isinstance(value, (str, int, float)) else None
+
+
+def _written(amount: int, like: Json) -> str:
+    """In the form of the limit: binary where that one is."""
+    whole, rest = divmod(amount, 1000)
+    if not rest and text(like).endswith("i"):
+        for suffix, power in _BINARY:
+            if whole and whole % (1 << power) == 0:
+                return f"{whole >> power}{suffix}"
+        return str(whole)
+    return canonical_quantity(str(whole) if not rest else f"{Decimal(amount)}m")

@@ -1,0 +1,57 @@
+"""What every namespace gets: the `default` ServiceAccount, and a ConfigMap with the cluster's certificate."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.json_tree import Object
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.client import NAMESPACES, Denied, is_leaving, name_of
+from whysync.kubernetes.controllers.controller import Worker
+from whysync.kubernetes.controllers.object_index import Kind
+
+_ACCOUNTS: Final = ("", "serviceaccounts")
+_MAPS: Final = ("", "configmaps")
+_ROOT: Final = "kube-root-ca.crt"
+_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----\nMIIBmodel\n-----END CERTIFICATE-----\n"
+_WHY: Final = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints "
+    "such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across "
+    "distributions of Kubernetes clusters."
+)
+
+
+class NamespaceDefaults(Worker):
+    name = "serviceaccount"
+    main = NAMESPACES
+
+    @property
+    def hears(self) -> frozenset[Kind] | None:
+        return frozenset({NAMESPACES, _ACCOUNTS, _MAPS})
+
+    def heard(self, change: Change) -> None:
+        kind, namespace, name = change.place
+        if kind == NAMESPACES:
+            if change.type == "ADDED":
+                self.queue.add(("", name))
+        elif change.type == "DELETED" and name in ("default", _ROOT):
+            self.queue.add(("", namespace))
+
+    def sync(self, obj: Object) -> None:
+        if is_leaving(obj):
+            return
+        namespace = name_of(obj)
+        if self.desk.get(_ACCOUNTS, namespace, "default") is None:
+            meta: Object = {"name": "default", "namespace": namespace}
+            self._create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
+        if self.desk.get(_MAPS, namespace, _ROOT) is None:
+            annotations: Object = {"kubernetes.io/description": _WHY}
+            meta = {"name": _ROOT, "namespace": namespace, "annotations": annotations}
+            data: Object = {"ca.crt": _CERTIFICATE}
+            self._create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data})
+
+    def _create(self, obj: Object) -> None:
+        try:
+            self.desk.create(obj)
+        except Denied:
+            return  # the namespace is on its way out

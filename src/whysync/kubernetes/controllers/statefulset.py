@@ -1,0 +1,235 @@
+"""StatefulSets: pods with a number, one after the other, each with claims of its own.
+
+Mirrors `pkg/controller/statefulset`, Kubernetes 1.36 (`MaxUnavailableStatefulSet` is off by default).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, integer
+from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.backoff import Backoff
+from whysync.kubernetes.controllers.client import (
+    PODS,
+    REVISIONS,
+    STATEFUL_SETS,
+    Denied,
+    Desk,
+    is_leaving,
+    name_of,
+    namespace_of,
+)
+from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller_revisions import (
+    History,
+    data_hash,
+    data_of,
+    hash_of,
+    template_in,
+)
+from whysync.kubernetes.controllers.deployment_util import replicas_of
+from whysync.kubernetes.controllers.pod_control import (
+    claimed,
+    is_available,
+    is_finished,
+    is_ready,
+    next_available,
+    phase_of,
+    who_might_adopt,
+)
+from whysync.kubernetes.controllers.statefulset_pods import StatefulPods, ordinal_of
+
+_USUAL_HISTORY: Final = 10
+
+
+class StatefulSets(Worker):
+    name = "statefulset"
+    main = STATEFUL_SETS
+    owner_kind = "StatefulSet"
+    dependents = frozenset({PODS, REVISIONS})
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._backoff = Backoff()
+
+    def keys_of_orphan(self, change: Change) -> Iterable[Key]:
+        if change.place[0] != PODS:
+            return
+        for namespace, name in who_might_adopt(self.desk, STATEFUL_SETS, change):
+            if ordinal_of(self.desk.get(STATEFUL_SETS, namespace, name) or {}, change.obj) >= 0:
+                yield namespace, name
+
+    def gone(self, key: Key) -> None:
+        self._backoff.forget(key)
+
+    def sync(self, obj: Object) -> None:
+        key = (namespace_of(obj), name_of(obj))
+        selector = fields(obj.get("spec")).get("selector")
+        pods = claimed(self.desk, PODS, obj, selector, adopts=lambda pod: ordinal_of(obj, pod) >= 0)
+        pods = [pod for pod in pods if ordinal_of(obj, pod) >= 0]
+        try:
+            done = _Round(self.desk, obj, pods).played()
+        except Denied:
+            done = False
+        if not done:
+            self.later(obj, self._backoff.next(key))
+            return
+        self._backoff.forget(key)
+        seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        when = next_available(pods, seconds, self.desk.now) if seconds else None
+        if when is not None:
+            self.later_at(obj, when)
+
+
+class _Round:
+    """One look at a StatefulSet and its pods."""
+
+    def __init__(self, desk: Desk, obj: Object, pods: list[Object]) -> None:
+        self._desk = desk
+        self._obj = obj
+        self._pods = pods
+        self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
+        self._wanted = replicas_of(obj)
+        self._first = integer(dig(obj, "spec", "ordinals", "start"))
+        self._in_order = dig(obj, "spec", "podManagementPolicy") != "Parallel"
+        self._hands = StatefulPods(desk, obj)
+        self._collisions = integer(dig(obj, "status", "collisionCount"))
+        self._gone = 0
+
+    def played(self) -> bool:
+        """False where something failed and is to be tried again."""
+        history = History(self._desk, self._obj)
+        known = history.all()
+        if is_leaving(self._obj) and not known:
+            # The collector has taken them. The real controller makes one more, and hears no more of it.
+            return True
+        update = history.latest(data_hash(data_of(self._obj), self._collisions), known)
+        while update is None:
+            self._collisions += 1
+            update = history.latest(data_hash(data_of(self._obj), self._collisions), known)
+        named = dig(self._obj, "status", "currentRevision")
+        current = next((one for one in known if name_of(one) == named), update)
+        self._current, self._update = current, update
+        replicas, condemned = self._sorted()
+        fine = True
+        if not is_leaving(self._obj):
+            fine = self._worked(replicas, condemned)
+        self._tell([*replicas, *condemned] if not is_leaving(self._obj) else self._pods)
+        used = {name_of(current), name_of(update), *(hash_of(pod) for pod in self._pods)}
+        limit = dig(self._obj, "spec", "revisionHistoryLimit")
+        history.cut(history.all(), used, integer(limit, _USUAL_HISTORY))
+        return fine
+
+    def _sorted(self) -> tuple[list[Object], list[Object]]:
+        """The pods that are to be, some of them only drafts; and those that are to go, the last first."""
+        there = {ordinal_of(self._obj, pod): pod for pod in self._pods}
+        wanted = range(self._first, self._first + self._wanted)
+        replicas = [there.get(number) or self._draft(number) for number in wanted]
+        rest = sorted((number for number in there if number not in wanted), reverse=True)
+        return replicas, [there[number] for number in rest]
+
+    def _draft(self, number: int) -> Object:
+        """New pods below the partition get the old template."""
+        how = fields(dig(self._obj, "spec", "updateStrategy"))
+        rolling = fields(how.get("rollingUpdate"))
+        if "rollingUpdate" in how:
+            is_old = number < self._first + integer(rolling.get("partition"))
+        else:
+            current = integer(dig(self._obj, "status", "currentReplicas"))
+            is_old = how.get("type") == "RollingUpdate" and number < self._first + current
+        revision = self._current if is_old else self._update
+        return self._hands.draft(number, template_in(revision), name_of(revision))
+
+    # -- what is done -----------------------------------------------------------------------------
+
+    def _worked(self, replicas: list[Object], condemned: list[Object]) -> bool:
+        for at, pod in enumerate(replicas):
+            waits, fine = self._minded(pod, replicas, at)
+            if not fine:
+                return False
+            if waits and self._in_order:
+                return True
+        for pod in condemned:
+            self._hands.keep_claims(pod, scaled_down=True)
+        sick = next((pod for pod in [*replicas, *reversed(condemned)] if self._is_unavailable(pod)), None)
+        for pod in condemned:
+            if is_leaving(pod):
+                if self._in_order:
+                    return True
+                continue
+            if self._in_order and self._is_unavailable(pod) and pod is not sick:
+                return True
+            if not self._hands.delete(pod):
+                return False
+            if self._in_order:
+                return True
+        if dig(self._obj, "spec", "updateStrategy", "type") == "OnDelete":
+            return True
+        return self._rolled(replicas)
+
+    def _minded(self, pod: Object, replicas: list[Object], at: int) -> tuple[bool, bool]:
+        """Whether the others must wait for this one, and whether all went well."""
+        if is_finished(pod):
+            return True, is_leaving(pod) or self._hands.delete(pod)
+        if not phase_of(pod):
+            if self._hands.claim_is_stale(pod):
+                return True, True
+            return True, self._hands.create(pod)
+        if phase_of(pod) == "Pending" and not self._hands.create_claims(pod):
+            return True, False
+        if is_leaving(pod) or not self._is_up(pod):
+            return True, True
+        replicas[at] = self._hands.put_right(pod)
+        return False, True
+
+    def _rolled(self, replicas: list[Object]) -> bool:
+        """The last pod of an old revision goes, once all behind it are available."""
+        least = integer(dig(self._obj, "spec", "updateStrategy", "rollingUpdate", "partition"))
+        for pod in reversed(replicas[max(least, 0) :]):
+            if hash_of(pod) != name_of(self._update) and not is_leaving(pod):
+                if not self._hands.delete(pod):
+                    return False
+                self._gone += 1
+                return True
+            if self._is_unavailable(pod):
+                return True
+        return True
+
+    def _is_up(self, pod: Object) -> bool:
+        running = phase_of(pod) == "Running" and is_ready(pod)
+        return running and is_available(pod, self._seconds, self._desk.now)
+
+    def _is_unavailable(self, pod: Object) -> bool:
+        return not is_available(pod, self._seconds, self._desk.now) or is_leaving(pod)
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def _tell(self, pods: list[Object]) -> None:
+        made = [pod for pod in pods if phase_of(pod)]
+        ready = [pod for pod in made if phase_of(pod) == "Running" and is_ready(pod)]
+        available = [pod for pod in ready if is_available(pod, self._seconds, self._desk.now)]
+        staying = [hash_of(pod) for pod in made if not is_leaving(pod)]
+        current, update = name_of(self._current), name_of(self._update)
+        counts = {
+            "replicas": len(made),
+            "readyReplicas": len(ready),
+            "currentReplicas": staying.count(current) - self._gone,
+            "updatedReplicas": staying.count(update),
+        }
+        rolling = dig(self._obj, "spec", "updateStrategy", "type") == "RollingUpdate"
+        if rolling and all(
+            counts[key] == self._wanted for key in ("updatedReplicas", "readyReplicas", "replicas")
+        ):
+            counts["currentReplicas"], current = counts["updatedReplicas"], update
+        status: Object = {
+            "observedGeneration": integer(dig(self._obj, "metadata", "generation")),
+            "replicas": counts["replicas"],
+            **{key: count for key, count in counts.items() if count and key != "replicas"},
+            "currentRevision": current,
+            "updateRevision": update,
+            "collisionCount": self._collisions,
+            "availableReplicas": len(available),
+        }
+        self._desk.update_status(self._obj, status)

@@ -1,0 +1,217 @@
+"""The pods of a StatefulSet and their claims: made, put right and taken away, with their Events.
+
+Mirrors `stateful_pod_control.go`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.controllers.client import (
+    CLAIMS,
+    Denied,
+    Desk,
+    is_leaving,
+    labels_of,
+    name_of,
+    namespace_of,
+    owner_reference,
+    uid_of,
+)
+from whysync.kubernetes.controllers.conditions import whole
+from whysync.kubernetes.controllers.controller_revisions import HASH
+from whysync.kubernetes.controllers.pod_control import pod_from
+
+_COMPONENT: Final = "statefulset-controller"
+_POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+_POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+
+
+def ordinal_of(obj: Object, pod: Object) -> int:
+    """The number of a pod of this StatefulSet; -1 where the name is not one of its."""
+    parent, _, number = name_of(pod).rpartition("-")
+    found = whole(number) if parent == name_of(obj) else None
+    return -1 if found is None else found
+
+
+class StatefulPods:
+    def __init__(self, desk: Desk, obj: Object) -> None:
+        self._desk = desk
+        self._obj = obj
+
+    def draft(self, number: int, template: Object, revision: str) -> Object:
+        """A pod that is not made yet: it has no phase."""
+        obj = self._obj
+        pod = pod_from(template, obj)
+        meta = fields(pod.get("metadata"))
+        name = f"{name_of(obj)}-{number}"
+        labels: Object = {
+            **fields(meta.get("labels")),
+            _POD_NAME: name,
+            _POD_INDEX: str(number),
+            HASH: revision,
+        }
+        spec: Object = {**fields(pod.get("spec")), "hostname": name}
+        if service := text(dig(obj, "spec", "serviceName")):
+            spec["subdomain"] = service
+        volumes = self._volumes(number, items(spec.get("volumes")))
+        if volumes:
+            spec["volumes"] = volumes
+        named: Object = {**meta, "name": name, "labels": labels}
+        return {**pod, "metadata": named, "spec": spec}
+
+    def _templates(self) -> list[Object]:
+        return [fields(one) for one in items(dig(self._obj, "spec", "volumeClaimTemplates"))]
+
+    def _claim_name(self, template: Object, number: int) -> str:
+        return f"{name_of(template)}-{name_of(self._obj)}-{number}"
+
+    def _volumes(self, number: int, given: list[Json]) -> list[Json]:
+        ours: list[Json] = [
+            {"name": name_of(one), "persistentVolumeClaim": {"claimName": self._claim_name(one, number)}}
+            for one in self._templates()
+        ]
+        names = {name_of(one) for one in self._templates()}
+        return [*ours, *(one for one in given if fields(one).get("name") not in names)]
+
+    # -- pods -------------------------------------------------------------------------------------
+
+    def create(self, pod: Object) -> bool:
+        if not self.create_claims(pod):
+            return False
+        try:
+            made = self._desk.create(pod)
+        except Denied as denied:
+            if denied.code == 409 or "because it is being terminated" in denied.message:
+                return denied.code != 409
+            self._told("Create", pod, denied.message)
+            return False
+        self._told("Create", pod, None)
+        self.keep_claims(made, scaled_down=False)
+        return True
+
+    def delete(self, pod: Object) -> bool:
+        try:
+            self._desk.delete(pod)
+        except Denied as denied:
+            if denied.code != 404:
+                self._told("Delete", pod, denied.message)
+                return False
+        self._told("Delete", pod, None)
+        return True
+
+    def put_right(self, pod: Object) -> Object:
+        """The labels that name it, and who owns its claims."""
+        self.keep_claims(pod, scaled_down=False)
+        if labels_of(pod).get(_POD_NAME) == name_of(pod):
+            return pod
+        number = ordinal_of(self._obj, pod)
+        labels: Object = {**labels_of(pod), _POD_NAME: name_of(pod), _POD_INDEX: str(number)}
+        meta: Object = {**fields(pod.get("metadata")), "labels": labels}
+        try:
+            new = self._desk.update({**pod, "metadata": meta})
+        except Denied as denied:
+            self._told("Update", pod, denied.message)
+            return pod
+        self._told("Update", pod, None)
+        return new
+
+    def _told(self, verb: str, pod: Object, problem: str | None) -> None:
+        what = f"{verb} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
+        if problem is None:
+            self._event("Normal", f"Successful{verb}", f"{what} successful")
+        else:
+            self._event("Warning", f"Failed{verb}", f"{what} failed error: {problem}")
+
+    def _event(self, type: str, reason: str, message: str) -> None:
+        self._desk.event(self._obj, type, reason, message, _COMPONENT)
+
+    # -- claims -----------------------------------------------------------------------------------
+
+    def create_claims(self, pod: Object) -> bool:
+        number = ordinal_of(self._obj, pod)
+        fine = True
+        for template in self._templates():
+            name = self._claim_name(template, number)
+            there = self._desk.get(CLAIMS, namespace_of(self._obj), name)
+            if there is not None:
+                if is_leaving(there):
+                    fine = False
+                    self._told("Create", pod, f"pvc {name} is being deleted")
+                continue
+            problem = self._create_claim(template, name)
+            what = f"Create Claim {name} Pod {name_of(pod)} in StatefulSet {name_of(self._obj)} success"
+            if problem is None:
+                self._event("Normal", "SuccessfulCreate", what)
+                continue
+            fine = False
+            what = f"Create Claim {name} for Pod {name_of(pod)} in StatefulSet {name_of(self._obj)}"
+            self._event("Warning", "FailedCreate", f"{what} failed error: {problem}")
+            self._told("Create", pod, f"failed to create PVC {name}: {problem}")
+        return fine
+
+    def _create_claim(self, template: Object, name: str) -> str | None:
+        meta = fields(template.get("metadata"))
+        labels: Object = {
+            **fields(meta.get("labels")),
+            **fields(dig(self._obj, "spec", "selector", "matchLabels")),
+        }
+        named: Object = {**meta, "name": name, "namespace": namespace_of(self._obj), "labels": labels}
+        claim: Object = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": named,
+            "spec": template.get("spec"),
+        }
+        try:
+            self._desk.create(claim)
+        except Denied as denied:
+            return denied.message
+        return None
+
+    def claim_is_stale(self, pod: Object) -> bool:
+        """A claim that still belongs to the pod's predecessor of that name is on its way out."""
+        if self._policy("whenScaled") == "Retain":
+            return False
+        number = ordinal_of(self._obj, pod)
+        for template in self._templates():
+            claim = self._desk.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
+            for raw in items(dig(claim, "metadata", "ownerReferences")) if claim else ():
+                reference = fields(raw)
+                if reference.get("kind") == "Pod" and reference.get("name") == name_of(pod):
+                    return True
+        return False
+
+    def _policy(self, when: str) -> str:
+        return text(dig(self._obj, "spec", "persistentVolumeClaimRetentionPolicy", when), "Retain")
+
+    def keep_claims(self, pod: Object, *, scaled_down: bool) -> None:
+        """A claim that is to go with the StatefulSet, or with a pod too many, is owned by it."""
+        if not self._templates():
+            return
+        deleted, scaled = self._policy("whenDeleted") == "Delete", self._policy("whenScaled") == "Delete"
+        owner: Object | None = None
+        if scaled and scaled_down:
+            owner = {**pod, "apiVersion": "v1", "kind": "Pod"}
+        elif deleted:
+            owner = self._obj
+        number = ordinal_of(self._obj, pod)
+        for template in self._templates():
+            claim = self._desk.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
+            if claim is not None:
+                self._own(claim, owner, {uid_of(self._obj), uid_of(pod)})
+
+    def _own(self, claim: Object, owner: Object | None, ours: set[str]) -> None:
+        meta = dict(fields(claim.get("metadata")))
+        before = items(meta.get("ownerReferences"))
+        kept: list[Json] = [one for one in before if text(fields(one).get("uid")) not in ours]
+        if owner is not None:
+            kept.append(owner_reference(owner))
+        if kept == before:
+            return
+        if kept:
+            meta["ownerReferences"] = kept
+        else:
+            meta.pop("ownerReferences", None)
+        self._desk.update({**claim, "metadata": meta})

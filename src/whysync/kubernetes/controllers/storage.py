@@ -1,0 +1,70 @@
+"""Claims and classes of storage: which claims a pod uses, and when a claim is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.controllers.client import Desk, annotations_of
+
+VOLUMES: Final = ("", "persistentvolumes")
+CLASSES: Final = ("storage.k8s.io", "storageclasses")
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+_OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
+_OLD_DEFAULT: Final = "storageclass.beta.kubernetes.io/is-default-class"
+
+
+def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
+    """The claims of a pod, and whether each is the pod's own, made for it."""
+    for raw in items(fields(pod.get("spec")).get("volumes")):
+        volume = fields(raw)
+        if "persistentVolumeClaim" in volume:
+            yield text(dig(volume, "persistentVolumeClaim", "claimName")), False
+        elif "ephemeral" in volume:
+            yield f"{text(dig(pod, 'metadata', 'name'))}-{text(volume.get('name'))}", True
+
+
+def class_name(claim: Object) -> str | None:
+    """`None` where the claim leaves it to the cluster; empty where it wants none."""
+    old = annotations_of(claim).get(_OLD_CLASS)
+    if isinstance(old, str):
+        return old
+    told = fields(claim.get("spec")).get("storageClassName")
+    return told if isinstance(told, str) else None
+
+
+def default_class(desk: Desk) -> Object | None:
+    """The youngest of those that are marked as default."""
+    marked = [
+        one
+        for one in desk.list(CLASSES)
+        if "true" in (annotations_of(one).get(_DEFAULT), annotations_of(one).get(_OLD_DEFAULT))
+    ]
+    marked.sort(key=lambda one: text(dig(one, "metadata", "name")))
+    return max(marked, key=lambda one: text(dig(one, "metadata", "creationTimestamp")), default=None)
+
+
+def binding_mode(desk: Desk, claim: Object) -> str:
+    """`Immediate`, also where the class is not there, or `WaitForFirstConsumer`."""
+    name = class_name(claim)
+    found = default_class(desk) if name is None else desk.get(CLASSES, "", name)
+    return text(dig(found, "volumeBindingMode"), "Immediate")
+
+
+def ensure_class(desk: Desk) -> None:
+    """A default class, where the cluster has no class of its own; volumes of most can grow."""
+    if desk.list(CLASSES):
+        return
+    annotations: Object = {_DEFAULT: "true"}
+    standard: Object = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "standard", "annotations": annotations},
+        "provisioner": "hostpath.csi.k8s.io",
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "Immediate",
+        "allowVolumeExpansion": True,
+    }
+    desk.model.load([standard])

@@ -1,0 +1,161 @@
+"""The hash of a pod template, by which a Deployment names its ReplicaSets.
+
+Mirrors `controller.ComputeHash`, Kubernetes 1.36: FNV-1a over how Go's `spew` prints the template, with every
+field that is empty, so that the names are those of a real cluster of that version.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from whysync.golang.quantity_debug import printed_quantity
+from whysync.json_tree import Json, Object, fields, items
+
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_PRIME, _OFFSET, _WORD = 16777619, 2166136261, 0xFFFFFFFF
+_TEMPLATE: Final = "core/v1.PodTemplateSpec"
+_TIME: Final = "{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"
+_MOST_KEPT: Final = 10_000
+_known: dict[bytes, str] = {}
+
+
+def template_hash(template: Object, collisions: int | None = None) -> str:
+    key = msgspec.json.encode([template, collisions])
+    found = _known.get(key)
+    if found is None:
+        if len(_known) >= _MOST_KEPT:
+            _known.clear()
+        number = _fnv(printed(template).encode())
+        if collisions is not None:
+            number = _fnv(collisions.to_bytes(4, "little") + bytes(4), number)
+        found = _known[key] = safe(str(number))
+    return found
+
+
+def safe(text: str) -> str:
+    """Mirrors apimachinery `rand.SafeEncodeString`."""
+    return "".join(_LETTERS[ord(letter) % len(_LETTERS)] for letter in text)
+
+
+def fnv32(data: bytes) -> int:
+    """FNV-1, which ControllerRevisions use: multiplied first, then mixed."""
+    number = _OFFSET
+    for byte in data:
+        number = ((number * _PRIME) & _WORD) ^ byte
+    return number
+
+
+def _fnv(data: bytes, start: int = _OFFSET) -> int:
+    number, prime, word = start, _PRIME, _WORD
+    rest = len(data) % 4
+    for byte in data[:rest]:
+        number = ((number ^ byte) * prime) & word
+    four = iter(data[rest:])
+    for one, two, three, last in zip(four, four, four, four, strict=True):
+        number = ((number ^ one) * prime) & word
+        number = ((number ^ two) * prime) & word
+        number = ((number ^ three) * prime) & word
+        number = ((number ^ last) * prime) & word
+    return number
+
+
+def printed(template: Object) -> str:
+    """The template as Go prints it for the hash."""
+    return f"({_shown(_TEMPLATE)}){_value(template, _TEMPLATE)}"
+
+
+class _Types(msgspec.Struct):
+    structs: dict[str, list[str]]
+    aliases: dict[str, str]
+
+
+class _Member:
+    __slots__ = ("json", "kind", "lead", "zero")
+
+    def __init__(self, line: str) -> None:
+        name, self.json, self.kind = line.split("|")
+        self.lead = f"{name}:({_shown(self.kind)})"
+        self.zero = "" if not self.json else self.lead + _zero(self.kind)
+
+
+@cache
+def _types() -> _Types:
+    data = Path(__file__).with_name("data") / "template.json"
+    return msgspec.json.decode(data.read_bytes(), type=_Types)
+
+
+@cache
+def _members(name: str) -> tuple[_Member, ...]:
+    return tuple(_Member(line) for line in _types().structs[name])
+
+
+@cache
+def _shown(kind: str) -> str:
+    """The type as Go names it: by the last part of its package."""
+    return kind.replace("core/v1.", "v1.").replace("meta/v1.", "v1.")
+
+
+@cache
+def _zero(kind: str) -> str:
+    if kind.startswith(("*", "[]", "map[")):
+        return "<nil>"
+    if kind in _types().structs:
+        return _struct({}, kind)
+    if kind in _types().aliases:
+        return _zero(_types().aliases[kind])
+    if kind == "meta/v1.Time":
+        return _TIME
+    if kind == "resource.Quantity":
+        return printed_quantity("0")
+    if kind == "intstr.IntOrString":
+        return _int_or_string(0)
+    return {"bool": "false", "int32": "0", "int64": "0", "float64": "0"}.get(kind, "")
+
+
+def _struct(value: Object, name: str) -> str:
+    parts: list[str] = []
+    for member in _members(name):
+        if not member.json:  # embedded: its fields stand beside the others in JSON
+            parts.append(member.lead + _struct(value, member.kind))
+        elif value.get(member.json) is None:
+            parts.append(member.zero)
+        else:
+            parts.append(member.lead + _value(value[member.json], member.kind))
+    return "{" + " ".join(parts) + "}"
+
+
+def _value(value: Json, kind: str) -> str:
+    kind = kind.removeprefix("*")
+    aliases = _types().aliases
+    kind = aliases.get(kind, kind)
+    if kind.startswith("[]"):
+        of = kind[2:]
+        found = items(value)
+        return "[" + " ".join(_value(one, of) for one in found) + "]" if found else "<nil>"
+    if kind.startswith("map["):
+        of = kind[kind.index("]") + 1 :]
+        entries = fields(value)
+        if not entries:
+            return "<nil>"
+        return "map[" + " ".join(f"{key}:{_value(entries[key], of)}" for key in sorted(entries)) + "]"
+    if kind in _types().structs:
+        return _struct(fields(value), kind)
+    if kind == "resource.Quantity":
+        return printed_quantity(str(value))
+    if kind == "intstr.IntOrString":
+        return _int_or_string(value)
+    if kind == "meta/v1.Time":
+        return _TIME  # a template has no times; what somebody wrote there is dropped by the server
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _int_or_string(value: Json) -> str:
+    if isinstance(value, str):
+        return f"{{Type:(intstr.Type)1 IntVal:(int32)0 StrVal:(string){value}}}"
+    return f"{{Type:(intstr.Type)0 IntVal:(int32){value} StrVal:(string)}}"

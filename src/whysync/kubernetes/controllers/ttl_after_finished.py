@@ -1,0 +1,33 @@
+"""Finished Jobs with a time to live are deleted when it is over.
+
+Mirrors `pkg/controller/ttlafterfinished`, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.controllers.client import JOBS, is_leaving
+from whysync.kubernetes.controllers.conditions import after, instant
+from whysync.kubernetes.controllers.controller import Worker
+
+
+class FinishedJobs(Worker):
+    name = "ttl-after-finished"
+    main = JOBS
+
+    def sync(self, obj: Object) -> None:
+        seconds = dig(obj, "spec", "ttlSecondsAfterFinished")
+        if not isinstance(seconds, int) or is_leaving(obj):
+            return
+        for raw in items(dig(obj, "status", "conditions")):
+            one = fields(raw)
+            if one.get("type") in ("Complete", "Failed") and one.get("status") == "True":
+                ended = instant(text(one.get("lastTransitionTime")))
+                if ended is None:
+                    return
+                when = after(ended, seconds)
+                if when <= self.desk.now:
+                    self.desk.delete(obj, policy="Foreground")
+                else:
+                    self.later_at(obj, when)
+                return

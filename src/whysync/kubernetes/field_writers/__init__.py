@@ -1,0 +1,28 @@
+"""Who wrote a field: read from `metadata.managedFields`, named by what the manager is known to be.
+
+A manager is a program, never a person: `kubectl-edit` says which command was used, not by whom.
+"""
+
+from whysync.kubernetes.field_writers.kind import WriterKind, kind_of
+from whysync.kubernetes.field_writers.ownership import (
+    Ledger,
+    Ownership,
+    Standing,
+    ownership_of,
+    writer_of,
+    writers_of,
+)
+from whysync.kubernetes.field_writers.writer import Writer, phrase
+
+__all__ = [
+    "Ledger",
+    "Ownership",
+    "Standing",
+    "Writer",
+    "WriterKind",
+    "kind_of",
+    "ownership_of",
+    "phrase",
+    "writer_of",
+    "writers_of",
+]

@@ -1,0 +1,176 @@
+"""Which managers own a field of a live object, after `metadata.managedFields`.
+
+`fieldsV1` is a tree that mirrors the object: `f:name` is a field, `k:{"name":"x"}` the item of a list
+with these keys, `v:"x"` a member of a set, `i:3` a position; `.` marks the node itself, and a node
+without children is owned whole. A field of an atomic list or map is owned through that ancestor.
+
+What nobody owns was filled in by the API server (a default of the type, or of a CRD's schema) on a
+server-side apply. What a mutating webhook adds at admission is owned by whoever made the request: the
+record cannot tell the two apart.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from enum import Enum, StrEnum, auto
+
+import msgspec
+
+from whysync.json_tree import MISSING, Json, Missing, Object, fields, items
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.field_writers.writer import Writer, writer_from
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Standing(StrEnum):
+    """What the record says about a field, beside who owns it."""
+
+    OWNED = "owned"
+    NOBODY = "nobody"
+    """It is there and no manager claims it: a default, or an unrecorded write."""
+    ABSENT = "absent"
+    """The object has no such field: whoever removed it, or never wrote it, leaves no mark."""
+    NO_RECORD = "no-record"
+    """The object came without managedFields."""
+
+
+class Ownership(msgspec.Struct, frozen=True, kw_only=True):
+    standing: Standing
+    writers: tuple[Writer, ...] = ()
+    """Owners of the field, of an atomic ancestor, or of something below it; the most recent first."""
+    around: tuple[Writer, ...] = ()
+    """Where nobody owns the field itself: owners of its nearest ancestor that has any."""
+    around_at: str = ""
+
+
+class _Claim(Enum):
+    HOLDS = auto()
+    ABOVE = auto()  # the claim ends above the field, at a node it owns
+
+
+class Ledger:
+    """The record of one live object, decoded once for any number of questions."""
+
+    __slots__ = ("_claims", "_live")
+
+    def __init__(self, live: Object) -> None:
+        self._live = live
+        entries = [fields(raw) for raw in items(fields(live.get("metadata")).get("managedFields"))]
+        claims = [(fields(entry.get("fieldsV1")), writer_from(entry)) for entry in entries]
+        self._claims = sorted(claims, key=lambda claim: _when(claim[1].time), reverse=True)
+
+    @property
+    def managers(self) -> tuple[Writer, ...]:
+        """Every manager of the object, the most recent first."""
+        return tuple(writer for _, writer in self._claims)
+
+    def ownership(self, pointer: str) -> Ownership:
+        if not self._claims:
+            return Ownership(standing=Standing.NO_RECORD)
+        parts = pointers.split(pointer)
+        holders: list[Writer] = []
+        nearest: dict[int, list[Writer]] = {}
+        for claimed, writer in self._claims:
+            claim, depth = _follow(claimed, self._live, parts)
+            if claim is _Claim.HOLDS:
+                holders.append(writer)
+            elif depth:
+                nearest.setdefault(depth, []).append(writer)
+        if holders:
+            return Ownership(standing=Standing.OWNED, writers=tuple(holders))
+        deepest = max(nearest, default=0)
+        there = not isinstance(_reached(self._live, parts), Missing)
+        return Ownership(
+            standing=Standing.NOBODY if there else Standing.ABSENT,
+            around=tuple(nearest.get(deepest, ())),
+            around_at=pointers.join(parts[:deepest]),
+        )
+
+    def writers(self, pointer: str) -> tuple[Writer, ...]:
+        return self.ownership(pointer).writers
+
+
+def ownership_of(live: Object, pointer: str) -> Ownership:
+    return Ledger(live).ownership(pointer)
+
+
+def writers_of(live: Object, pointer: str) -> tuple[Writer, ...]:
+    """Who owns the field at a JSON pointer into the live object, the most recent writer first."""
+    return Ledger(live).writers(pointer)
+
+
+def writer_of(live: Object, pointer: str) -> Writer | None:
+    """The most recent owner of the field, if any."""
+    return next(iter(writers_of(live, pointer)), None)
+
+
+def _follow(claim: Object, value: Json | Missing, parts: tuple[str, ...]) -> tuple[_Claim, int]:
+    """Walk one claim along a path; the number is the depth of the last node that it owns."""
+    owned = 0
+    for depth, part in enumerate(parts):
+        below, value = _step(claim, value, part)
+        if below is None:
+            return _Claim.ABOVE, owned
+        claim = below
+        if not claim:  # a leaf: owned whole, and all that is below it
+            return _Claim.HOLDS, depth + 1
+        if "." in claim:
+            owned = depth + 1
+    return (_Claim.HOLDS if claim else _Claim.ABOVE), owned
+
+
+def _step(claim: Object, value: Json | Missing, part: str) -> tuple[Object | None, Json | Missing]:
+    if not isinstance(value, list):
+        below = claim.get(f"f:{part}")
+        value = value.get(part, MISSING) if isinstance(value, dict) else MISSING
+        return (None if below is None else fields(below)), value
+    at = pointers.index_of(part)
+    if at is None or at >= len(value):
+        return None, MISSING
+    item = value[at]
+    for name, below in claim.items():
+        if name == f"i:{part}" or _names_item(name, item):
+            return fields(below), item
+    return None, item
+
+
+def _reached(value: Json | Missing, parts: tuple[str, ...]) -> Json | Missing:
+    for part in parts:
+        _, value = _step({}, value, part)
+    return value
+
+
+def _names_item(name: str, item: Json) -> bool:
+    if name.startswith("k:"):
+        if not isinstance(item, dict):
+            return False
+        keys = _parsed(name[2:])
+        if not isinstance(keys, dict) or keys.keys().isdisjoint(item):
+            return False
+        # an optional key that the item lacks has its default in the record, so absence is no contradiction
+        return all(_agrees(item, *pair) for pair in keys.items())
+    return name.startswith("v:") and _same(_parsed(name[2:]), item)
+
+
+def _agrees(item: Object, key: str, wanted: Json) -> bool:
+    return key not in item or _same(item[key], wanted)
+
+
+def _same(left: Json | Missing, right: Json) -> bool:
+    """Equality of JSON scalars: `1` and `true` differ, though Python thinks otherwise."""
+    return isinstance(left, bool) == isinstance(right, bool) and left == right
+
+
+def _parsed(raw: str) -> Json | Missing:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return MISSING
+
+
+def _when(time: datetime | None) -> datetime:
+    if time is None:
+        return _LONG_AGO
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,0 +1,1 @@
+"""kubectl's client-side apply."""

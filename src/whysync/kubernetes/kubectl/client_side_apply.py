@@ -1,0 +1,130 @@
+"""kubectl's client-side apply, on any cluster: what Argo CD does unless told to apply on the server.
+
+Mirrors `kubectl apply`, Kubernetes 1.36: the manifest goes along in an annotation, and the next apply
+compares it, the live object and the new manifest three ways to find what to remove.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from whysync.json_tree import Json, Object, fields, text
+from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied, without_last_applied
+from whysync.kubernetes.merge.merge_patch import three_way_merge_patch
+from whysync.kubernetes.merge.strategic import three_way_patch
+from whysync.kubernetes.schema import Type, type_of
+
+MANAGER: Final = "kubectl-client-side-apply"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """`outcome` is kubectl's word: `created`, `configured`, `unchanged`; empty when the server refused."""
+
+    outcome: str
+    answer: Answer
+    sent: Json = None
+
+
+def client_side_apply(
+    cluster: Cluster,
+    manifest: Object,
+    *,
+    collection: str,
+    manager: str = MANAGER,
+    validation: str = "Strict",
+    force: bool = False,
+    dry_run: bool = False,
+) -> Applied:
+    """Apply a manifest; `collection` is the URL path of its kind in its namespace."""
+    wanted = with_annotation(manifest)
+    path = f"{collection}/{text(fields(manifest.get('metadata')).get('name'))}"
+    found = cluster.send(Request(verb="get", path=path))
+    if found.code == 404:
+        created = without_nulls(wanted)
+        return _created(cluster, created, collection, manager, validation, dry_run=dry_run)
+    if not found.ok or found.body is None:
+        return Applied(outcome="", answer=found)
+    patch = patch_for(wanted, found.body)
+    if not patch:
+        return Applied(outcome="unchanged", answer=found)
+    verb = patch_verb(manifest)
+    answer = cluster.send(
+        Request(verb=verb, path=path, body=patch, manager=manager, validation=validation, dry_run=dry_run)
+    )
+    if answer.code in {409, 422} and force:
+        cluster.send(Request(verb="delete", path=path, body={"propagationPolicy": "Background"}))
+        again = _created(cluster, wanted, collection, manager, validation, dry_run=dry_run)
+        return Applied(outcome="configured" if again.outcome else "", answer=again.answer, sent=patch)
+    return Applied(outcome="configured" if answer.ok else "", answer=answer, sent=patch)
+
+
+def _created(
+    cluster: Cluster, wanted: Object, collection: str, manager: str, validation: str, *, dry_run: bool
+) -> Applied:
+    answer = cluster.send(
+        Request(
+            verb="create",
+            path=collection,
+            body=wanted,
+            manager=manager,
+            validation=validation,
+            dry_run=dry_run,
+        )
+    )
+    return Applied(outcome="created" if answer.ok else "", answer=answer, sent=wanted)
+
+
+def patch_for(wanted: Object, live: Object) -> Object:
+    """What kubectl would send; empty when the live object is as wanted."""
+    before = last_applied(live) or {}
+    schema = _schema(wanted)
+    if schema is None:
+        return three_way_merge_patch(before, wanted, live)
+    return three_way_patch(before, wanted, live, schema)
+
+
+def patch_verb(manifest: Object) -> str:
+    """How such an object is patched: kinds that Kubernetes knows by themselves merge their lists."""
+    return "merge-patch" if _schema(manifest) is None else "strategic-patch"
+
+
+def without_nulls(obj: Object) -> Object:
+    """What is created: without the keys that a patch would remove. Mirrors `pruneNullsFromMap`."""
+    return {key: _pruned(value) for key, value in obj.items() if value is not None}
+
+
+def _pruned(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _pruned(item) for key, item in value.items() if item is not None}
+    return [_pruned(item) for item in value] if isinstance(value, list) else value
+
+
+def _schema(obj: Object) -> Type | None:
+    return type_of(text(obj.get("apiVersion")), text(obj.get("kind")))
+
+
+def with_annotation(manifest: Object) -> Object:
+    """The manifest with itself, as compact JSON, in the last-applied annotation."""
+    bare = without_last_applied(manifest)
+    meta = fields(bare.get("metadata"))
+    annotations = fields(meta.get("annotations"))
+    plain: Object = {**meta, "annotations": annotations}
+    bare: Object = {**bare, "metadata": plain}
+    told = _go_json(bare) + "\n"
+    marked: Object = {**annotations, LAST_APPLIED: told}
+    new_meta: Object = {**meta, "annotations": marked}
+    return {**bare, "metadata": new_meta}
+
+
+def _go_json(obj: Object) -> str:
+    """As Go writes it: what could be HTML is escaped. Such characters stand in strings only."""
+    told = msgspec.json.encode(obj, order="sorted").decode()
+    for character in "&<>\u2028\u2029":
+        if character in told:
+            told = told.replace(character, f"\\u{ord(character):04x}")
+    return told

@@ -1,0 +1,1 @@
+"""The kubelets of all nodes: containers, probes, image pulls, Pod status, logs."""

@@ -1,0 +1,100 @@
+"""Which part of the script a container plays, and what it does where the script says nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Final, Literal
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.client import labels_of, name_of, namespace_of
+from whysync.kubernetes.controllers.object_index import controller_of
+
+PLAIN: Final = PodScript()
+_INIT_SECONDS: Final = 1.0
+_JOB_SECONDS: Final = 5.0
+
+Role = Literal["init", "sidecar", "main"]
+
+
+class Behaviour:
+    """Counts the runs that a part with `times` was played in, by the owner of the pod."""
+
+    def __init__(self, parts: tuple[PodScript, ...]) -> None:
+        self._parts = parts
+        self._played: dict[tuple[int, str, str, str, str], int] = {}
+
+    def of_run(self, pod: Object, container: Object, role: Role) -> PodScript:
+        """The part for the next run of a container, with an end for those that must end."""
+        part = PLAIN
+        for number, one in enumerate(self._parts):
+            if _fits(one, pod) and _fits_container(one, container, main=role == "main"):
+                if one.times is not None and not self._count(number, one.times, pod, container):
+                    continue
+                part = one
+                break
+        if part.runs_seconds is not None or role == "sidecar":
+            return part
+        if role == "init":
+            return replace(part, runs_seconds=_INIT_SECONDS)
+        if text(dig(pod, "spec", "restartPolicy"), "Always") != "Always":
+            return replace(part, runs_seconds=_JOB_SECONDS)
+        return part
+
+    def is_told(self, pod: Object, container: Object, role: Role) -> bool:
+        """Does the script say anything of this container?"""
+        main = role == "main"
+        return any(_fits(one, pod) and _fits_container(one, container, main=main) for one in self._parts)
+
+    def unschedulable(self, pod: Object) -> str:
+        """Why the script lets no node take the pod."""
+        for one in self._parts:
+            if one.unschedulable and _fits(one, pod) and _has_image(one, pod):
+                return one.unschedulable
+        return ""
+
+    def stop_seconds(self, pod: Object) -> float:
+        """How long the pod's containers take to stop when asked."""
+        for one in self._parts:
+            if _fits(one, pod) and _has_image(one, pod):
+                return one.stop_seconds
+        return PLAIN.stop_seconds
+
+    def _count(self, number: int, times: int, pod: Object, container: Object) -> bool:
+        owner = controller_of(pod)
+        key = (
+            number,
+            namespace_of(pod),
+            text(owner.get("kind")),
+            text(owner.get("name")) or name_of(pod),
+            text(container.get("name")),
+        )
+        played = self._played.get(key, 0)
+        if played >= times:
+            return False
+        self._played[key] = played + 1
+        return True
+
+
+def _matches(value: str, glob: str) -> bool:
+    return glob == "*" or fnmatchcase(value, glob)
+
+
+def _fits(part: PodScript, pod: Object) -> bool:
+    if not (_matches(namespace_of(pod), part.namespace) and _matches(name_of(pod), part.name)):
+        return False
+    labels = labels_of(pod)
+    return all(labels.get(key) == value for key, value in part.labels.items())
+
+
+def _fits_container(part: PodScript, container: Object, *, main: bool) -> bool:
+    """What is said of a whole pod is meant for its main containers; the others have to be named."""
+    if not main and part.image == "*" and part.container == "*":
+        return False
+    named = _matches(text(container.get("name")), part.container)
+    return named and _matches(text(container.get("image")), part.image)
+
+
+def _has_image(part: PodScript, pod: Object) -> bool:
+    return any(_fits_container(part, fields(raw), main=True) for raw in items(dig(pod, "spec", "containers")))

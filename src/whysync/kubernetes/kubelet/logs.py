@@ -1,0 +1,74 @@
+"""What containers print: the lines of the present run and of the one before it, as `kubectl logs` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.clock import Clock
+
+
+@dataclass(slots=True)
+class Run:
+    """One run of a container. Lines that are known beforehand show when their time has come."""
+
+    planned: list[tuple[datetime, str]] = field(default_factory=list[tuple[datetime, str]])
+    end: datetime | None = None
+
+    def say(self, when: datetime, line: str) -> None:
+        self.planned.append((when, line))
+
+    def lines(self, now: datetime) -> list[str]:
+        until = now if self.end is None else min(now, self.end)
+        said = [entry for entry in self.planned if entry[0] <= until]
+        return [line for _, line in sorted(said, key=lambda entry: entry[0])]
+
+
+_Key = tuple[str, str, str]
+"""Namespace, pod, container."""
+
+
+class LogBook:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._runs: dict[_Key, tuple[Run | None, Run]] = {}
+        self._of_pod: dict[tuple[str, str], list[_Key]] = {}
+
+    def lines(self, namespace: str, pod: str, container: str, *, previous: bool = False) -> list[str]:
+        before, present = self._runs.get((namespace, pod, container), (None, None))
+        run = before if previous else present
+        return [] if run is None else run.lines(self._clock.now)
+
+    def all(self) -> list[Log]:
+        """Every log that has lines, by namespace, pod, container; the present run before the previous."""
+        found: list[Log] = []
+        for namespace, pod, container in sorted(self._runs):
+            for previous in (False, True):
+                lines = self.lines(namespace, pod, container, previous=previous)
+                if lines:
+                    found.append(
+                        Log(
+                            namespace=namespace,
+                            pod=pod,
+                            container=container,
+                            lines=tuple(lines),
+                            previous=previous,
+                        )
+                    )
+        return found
+
+    def begin(self, namespace: str, pod: str, container: str) -> Run:
+        """A new run; the one before it is kept, older ones are not."""
+        key = (namespace, pod, container)
+        run = Run()
+        before = self._runs.get(key)
+        if before is None:
+            self._of_pod.setdefault((namespace, pod), []).append(key)
+        self._runs[key] = (None if before is None else before[1], run)
+        return run
+
+    def forget(self, namespace: str, pod: str) -> None:
+        """The logs of a pod go with it."""
+        for key in self._of_pod.pop((namespace, pod), []):
+            self._runs.pop(key, None)

@@ -1,0 +1,21 @@
+"""Strategic merge patches: how kubectl and Argo CD change built-in kinds without overwriting others' work.
+
+Mirrors apimachinery `strategicpatch`, Kubernetes 1.36, with the patch metadata of the Go structs. A patch
+is a tree in which null deletes, `$patch`, `$retainKeys`, `$setElementOrder/<list>` and
+`$deleteFromPrimitiveList/<list>` give orders, and keyed lists merge item by item.
+"""
+
+from __future__ import annotations
+
+from whysync.kubernetes.merge.strategic.apply import apply_patch, combine_patches
+from whysync.kubernetes.merge.strategic.create import deletions, three_way_patch, two_way_patch
+from whysync.kubernetes.merge.strategic.meta import BadPatch
+
+__all__ = [
+    "BadPatch",
+    "apply_patch",
+    "combine_patches",
+    "deletions",
+    "three_way_patch",
+    "two_way_patch",
+]

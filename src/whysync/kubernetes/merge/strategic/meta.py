@@ -1,0 +1,136 @@
+"""Patch metadata of a field, the words of patches, and the order of list items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from whysync.golang.fmt import go_text
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.merge.errors import DiffError
+from whysync.kubernetes.schema import Field, Type
+
+PATCH: Final = "$patch"
+RETAIN_KEYS: Final = "$retainKeys"
+DELETE_FROM: Final = "$deleteFromPrimitiveList"
+ELEMENT_ORDER: Final = "$setElementOrder"
+
+
+class BadPatch(DiffError):
+    """No patch can be made, or it cannot be applied; the text is upstream's."""
+
+
+def look_up(schema: Type, key: str) -> Field:
+    """The field `key` of a struct; as in Go, its name may differ in case."""
+    if schema.kind != "struct":
+        raise BadPatch(
+            "merging an object in json but data type is not struct, instead is: " + _go_kind(schema)
+        )
+    struct = schema.struct
+    field = struct.fields.get(key) or struct.folded.get(key.lower())
+    if field is None:
+        name = struct.name.rpartition(".")[2]
+        raise BadPatch(f'unable to find api field in struct {name} for the json field "{key}"')
+    return field
+
+
+def look_up_list(schema: Type, key: str) -> tuple[Field, Type]:
+    """The field, and the type of its items."""
+    field = look_up(schema, key)
+    if field.type.kind != "list":
+        raise BadPatch(f"expected slice or array type, but got: {_go_kind(schema)}")
+    return field, field.type.of
+
+
+def _go_kind(schema: Type) -> str:
+    return {"list": "slice", "int": "int32", "raw": "struct"}.get(schema.kind, schema.kind)
+
+
+def holds_maps(*lists: Sequence[Json]) -> bool:
+    """Do these lists hold objects (or scalars)? They must agree, and lists of lists cannot be merged."""
+    seen: set[type] = {type(item) for items in lists for item in items}
+    if not seen:
+        raise BadPatch("no elements in any of the given slices")
+    if list in seen:
+        raise BadPatch("lists of lists are not supported")
+    if len(seen) > 1 and (dict in seen or seen - {int, float}):
+        raise BadPatch(f"list element types are not identical: {go_text([list(one) for one in lists])}")
+    return dict in seen
+
+
+def key_of(item: Json, merge_key: str) -> Json:
+    if not isinstance(item, dict):
+        raise BadPatch(f"expected a map, but got: {go_text(item)}")
+    if merge_key not in item:
+        raise BadPatch(f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
+    return item[merge_key]
+
+
+def written(value: Json) -> str:
+    """A scalar as Go's `%v` prints it: keys are compared as texts."""
+    return value if isinstance(value, str) else go_text(value)
+
+
+def identity(merge_key: str) -> Callable[[Json], Json]:
+    """What makes a list item the same one: its key, or itself."""
+    return (lambda item: key_of(item, merge_key)) if merge_key else (lambda item: item)
+
+
+def first_positions(items: Sequence[Json], same: Callable[[Json], Json]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for index, item in enumerate(items):
+        found.setdefault(written(same(item)), index)
+    return found
+
+
+def in_order(items: list[Json], order: Sequence[Json], same: Callable[[Json], Json]) -> list[Json]:
+    """`items` as they stand in `order`; deletions come last."""
+    position = first_positions(order, same)
+    gone = [item for item in items if isinstance(item, dict) and item.get(PATCH) == "delete"]
+    stay = [item for item in items if not (isinstance(item, dict) and item.get(PATCH) == "delete")]
+    stay.sort(key=lambda item: position.get(written(same(item)), -1))
+    return stay + gone
+
+
+def interleave(
+    wanted: list[Json], others: list[Json], server_order: Sequence[Json], same: Callable[[Json], Json]
+) -> list[Json]:
+    """The wanted items in their order, with the server's own ones put where they stood among them."""
+    position = first_positions(server_order, same)
+    merged: list[Json] = []
+    left, right = 0, 0
+    while left < len(others) and right < len(wanted):
+        here = position.get(written(same(others[left])), -1)
+        there = position.get(written(same(wanted[right])), -1)
+        if here >= 0 and there >= 0 and here < there:
+            merged.append(others[left])
+            left += 1
+        else:
+            merged.append(wanted[right])
+            right += 1
+    return merged + wanted[right:] + others[left:]
+
+
+def without_directives(value: Json) -> Json:
+    """A value as it is stored: list items and maps that only give orders are left out."""
+    if isinstance(value, dict):
+        return {
+            key: without_directives(item)
+            for key, item in value.items()
+            if not (isinstance(item, dict) and PATCH in item)
+        }
+    if isinstance(value, list):
+        return [without_directives(item) for item in value if not (isinstance(item, dict) and PATCH in item)]
+    return value
+
+
+def without_nulls(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
+def delete_order(merge_key: str, value: Json) -> Object:
+    return {merge_key: value, PATCH: "delete"}

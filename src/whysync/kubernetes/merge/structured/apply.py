@@ -1,0 +1,148 @@
+"""What a server-side apply makes of a live object. Mirrors `merge.Updater.Apply`, with force."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from whysync.json_tree import Json, Missing, Object, fields, items, text
+from whysync.kubernetes.merge.errors import DiffError
+from whysync.kubernetes.merge.structured.fieldset import FieldSet, from_fields_v1
+from whysync.kubernetes.merge.structured.merge import merge
+from whysync.kubernetes.merge.structured.remove import remove_items
+from whysync.kubernetes.merge.structured.schema import Atom
+from whysync.kubernetes.merge.structured.walk import field_set
+
+
+class Manager(NamedTuple):
+    """A claim of `managedFields`, by what identifies it."""
+
+    name: str
+    operation: str
+    subresource: str
+    api_version: str
+    """Empty for those who apply: they keep one claim, whatever version they speak."""
+
+
+class Claim(NamedTuple):
+    owned: FieldSet
+    api_version: str
+
+
+def decode_managers(live: Object) -> dict[Manager, Claim]:
+    """Mirrors `DecodeManagedFields`, with its complaints."""
+    found: dict[Manager, Claim] = {}
+    for index, raw in enumerate(items(fields(live.get("metadata")).get("managedFields"))):
+        entry = fields(raw)
+        operation, version = text(entry.get("operation")), text(entry.get("apiVersion"))
+        if operation not in {"Apply", "Update"}:
+            raise DiffError("operation must be `Apply` or `Update`")
+        if not version:
+            raise DiffError("apiVersion must not be empty")
+        if entry.get("fieldsType") != "FieldsV1":
+            shape = text(entry.get("fieldsType"))
+            raise DiffError(
+                f'invalid fieldsType "{shape}" in managed fields entry {index}'
+                if shape
+                else f"missing fieldsType in managed fields entry {index}"
+            )
+        try:
+            owned = from_fields_v1(entry.get("fieldsV1"))
+        except ValueError as problem:
+            raise DiffError(
+                f"error decoding versioned set from {index}: error decoding set: {problem}"
+            ) from None
+        manager = Manager(
+            text(entry.get("manager")),
+            operation,
+            text(entry.get("subresource")),
+            "" if operation == "Apply" else version,
+        )
+        found[manager] = Claim(owned, version)
+    return found
+
+
+def applied(
+    live: Object, config: Object, managers: dict[Manager, Claim], manager: str, atom: Atom
+) -> Object | None:
+    """The live object after an apply of `config`; `None` when nothing changes.
+
+    A field goes when the manager applied it last time, does not do so now, and nobody else claims it.
+    Claims in another API version are passed over: upstream cannot convert them either.
+    """
+    version = text(config.get("apiVersion"))
+    current = {
+        who: claim.owned
+        for who, claim in managers.items()
+        if claim.api_version == text(live.get("apiVersion"))
+    }
+    me = Manager(manager, "Apply", "", "")
+    before = current.pop(me, None)
+    merged = _tree(merge(live, config, atom))
+    if before and version == text(live.get("apiVersion")):
+        before, now = _reconciled(before, atom), field_set(config, atom)
+        if before.difference(now):
+            others = [_reconciled(owned, atom) for owned in current.values()]
+            merged = _pruned(merged, before, [*others, now], atom)
+    return None if merged == live else merged
+
+
+def _tree(value: Json | Missing) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _pruned(merged: Object, before: FieldSet, claims: list[FieldSet], atom: Atom) -> Object:
+    last = named_fields_too(before, atom)
+    cut = remove_items(merged, last, atom)
+    claimed = FieldSet()
+    for claim in claims:
+        claimed = claimed.union(claim)
+    everything = named_fields_too(field_set(merged, atom), atom)
+    kept = named_fields_too(field_set(cut, atom), atom).union(named_fields_too(claimed, atom))
+    cut = remove_items(merged, everything.difference(kept), atom)
+    left = named_fields_too(field_set(cut, atom), atom)
+    return _tree(remove_items(merged, everything.difference(left).intersection(last), atom))
+
+
+def named_fields_too(owned: FieldSet, atom: Atom | None) -> FieldSet:
+    """Fields of structs count as owned where something below them is.
+
+    Mirrors `EnsureNamedFieldsAreMembers`.
+    """
+    kind = atom.map if atom is not None else None
+    members = set(owned.members)
+    children: dict[str, FieldSet] = {}
+    for step, child in owned.children.items():
+        inner = _below(atom, step)
+        if step.startswith("f:") and kind is not None and step[2:] in kind.known:
+            members.add(step)
+        children[step] = named_fields_too(child, inner)
+    return FieldSet(members, children)
+
+
+def _below(atom: Atom | None, step: str) -> Atom | None:
+    if atom is None:
+        return None
+    if step.startswith("f:"):
+        return atom.map.at(step[2:]) if atom.map is not None else None
+    return atom.list.element if atom.list is not None else None
+
+
+def _reconciled(owned: FieldSet, atom: Atom) -> FieldSet:
+    """A claim below something that is atomic by now is a claim on the whole of it."""
+    members = set(owned.members)
+    children: dict[str, FieldSet] = {}
+    for step, child in owned.children.items():
+        inner = _below(atom, step)
+        if inner is None:
+            children[step] = child
+        elif _is_atomic(inner):
+            members.add(step)
+        else:
+            children[step] = _reconciled(child, inner)
+    return FieldSet(members, children)
+
+
+def _is_atomic(atom: Atom) -> bool:
+    if atom.map is not None:
+        return atom.map.atomic
+    return not atom.scalar and atom.list is not None and not atom.list.associative

@@ -1,0 +1,194 @@
+"""Sets of field paths, in the shape of `managedFields`.
+
+A path element is written as the API server writes it: `f:name` a field, `k:{"name":"x"}` a list item by its
+keys, `v:"x"` a list item by its value, `i:0` a list item by its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import msgspec
+
+from whysync.json_tree import Json, Object
+
+
+class FieldSet:
+    """`members` are owned themselves; below `children` something is owned."""
+
+    __slots__ = ("children", "members")
+
+    def __init__(self, members: Iterable[str] = (), children: dict[str, FieldSet] | None = None) -> None:
+        self.members = set(members) if members else set[str]()
+        self.children: dict[str, FieldSet] = {} if children is None else children
+
+    @classmethod
+    def of(cls, paths: Iterable[tuple[str, ...]]) -> FieldSet:
+        found = cls()
+        for path in paths:
+            found.insert(path)
+        return found
+
+    def insert(self, path: tuple[str, ...]) -> None:
+        """Nobody owns the whole object: the empty path is passed over."""
+        if not path:
+            return
+        node = self
+        for step in path[:-1]:
+            below = node.children.get(step)
+            if below is None:
+                below = node.children[step] = FieldSet()
+            node = below
+        node.members.add(path[-1])
+
+    def graft(self, path: tuple[str, ...], below: FieldSet) -> None:
+        """`path`, and below it all that another set has."""
+        self.insert(path)
+        if path and (below.members or below.children):
+            node = self
+            for step in path[:-1]:
+                node = node.children[step]
+            mine = node.children.get(path[-1])
+            node.children[path[-1]] = below if mine is None else mine.union(below)
+
+    def __bool__(self) -> bool:
+        return bool(self.members) or any(self.children.values())
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, FieldSet) and set(self.paths()) == set(other.paths())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def paths(self, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+        for member in self.members:
+            yield (*prefix, member)
+        for step, child in self.children.items():
+            yield from child.paths((*prefix, step))
+
+    def below(self, step: str) -> FieldSet:
+        return self.children.get(step) or FieldSet()
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        node = self
+        for step in path[:-1]:
+            found = node.children.get(step)
+            if found is None:
+                return False
+            node = found
+        return bool(path) and path[-1] in node.members
+
+    def union(self, other: FieldSet) -> FieldSet:
+        """This very set where the other adds nothing: once made, a set is never changed."""
+        more: dict[str, FieldSet] = {}
+        for step, child in other.children.items():
+            mine = self.children.get(step)
+            both = child if mine is None else mine.union(child)
+            if both is not mine:
+                more[step] = both
+        if not more and other.members <= self.members:
+            return self
+        return FieldSet(self.members | other.members, {**self.children, **more})
+
+    def intersection(self, other: FieldSet) -> FieldSet:
+        shared = {
+            step: child.intersection(other.children[step])
+            for step, child in self.children.items()
+            if step in other.children
+        }
+        return FieldSet(
+            self.members & other.members, {step: child for step, child in shared.items() if child}
+        )
+
+    def difference(self, other: FieldSet, *, recursive: bool = False) -> FieldSet:
+        """What only this set has; with `recursive`, what is below a member of the other goes with it.
+
+        This very set where the other takes nothing away.
+        """
+        if not other.members and not other.children:
+            return self
+        children: dict[str, FieldSet] = {}
+        changed = not self.members.isdisjoint(other.members)
+        for step, child in self.children.items():
+            if recursive and step in other.members:
+                changed = True
+                continue
+            theirs = other.children.get(step)
+            rest = child if theirs is None else child.difference(theirs, recursive=recursive)
+            if rest:
+                children[step] = rest
+            changed = changed or rest is not child
+        return FieldSet(self.members - other.members, children) if changed else self
+
+
+def from_fields_v1(claim: Json) -> FieldSet:
+    """The set behind `fieldsV1`; raises `ValueError` for what is none."""
+    if claim is None:
+        return FieldSet()
+    if not isinstance(claim, dict):
+        raise ValueError(f"expected an object, got {claim!r}")
+    found = FieldSet()
+    for name, below in claim.items():
+        if name == ".":
+            continue
+        step = canonical_step(name)
+        child = from_fields_v1(below)
+        if not below or (isinstance(below, dict) and "." in below):
+            found.members.add(step)
+        if child:
+            found.children[step] = child
+    return found
+
+
+def to_fields_v1(owned: FieldSet) -> Object:
+    """`fieldsV1` as the API server writes it, sorted."""
+    found: Object = {}
+    for step in sorted(owned.members | owned.children.keys()):
+        child = owned.children.get(step)
+        below = to_fields_v1(child) if child else {}
+        if below and step in owned.members:
+            below = {".": {}, **below}
+        found[step] = below
+    return found
+
+
+@lru_cache(maxsize=16384)
+def canonical_step(name: str) -> str:
+    kind, colon, rest = name[:1], name[1:2], name[2:]
+    if colon != ":" or kind not in {"f", "k", "v", "i"}:
+        raise ValueError("unknown path element type" if colon == ":" else f"missing colon: {name}")
+    if kind in {"f", "i"}:
+        return name
+    try:
+        return f"{kind}:{_written(msgspec.json.decode(rest))}"
+    except msgspec.DecodeError as problem:
+        raise ValueError(str(problem)) from None
+
+
+def _written(value: object) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()
+
+
+def key_step(keys: Object) -> str:
+    return f"k:{_written(keys)}"
+
+
+def value_step(value: Json) -> str:
+    return f"v:{_written(value)}"
+
+
+def keys_of(step: str) -> Object:
+    """The key fields of a list item's step; empty for other steps."""
+    return msgspec.json.decode(step[2:], type=dict[str, object]) if step.startswith("k:") else {}  # type: ignore[return-value]
+
+
+def told(step: str) -> str:
+    """A step as error texts have it: `.name`, `[name="x"]`, `[="x"]`, `[0]`."""
+    kind, rest = step[0], step[2:]
+    if kind == "f":
+        return f".{rest}"
+    if kind == "k":
+        return "[" + ",".join(f"{key}={_written(value)}" for key, value in keys_of(step).items()) + "]"
+    return f"[={rest}]" if kind == "v" else f"[{rest}]"

@@ -1,0 +1,112 @@
+"""Lay one typed value over another, as an apply does: nothing is removed, the second one wins."""
+
+from __future__ import annotations
+
+from whysync.json_tree import MISSING, Json, Missing, Object
+from whysync.kubernetes.merge.structured.fieldset import told
+from whysync.kubernetes.merge.structured.schema import Atom, ListType, MapType
+from whysync.kubernetes.merge.structured.walk import TypeErrors, item_step
+
+
+def merge(left: Json | Missing, right: Json | Missing, atom: Atom) -> Json | Missing:
+    """Mirrors `TypedValue.Merge`. `MISSING` is an absent value, and the answer where nothing is left."""
+    form = atom.form(left) if isinstance(right, Missing) else atom.form(right)
+    if form == "map":
+        assert atom.map is not None
+        if not atom.map.atomic and (_filled(left, dict) or _filled(right, dict)):
+            return _merge_maps(_dict(left), _dict(right), atom.map)
+    elif form == "list":
+        assert atom.list is not None
+        if atom.list.associative and (_filled(left, list) or _filled(right, list)):
+            return _merge_lists(_list(left), _list(right), atom.list)
+    return left if isinstance(right, Missing) else right
+
+
+def _filled(value: Json | Missing, form: type) -> bool:
+    return isinstance(value, form) and bool(value)
+
+
+def _dict(value: Json | Missing) -> Object:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json | Missing) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _merge_maps(left: Object, right: Object, kind: MapType) -> Json | Missing:
+    out: Object = {}
+    for key in [*left, *(key for key in right if key not in left)]:
+        mine, theirs = left.get(key, MISSING), right.get(key, MISSING)
+        inner = kind.at(key)
+        if inner is None or isinstance(theirs, Missing):
+            merged = mine if isinstance(theirs, Missing) else theirs
+        else:
+            merged = merge(mine, theirs, inner)
+        if not isinstance(merged, Missing):
+            out[key] = merged
+    return out or MISSING
+
+
+def _merge_lists(left: list[Json], right: list[Json], kind: ListType) -> Json | Missing:
+    """Shared items in the order of the right list, the left one's own items where they stood among them."""
+    lefts, mine = _indexed(left, kind, unique=False)
+    rights, theirs = _indexed(right, kind, unique=True)
+    shared = [step for step in rights if step in mine]
+    done: set[str] = set()
+    out: list[Json] = []
+
+    def take(step: str) -> None:
+        done.add(step)
+        merged = merge(mine.get(step, MISSING), theirs[step], kind.element)
+        if not isinstance(merged, Missing):
+            out.append(merged)
+
+    def advance(step: str) -> None:
+        if shared and shared[0] == step:
+            shared.pop(0)
+
+    at, to = 0, 0
+    while at < len(lefts) or to < len(rights):
+        if at < len(lefts) and to < len(rights):
+            step = lefts[at]
+            if step == rights[to]:
+                take(step)
+                advance(step)
+                at, to = at + 1, to + 1
+                continue
+            if step in theirs and shared and shared[0] != step:
+                at += 1
+                continue
+        if at < len(lefts):
+            step = lefts[at]
+            if step not in theirs:
+                out.append(left[at])
+                at += 1
+                continue
+            if step in done:
+                at += 1
+        if to < len(rights):
+            step = rights[to]
+            take(step)
+            advance(step)
+            to += 1
+    return out or MISSING
+
+
+def _indexed(
+    items: list[Json], kind: ListType, *, unique: bool
+) -> tuple[list[str], dict[str, Json | Missing]]:
+    """Items by step. One that stands there twice is not merged with anything."""
+    steps: list[str] = []
+    found: dict[str, Json | Missing] = {}
+    for index, item in enumerate(items):
+        try:
+            step = item_step(item, kind)
+        except ValueError as problem:
+            raise TypeErrors([f"element {index}: {problem}"]) from None
+        if step in found and unique:
+            raise TypeErrors([f"duplicate entries for key {told(step)}"])
+        found[step] = None if step in found else item
+        steps.append(step)
+    return steps, found

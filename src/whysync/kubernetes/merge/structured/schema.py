@@ -1,0 +1,258 @@
+"""What a value may be: a scalar, a list, a map, or several of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Final
+
+from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, text
+from whysync.kubernetes.schema import Field, Type, type_named, type_of
+
+_SCALARS: Final = {
+    "string": "string", "bytes": "string", "duration": "string", "bool": "boolean", "int": "numeric",
+    "float": "numeric", "quantity": "untyped", "int-or-string": "untyped", "time": "untyped",
+    "microtime": "untyped",
+}  # fmt: skip
+_JSON_SCALARS: Final = {"string": "string", "boolean": "boolean", "integer": "numeric", "number": "numeric"}
+
+
+class ListType:
+    """Atomic, or items known by their `keys`, or (associative without keys) by their value."""
+
+    __slots__ = ("associative", "element", "keys")
+
+    def __init__(self, element: Atom, *, associative: bool, keys: tuple[str, ...] = ()) -> None:
+        self.element = element
+        self.associative = associative
+        self.keys = keys
+
+
+class MapType:
+    """Declared fields, and the type of all other keys, if others are allowed."""
+
+    __slots__ = ("_known", "atomic", "element", "struct")
+
+    def __init__(
+        self,
+        *,
+        known: dict[str, Atom] | None = None,
+        struct: Type | None = None,
+        element: Atom | None = None,
+        atomic: bool = False,
+    ) -> None:
+        self._known = known
+        self.struct = struct
+        self.element = element
+        self.atomic = atomic
+
+    @property
+    def known(self) -> dict[str, Atom]:
+        if self._known is None:
+            members = {} if self.struct is None else self.struct.struct.fields
+            self._known = {name: _atom_of_field(field) for name, field in members.items()}
+        return self._known
+
+    def at(self, key: str) -> Atom | None:
+        return self.known.get(key) or self.element
+
+
+class Atom:
+    __slots__ = ("default", "list", "map", "scalar")
+
+    def __init__(
+        self,
+        *,
+        scalar: str = "",
+        list: ListType | None = None,
+        map: MapType | None = None,
+        default: Json | Missing = MISSING,
+    ) -> None:
+        self.scalar = scalar
+        self.list = list
+        self.map = map
+        self.default = default
+
+    def form(self, value: Json | Missing) -> str:
+        """Which of its forms applies to a value; where none fits, the first it has (and checking fails)."""
+        shape = value.__class__
+        if shape is dict:
+            if self.map is not None:
+                return "map"
+        elif shape is list:
+            if self.list is not None:
+                return "list"
+        elif self.scalar and value is not None and shape is not Missing:
+            return "scalar"
+        return "map" if self.map is not None else "scalar" if self.scalar else "list"
+
+
+def _untyped(*, atomic: bool) -> Atom:
+    atom = Atom(scalar="untyped")
+    whole = atom if atomic else _ATOMIC
+    atom.list = ListType(whole, associative=False)
+    atom.map = MapType(known={}, element=atom, atomic=atomic)
+    return atom
+
+
+_ATOMIC: Final = _untyped(atomic=True)
+DEDUCED: Final = _untyped(atomic=False)
+
+
+@cache
+def atom_of(kind: Type) -> Atom:
+    """The atom of a built-in type."""
+    return _atom(kind, None)
+
+
+def _atom_of_field(field: Field) -> Atom:
+    atom = _atom(field.type, field)
+    default = _default(field)
+    if isinstance(default, Missing):
+        return atom
+    return Atom(scalar=atom.scalar, list=atom.list, map=atom.map, default=default)
+
+
+def _default(field: Field) -> Json | Missing:
+    """A field that Go always writes has its zero value for a default."""
+    if field.default is not None:
+        return field.default
+    if field.omit_empty or field.type.pointer:
+        return MISSING
+    return {"string": "", "int": 0, "bool": False}.get(field.type.kind, MISSING)
+
+
+def _atom(kind: Type, field: Field | None) -> Atom:
+    atomic = field is not None and field.atomic
+    match kind.kind:
+        case "struct":
+            return _struct_atom(kind.name, atomic=atomic or kind.struct.atomic)
+        case "list":
+            keys = field.list_keys if field is not None else ()
+            associative = bool(keys) or (field is not None and field.is_set)
+            return Atom(list=ListType(_atom(kind.of, None), associative=associative, keys=keys))
+        case "map":
+            return Atom(map=MapType(known={}, element=_atom(kind.of, None), atomic=atomic))
+        case "raw":  # mostly an object, but a default in the schema of a definition may be any JSON
+            whole = ListType(_ATOMIC, associative=False)
+            return Atom(scalar="untyped", list=whole, map=MapType(known={}, element=DEDUCED))
+        case _:
+            return Atom(scalar=_SCALARS[kind.kind])
+
+
+@cache
+def _struct_atom(name: str, *, atomic: bool) -> Atom:
+    return Atom(map=MapType(struct=type_named(name), atomic=atomic))
+
+
+class Schemas:
+    """The types of custom resources, read from definitions in a cluster or from its OpenAPI document."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[tuple[str, str], Atom] = {}
+
+    def add_definitions(self, crds: Iterable[Object]) -> None:
+        """CustomResourceDefinitions of `apiextensions.k8s.io/v1`."""
+        for crd in crds:
+            spec = fields(crd.get("spec"))
+            kind = text(fields(spec.get("names")).get("kind"))
+            for version in items(spec.get("versions")):
+                name = f"{text(spec.get('group'))}/{text(fields(version).get('name'))}"
+                schema = fields(fields(fields(version).get("schema")).get("openAPIV3Schema"))
+                self._atoms[name, kind] = _root(_Reader({}).atom(schema))
+
+    def add_openapi(self, document: Object) -> None:
+        """An OpenAPI document, version 2 (`definitions`) or 3 (`components.schemas`)."""
+        known = fields(document.get("definitions")) or fields(
+            fields(document.get("components")).get("schemas")
+        )
+        reader = _Reader(known)
+        for name, schema in known.items():
+            for gvk in items(fields(schema).get("x-kubernetes-group-version-kind")):
+                group, version = text(fields(gvk).get("group")), text(fields(gvk).get("version"))
+                api_version = f"{group}/{version}" if group else version
+                self._atoms[api_version, text(fields(gvk).get("kind"))] = reader.named(name)
+
+    def atom(self, api_version: str, kind: str) -> Atom | None:
+        """A built-in kind's own type comes first, as upstream's does."""
+        built_in = type_of(api_version, kind)
+        return atom_of(built_in) if built_in is not None else self._atoms.get((api_version, kind))
+
+
+def _root(atom: Atom) -> Atom:
+    """A custom resource has the metadata of all objects, whatever its schema says of it."""
+    known = dict(atom.map.known) if atom.map is not None else {}
+    known["metadata"] = atom_of(type_named("meta/v1.ObjectMeta"))
+    known["apiVersion"] = known["kind"] = Atom(scalar="string")
+    element = atom.map.element if atom.map is not None else DEDUCED
+    return Atom(map=MapType(known=known, element=element))
+
+
+class _Reader:
+    """JSON schemas, with references among them."""
+
+    def __init__(self, known: Object) -> None:
+        self._known = known
+        self._named: dict[str, Atom] = {}
+
+    def named(self, name: str) -> Atom:
+        found = self._named.get(name)
+        if found is None:
+            if name.endswith("pkg.apis.meta.v1.ObjectMeta"):
+                found = atom_of(type_named("meta/v1.ObjectMeta"))
+            else:
+                found = self._named[name] = Atom()
+                read = self.atom(fields(self._known.get(name)))
+                found.scalar, found.list, found.map = read.scalar, read.list, read.map
+            self._named[name] = found
+        return found
+
+    def atom(self, schema: Object) -> Atom:
+        atom = self._plain(schema)
+        default = schema.get("default")
+        if default is None:
+            return atom
+        return Atom(scalar=atom.scalar, list=atom.list, map=atom.map, default=default)
+
+    def _plain(self, schema: Object) -> Atom:
+        reference = text(schema.get("$ref")) or text(fields(_first(schema.get("allOf"))).get("$ref"))
+        if reference:
+            return self.named(reference.rpartition("/")[2])
+        if schema.get("x-kubernetes-int-or-string"):
+            return Atom(scalar="untyped")
+        kind = text(schema.get("type"))
+        if kind in _JSON_SCALARS:
+            number = schema.get("format") == "int-or-string"
+            return Atom(scalar="untyped" if number else _JSON_SCALARS[kind])
+        if kind == "array":
+            return self._list(schema)
+        if kind == "object" or "properties" in schema or "additionalProperties" in schema:
+            return self._map(schema)
+        return DEDUCED
+
+    def _list(self, schema: Object) -> Atom:
+        element = self.atom(fields(schema.get("items")))
+        how = schema.get("x-kubernetes-list-type")
+        keys = tuple(text(key) for key in items(schema.get("x-kubernetes-list-map-keys")))
+        if how is None and text(schema.get("x-kubernetes-patch-strategy")).startswith("merge"):
+            merge_key = text(schema.get("x-kubernetes-patch-merge-key"))
+            how, keys = ("map", (merge_key,)) if merge_key else ("set", ())
+        associative = how in {"map", "set"}
+        return Atom(list=ListType(element, associative=associative, keys=keys if how == "map" else ()))
+
+    def _map(self, schema: Object) -> Atom:
+        properties = fields(schema.get("properties"))
+        others = schema.get("additionalProperties")
+        element: Atom | None = None
+        if isinstance(others, dict) and others:
+            element = self.atom(others)
+        elif others is True or schema.get("x-kubernetes-preserve-unknown-fields") or not properties:
+            element = DEDUCED
+        known = {name: self.atom(fields(inner)) for name, inner in properties.items()}
+        atomic = schema.get("x-kubernetes-map-type") == "atomic"
+        return Atom(map=MapType(known=known, element=element, atomic=atomic))
+
+
+def _first(value: Json | Missing) -> Json | Missing:
+    found = items(value)
+    return found[0] if found else MISSING

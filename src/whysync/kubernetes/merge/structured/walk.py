@@ -1,0 +1,207 @@
+"""Check a value by its type, and name all its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from whysync.golang.fmt import go_syntax, go_text
+from whysync.json_tree import MISSING, Json, Missing, Object
+from whysync.kubernetes.merge.errors import DiffError
+from whysync.kubernetes.merge.structured.fieldset import FieldSet, key_step, told, value_step
+from whysync.kubernetes.merge.structured.schema import DEDUCED, Atom, ListType, MapType
+
+_Problems: TypeAlias = "Sequence[tuple[str, str]]"
+
+
+class TypeErrors(DiffError):
+    """What does not fit a type; one text for all of it, as upstream prints it."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(problems[0] if len(problems) == 1 else "\n".join(["errors:", *_indented(problems)]))
+
+
+def _indented(problems: list[str]) -> list[str]:
+    return [f"  {problem}" for problem in problems]
+
+
+def validate(value: Json, atom: Atom) -> None:
+    """Raises `TypeErrors` when the value has a field or a form that its type does not know."""
+    problems = _problems(value, atom)
+    if problems:
+        raise TypeErrors([f"{path}: {problem}" if path else problem for path, problem in problems])
+
+
+def _problems(value: Json, atom: Atom) -> _Problems:
+    """Paths are put together on the way back, and only where something is wrong: usually nothing is."""
+    if value is None or atom is DEDUCED:
+        return ()
+    form = atom.form(value)
+    if form == "scalar":
+        problem = scalar_problem(value, atom.scalar)
+        return (("", problem),) if problem else ()
+    if form == "map":
+        assert atom.map is not None
+        if isinstance(value, dict):
+            return _map_problems(value, atom.map)
+    elif isinstance(value, list):
+        assert atom.list is not None
+        return _list_problems(value, atom.list)
+    return (("", f"expected {form}, got &{{{go_text(value)}}}"),)
+
+
+def _map_problems(value: Object, kind: MapType) -> _Problems:
+    """Upstream stops at the first undeclared field it happens to meet; here that is the first by name."""
+    found: list[tuple[str, str]] = []
+    known, element = kind.known, kind.element
+    complete = element is not None or value.keys() <= known.keys()
+    for key in value if complete else sorted(value):
+        inner = known.get(key) or element
+        if inner is None:
+            found.append((f".{key}", "field not declared in schema"))
+            break
+        below = _problems(value[key], inner)
+        if below:
+            found.extend((f".{key}{path}", problem) for path, problem in below)
+    return found
+
+
+def _list_problems(value: list[Json], kind: ListType) -> _Problems:
+    found: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        step = f"i:{index}"
+        if kind.associative:
+            try:
+                step = item_step(item, kind)
+            except ValueError as problem:
+                found.append(("", f"element {index}: {problem}"))
+                break
+            if step in seen:
+                found.append(("", f"duplicate entries for key {told(step)}"))
+            seen.add(step)
+        below = _problems(item, kind.element)
+        if below:
+            found.extend((told(step) + path, problem) for path, problem in below)
+    return found
+
+
+def scalar_problem(value: Json, scalar: str) -> str:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if scalar == "numeric" and not is_number:
+        return f"expected numeric (int or float), got {_go_type(value)}"
+    if scalar == "string" and not isinstance(value, str):
+        return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
+    if scalar == "boolean" and not isinstance(value, bool):
+        return f"expected boolean, got &{{{go_text(value)}}}"
+    if scalar == "untyped" and isinstance(value, (dict, list)):
+        return f"expected any scalar, got &{{{go_text(value)}}}"
+    return ""
+
+
+def _go_type(value: Json) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    return "[]interface {}" if isinstance(value, list) else "int64"
+
+
+def item_step(item: Json, kind: ListType) -> str:
+    """The step of an associative list's item; raises `ValueError` where it has none."""
+    if not kind.keys:
+        if isinstance(item, dict):
+            raise ValueError("associative list without keys has an element that's a map type")
+        if isinstance(item, list):
+            raise ValueError("not supported: associative list with lists as elements")
+        if item is None:
+            raise ValueError("associative list without keys has an element that's an explicit null")
+        return value_step(item)
+    if item is None:
+        raise ValueError("associative list with keys may not have a null element")
+    if not isinstance(item, dict):
+        raise ValueError("associative list with keys may not have non-map elements")
+    keys: Object = {}
+    for key in kind.keys:
+        if key in item:
+            keys[key] = item[key]
+        elif not isinstance(default := _key_default(kind, key), Missing):
+            keys[key] = default
+    if not keys:
+        names = " ".join(f'"{key}"' for key in kind.keys)
+        raise ValueError(
+            f"associative list with keys has an element that omits all key fields [{names}] "
+            "(and doesn't have default values for any key fields)"
+        )
+    return key_step(keys)
+
+
+def _key_default(kind: ListType, key: str) -> Json | Missing:
+    inner = kind.element.map.known.get(key) if kind.element.map is not None else None
+    return MISSING if inner is None else inner.default
+
+
+def safe_step(item: Json, kind: ListType) -> str:
+    """As `item_step`, for values that were checked before."""
+    try:
+        return item_step(item, kind)
+    except ValueError:
+        return "i:-1"
+
+
+def field_set(value: Json, atom: Atom) -> FieldSet:
+    """Every leaf and every item of a value."""
+    top = FieldSet()
+    _collect(value, atom, "", top)
+    return top.children.get("") or FieldSet()
+
+
+def _collect(value: Json, atom: Atom, step: str, into: FieldSet) -> None:
+    form = atom.form(value)
+    if form == "map":
+        assert atom.map is not None
+        if not atom.map.atomic:
+            if isinstance(value, dict):
+                _put(into, step, _of_map(value, atom.map))
+            return
+    elif form == "list":
+        assert atom.list is not None
+        if atom.list.associative:
+            if isinstance(value, list):
+                _put(into, step, _of_list(value, atom.list))
+            return
+    into.members.add(step)
+
+
+def _put(into: FieldSet, step: str, found: FieldSet) -> None:
+    if found.members or found.children:
+        into.children[step] = found
+
+
+def _of_map(value: Object, kind: MapType) -> FieldSet:
+    found = FieldSet()
+    known, element = kind.known, kind.element
+    for key, item in value.items():
+        inner = known.get(key)
+        step = f"f:{key}"
+        if inner is None:
+            found.members.add(step)
+            inner = element
+        elif item is None or item == {}:
+            found.members.add(step)
+        if inner is not None:
+            _collect(item, inner, step, found)
+    return found
+
+
+def _of_list(value: list[Json], kind: ListType) -> FieldSet:
+    found = FieldSet()
+    steps = [safe_step(item, kind) for item in value]
+    repeated = {step for step in steps if steps.count(step) > 1} if len(set(steps)) < len(steps) else ()
+    for step, item in zip(steps, value, strict=True):
+        found.members.add(step)
+        if step not in repeated:
+            _collect(item, kind.element, step, found)
+    return found

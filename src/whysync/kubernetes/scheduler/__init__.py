@@ -1,0 +1,1 @@
+"""The scheduler: filters, resources, and its events."""

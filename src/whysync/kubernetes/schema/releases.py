@@ -1,0 +1,127 @@
+"""Which kinds and fields the other releases of Kubernetes have, beside the one of the tables.
+
+`data/releases.json`, written by `tools/releases.py`, says only what differs:
+
+- `kinds`: by `apiVersion`, in which releases a kind is there: `34-` since 1.34, `-27` until 1.27, `26-31`
+  both; behind a `|` its struct, where the tables of 1.36 do not have it;
+- `fields`: by struct, the same for its fields; behind the `|` the type, in the notation of `pack`, of a field
+  that 1.36 does not have.
+
+A release is the number behind `1.`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+import msgspec
+
+from whysync.kubernetes.schema.pack import Field, Struct, Type, kinds, read_data, type_named, type_of
+
+OLDEST: Final = 25
+BASE: Final = 36
+"""The one of the tables."""
+NEWEST: Final = 37
+
+
+class Span(NamedTuple):
+    """From the first release that has it to the last; as far as is known."""
+
+    first: int
+    last: int
+
+    def holds(self, release: int) -> bool:
+        return self.first <= release <= self.last
+
+
+ALWAYS: Final = Span(OLDEST, NEWEST)
+
+
+class _History(msgspec.Struct):
+    kinds: dict[str, dict[str, str]]
+    fields: dict[str, dict[str, str]]
+
+
+def release_of(written: str) -> int | None:
+    """`1.31` or `v1.31.2-eks-1` → 31, or the nearest that is known; `None` where the text is no version."""
+    found = re.match(r"v?1\.(\d{1,4})(?!\d)", written)
+    return min(max(int(found[1]), OLDEST), NEWEST) if found else None
+
+
+def span_of_kind(api_version: str, kind: str) -> Span | None:
+    """`None` where no release since 1.25 has it."""
+    entry = _history().kinds.get(api_version, {}).get(kind)
+    if entry is not None:
+        return _span(entry)
+    return ALWAYS if type_of(api_version, kind) is not None else None
+
+
+def span_of_field(struct: Struct, name: str) -> Span | None:
+    entry = _history().fields.get(struct.name, {}).get(name)
+    if entry is not None:
+        return _span(entry)
+    return ALWAYS if name in struct.fields else None
+
+
+def span_at(api_version: str, kind: str, path: Sequence[str]) -> Span | None:
+    """The releases that have the field at a path of keys and indexes; `None` where nobody knows it."""
+    here = type_of(api_version, kind)
+    whole, is_field = ALWAYS, False
+    for step in path:
+        if here is None:
+            return None
+        is_field = here.kind == "struct"
+        if not is_field:
+            here = here.element
+            continue
+        span = span_of_field(here.struct, step)
+        if span is None:
+            return None
+        whole = Span(max(whole.first, span.first), min(whole.last, span.last))
+        here = fields_in(here.struct, span.last)[step].type
+    return whole if is_field else None
+
+
+def type_in(api_version: str, kind: str, release: int) -> Type | None:
+    """The type of a kind where that release has it."""
+    entry = _history().kinds.get(api_version, {}).get(kind, "")
+    if not _span(entry).holds(release):
+        return None
+    _, _, name = entry.partition("|")
+    return type_named(name) if name else type_of(api_version, kind)
+
+
+def versions_in(group: str, kind: str, release: int) -> list[str]:
+    """Under which versions of its group that release has the kind."""
+    every = {*kinds(), *_history().kinds}
+    return [one for one in sorted(every) if one.rpartition("/")[0] == group and type_in(one, kind, release)]
+
+
+def fields_in(struct: Struct, release: int) -> dict[str, Field]:
+    """The fields of a struct in that release."""
+    return struct.fields if release == BASE else _fields_in(struct, release)
+
+
+@cache
+def _fields_in(struct: Struct, release: int) -> dict[str, Field]:
+    found = dict(struct.fields)
+    for name, entry in _history().fields.get(struct.name, {}).items():
+        _, _, line = entry.partition("|")
+        if not _span(entry).holds(release):
+            found.pop(name, None)
+        elif line:
+            found[name] = Field(name, line, struct.package)
+    return found
+
+
+def _span(entry: str) -> Span:
+    first, _, last = entry.partition("|")[0].partition("-")
+    return Span(int(first) if first else OLDEST, int(last) if last else NEWEST)
+
+
+@cache
+def _history() -> _History:
+    return msgspec.json.decode(read_data("releases"), type=_History)

@@ -1,0 +1,140 @@
+"""Scalars with a written form of their own: times, durations, numbers, bytes, int-or-string.
+
+Each function gives the form in which Go would write the value back, or raises `NotOfType`.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+from whysync.golang.quantity import BadQuantity, canonical_quantity
+from whysync.json_tree import Json
+
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d?:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)")
+_PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+_DURATION: Final = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_DURATION_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_NANOSECONDS: Final = {
+    "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6,
+    "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
+}  # fmt: skip
+_MASK: Final = re.compile(r"<[a-z]+(?: \d+)?>")
+_INT32: Final = (-(2**31), 2**31 - 1)
+
+
+class NotOfType(Exception):
+    """A value that the Go type of its field cannot hold."""
+
+
+def is_mask(value: str) -> bool:
+    """Does the text stand for a value that was hidden, such as `<masked 3>`?"""
+    return value.startswith("<") and _MASK.fullmatch(value) is not None
+
+
+def number_text(value: float) -> str:
+    """A number as Go's JSON encoder writes it."""
+    if isinstance(value, int):
+        return str(value)
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value)
+
+
+def as_integer(value: Json, bounds: tuple[int, int]) -> int:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not bounds[0] <= value <= bounds[1]:
+        raise NotOfType
+    return value
+
+
+def as_quantity(value: Json) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise NotOfType
+    try:
+        return canonical_quantity(value if isinstance(value, str) else number_text(value))
+    except BadQuantity:
+        raise NotOfType from None
+
+
+def as_int_or_string(value: Json) -> int | str:
+    return value if isinstance(value, str) else as_integer(value, _INT32)
+
+
+def as_bytes(value: Json) -> str:
+    """Base64, written back without line ends. A mark that stands for a secret value is not decoded."""
+    if not isinstance(value, str):
+        raise NotOfType
+    if is_mask(value):
+        return value
+    plain = value.replace("\n", "").replace("\r", "") if "\n" in value or "\r" in value else value
+    try:
+        decoded = binascii.a2b_base64(plain, strict_mode=True)
+    except (ValueError, binascii.Error):
+        raise NotOfType from None
+    if len(plain) % 4:
+        raise NotOfType
+    # Upstream writes the decoded bytes again, which drops stray bits behind the last byte.
+    return plain if not plain.endswith("=") else binascii.b2a_base64(decoded, newline=False).decode()
+
+
+def as_time(value: Json, *, micro: bool = False) -> str | None:
+    """RFC 3339 in UTC, whole seconds (or six places); the zero time is written as null."""
+    if not isinstance(value, str):
+        raise NotOfType
+    if not micro and _PLAIN_TIME.fullmatch(value):
+        _moment(value)
+        return None if value == "0001-01-01T00:00:00Z" else value
+    if not _TIME.fullmatch(value):
+        if is_mask(value):
+            return value
+        raise NotOfType
+    moment = _moment(value)
+    if moment == datetime(1, 1, 1, tzinfo=UTC):
+        return None
+    return moment.strftime("%Y-%m-%dT%H:%M:%S") + (f".{moment.microsecond:06d}Z" if micro else "Z")
+
+
+def _moment(value: str) -> datetime:
+    try:
+        return datetime.fromisoformat(value.replace(",", ".")).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise NotOfType from None
+
+
+def as_duration(value: Json) -> str:
+    """Go's `time.Duration` text: `90s` → `1m30s`."""
+    if not isinstance(value, str) or len(value) > 100 or not _DURATION.fullmatch(value):
+        raise NotOfType
+    total = 0
+    for amount, unit in _DURATION_PART.findall(value):
+        whole, _, fraction = str(amount).partition(".")
+        total += int(whole or "0") * _NANOSECONDS[unit]
+        total += int(fraction or "0") * _NANOSECONDS[unit] // 10 ** len(fraction)
+    if total > 2**63 - 1:
+        raise NotOfType
+    return ("-" if value.startswith("-") and total else "") + _duration_text(total)
+
+
+def _duration_text(total: int) -> str:
+    if total == 0:
+        return "0s"
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1)):
+        if total >= size:
+            if unit == "s":
+                break
+            return _with_fraction(total, size) + unit
+    minutes, rest = divmod(total, 60 * 10**9)
+    hours, minutes = divmod(minutes, 60)
+    seconds = _with_fraction(rest, 10**9) + "s"
+    if hours:
+        return f"{hours}h{minutes}m{seconds}"
+    return f"{minutes}m{seconds}" if minutes else seconds
+
+
+def _with_fraction(total: int, size: int) -> str:
+    whole, rest = divmod(total, size)
+    return str(whole) if not rest else f"{whole}.{str(rest).zfill(len(str(size)) - 1).rstrip('0')}"

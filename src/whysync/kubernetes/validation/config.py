@@ -1,0 +1,125 @@
+"""ConfigMaps and Secrets: keys, sizes, types, and the ones that were made immutable."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from whysync.golang.json_errors import json_object_error
+from whysync.json_tree import Json, Missing, Object, fields, text
+from whysync.kubernetes.validation import metadata, names
+from whysync.kubernetes.validation.equality import same_plain
+from whysync.kubernetes.validation.field_error import (
+    IMMUTABLE,
+    Problems,
+    each,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
+
+LARGEST = 1024 * 1024
+_SEALED = "field is immutable when `immutable` is set"
+_ACCOUNT = "kubernetes.io/service-account.name"
+_DOCKER_KEYS = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+
+
+def config_map(obj: Object) -> Problems:
+    yield from metadata.on_create(obj, names.dns_subdomain)
+    plain, binary = fields(obj.get("data")), fields(obj.get("binaryData"))
+    for key in plain:
+        yield from each(f"data[{key}]", key, names.config_key(key))
+        if key in binary:
+            yield invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+    for key in binary:
+        yield from each(f"binaryData[{key}]", key, names.config_key(key))
+    size = sum(len(text(value).encode("utf-8", "replace")) for value in plain.values())
+    if size + sum(len(_decoded(value)) for value in binary.values()) > LARGEST:
+        yield too_long("[]", LARGEST)
+
+
+def config_map_on_update(old: Object, new: Object) -> Problems:
+    yield from metadata.on_update(old, new)
+    yield from _sealed(old, new, ("data", "binaryData"))
+    yield from config_map(new)
+
+
+def secret(obj: Object) -> Problems:
+    yield from metadata.on_create(obj, names.dns_subdomain)
+    data = fields(obj.get("data"))
+    for key in data:
+        yield from each(f"data[{key}]", key, names.config_key(key))
+    if sum(len(_decoded(value)) for value in data.values()) > LARGEST:
+        yield too_long("data", LARGEST)
+    yield from _secret_type(obj, data)
+
+
+def secret_on_update(old: Object, new: Object) -> Problems:
+    yield from metadata.on_update(old, new)
+    kind = text(new.get("type"))
+    if kind != text(old.get("type")):
+        yield invalid("type", kind, IMMUTABLE)
+    yield from _sealed(old, new, ("data",))
+    yield from secret(new)
+
+
+def with_string_data(obj: Object) -> Object:
+    """`stringData` as the server stores it: encoded, among `data`. Only then is a Secret looked at."""
+    added = fields(obj.get("stringData"))
+    if not added and "stringData" not in obj:
+        return obj
+    stored = {key: value for key, value in obj.items() if key != "stringData"}
+    encoded: Object = {
+        key: base64.b64encode(text(value).encode("utf-8", "replace")).decode("ascii")
+        for key, value in added.items()
+    }
+    if encoded or "data" in obj:
+        stored["data"] = {**fields(obj.get("data")), **encoded}
+    return stored
+
+
+def _sealed(old: Object, new: Object, parts: tuple[str, ...]) -> Problems:
+    if old.get("immutable") is not True:
+        return
+    if new.get("immutable") is not True:
+        yield forbidden("immutable", _SEALED)
+    for part in parts:
+        if not same_plain(old.get(part), new.get(part)):
+            yield forbidden(part, _SEALED)
+
+
+def _secret_type(obj: Object, data: Object) -> Problems:
+    kind = text(obj.get("type"))
+    if kind == "kubernetes.io/service-account-token":
+        if not text(fields(metadata.meta(obj).get("annotations")).get(_ACCOUNT)):
+            yield required(f"metadata.annotations[{_ACCOUNT}]")
+    elif kind in _DOCKER_KEYS:
+        path = f"data[{_DOCKER_KEYS[kind]}]"
+        if _DOCKER_KEYS[kind] not in data:
+            yield required(path)
+            return
+        wrong = json_object_error(_decoded(data[_DOCKER_KEYS[kind]]))
+        if wrong:
+            yield invalid(path, "<secret contents redacted>", wrong)
+    elif kind == "kubernetes.io/basic-auth":
+        if "username" not in data and "password" not in data:
+            yield required("data[username]")
+            yield required("data[password]")
+    elif kind == "kubernetes.io/ssh-auth":
+        if not text(data.get("ssh-privatekey")):
+            yield required("data[ssh-privatekey]")
+    elif kind == "kubernetes.io/tls":
+        for key in ("tls.crt", "tls.key"):
+            if key not in data:
+                yield required(f"data[{key}]")
+
+
+def _decoded(value: Json | Missing) -> bytes:
+    try:
+        return base64.b64decode(text(value), validate=True)
+    except (binascii.Error, ValueError):
+        return b""

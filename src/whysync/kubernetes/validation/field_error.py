@@ -1,0 +1,136 @@
+"""What is wrong with one field, in the API server's words.
+
+Mirrors apimachinery `field.Error` and `errors.NewInvalid`, Kubernetes 1.36. A problem keeps its value as the
+server prints it: strings quoted as Go quotes them, everything else as Go's JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from whysync.golang.quote import printed, quoted
+from whysync.json_tree import Json, Object
+
+IMMUTABLE = "field is immutable"
+NOT_NEGATIVE = "must be greater than or equal to 0"
+
+
+class Kind(StrEnum):
+    """The value is the reason that a cause of the Status carries; `label` is what the message says."""
+
+    NOT_FOUND = "FieldValueNotFound"
+    REQUIRED = "FieldValueRequired"
+    DUPLICATE = "FieldValueDuplicate"
+    INVALID = "FieldValueInvalid"
+    UNSUPPORTED = "FieldValueNotSupported"
+    FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    Kind.NOT_FOUND: "Not found",
+    Kind.REQUIRED: "Required value",
+    Kind.DUPLICATE: "Duplicate value",
+    Kind.INVALID: "Invalid value",
+    Kind.UNSUPPORTED: "Unsupported value",
+    Kind.FORBIDDEN: "Forbidden",
+    Kind.TOO_LONG: "Too long",
+    Kind.TOO_MANY: "Too many",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """`path` is written as the server writes it (`spec.ports[0].name`), `value` as it prints it or `None`."""
+
+    kind: Kind
+    path: str
+    value: str | None = None
+    detail: str = ""
+
+    @property
+    def body(self) -> str:
+        """The text without the field: what a cause of the Status says."""
+        return ": ".join(part for part in (self.kind.label, self.value, self.detail) if part)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.body}"
+
+
+Problems: TypeAlias = Iterator[FieldProblem]
+
+
+def required(path: str, detail: str = "") -> FieldProblem:
+    return FieldProblem(Kind.REQUIRED, path, detail=detail)
+
+
+def forbidden(path: str, detail: str) -> FieldProblem:
+    return FieldProblem(Kind.FORBIDDEN, path, detail=detail)
+
+
+def invalid(path: str, value: Json, detail: str) -> FieldProblem:
+    return FieldProblem(Kind.INVALID, path, printed(value), detail)
+
+
+def invalid_without_value(path: str, detail: str) -> FieldProblem:
+    return FieldProblem(Kind.INVALID, path, detail=detail)
+
+
+def duplicate(path: str, value: Json, detail: str = "") -> FieldProblem:
+    return FieldProblem(Kind.DUPLICATE, path, printed(value), detail)
+
+
+def not_found(path: str, value: Json, detail: str = "") -> FieldProblem:
+    return FieldProblem(Kind.NOT_FOUND, path, printed(value), detail)
+
+
+def unsupported(path: str, value: Json, supported: Iterable[str]) -> FieldProblem:
+    named = ", ".join(quoted(name) for name in supported)
+    return FieldProblem(Kind.UNSUPPORTED, path, printed(value), f"supported values: {named}")
+
+
+def too_long(path: str, most: int) -> FieldProblem:
+    return FieldProblem(Kind.TOO_LONG, path, detail=f"may not be more than {most} bytes")
+
+
+def too_many(path: str, found: int, most: int) -> FieldProblem:
+    detail = f"must have at most {most} item{'' if most == 1 else 's'}"
+    return FieldProblem(Kind.TOO_MANY, path, printed(found), detail)
+
+
+def each(path: str, value: Json, details: Iterable[str]) -> Problems:
+    """One `Invalid value` per detail: how the checks of names report."""
+    for detail in details:
+        yield invalid(path, value, detail)
+
+
+def invalid_status(kind: str, group: str, name: str, problems: Sequence[FieldProblem]) -> Object:
+    """The whole answer, code 422. The message names a problem once, the causes as often as it was found."""
+    texts = list(dict.fromkeys(str(problem) for problem in problems))
+    told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    qualified = f"{kind}.{group}" if group else kind
+    details: Object = {"name": name} if name else {}
+    if group:
+        details["group"] = group
+    details["kind"] = kind
+    details["causes"] = [
+        {"reason": str(problem.kind), "message": problem.body, "field": problem.path} for problem in problems
+    ]
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"{qualified} {quoted(name)} is invalid: {told}",
+        "reason": "Invalid",
+        "details": details,
+        "code": 422,
+    }

@@ -1,0 +1,159 @@
+"""Objects as the API server holds them inside: under the names of its Go structs, with nothing left out.
+
+Its messages print these, not what was sent: a changed Job template reads
+`{"labels":…,"Spec":{"Volumes":null,…}}`. `data/internal.json` lists, in order, the fields of the internal
+structs of Kubernetes 1.36; their types come from the tables of `semantics.schemas`, where the same field is
+found by its name without regard to case. In that list `Name=other` names the field that was sent, `Name!` is
+no pointer inside though it was one outside, and `@metadata` stands for the embedded ObjectMeta. Names in
+lower case are those of structs that are written inside as outside, without their empty fields.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from whysync.golang.quantity import BadQuantity, canonical_quantity
+from whysync.golang.quote import go_json, go_map
+from whysync.json_tree import Json, Missing, Object, fields
+from whysync.kubernetes.schema import Type, type_named
+
+_ZERO: dict[str, Json] = {
+    "string": "",
+    "bool": False,
+    "int": 0,
+    "float": 0,
+    "quantity": "0",
+    "int-or-string": 0,
+}
+_HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+
+
+class _Member(NamedTuple):
+    name: str
+    sent_as: str
+    kind: str
+    pointer: bool
+    type: Type | None
+    omit_empty: bool
+
+
+def internal(value: Json | Missing, struct: str) -> Json:
+    """The tree that the server would print; `struct` is a name of the tables such as `core/v1.PodSpec`."""
+    return _struct(value, type_named(struct)) if isinstance(value, dict) else None
+
+
+def internal_list(values: Json | Missing, struct: str) -> Json:
+    return [internal(value, struct) for value in values] if isinstance(values, list) else None
+
+
+def difference(old: Json, new: Json) -> str:
+    """A unified diff of two internal trees, as it follows `… is immutable after creation`.
+
+    Mirrors apimachinery `diff.Diff`.
+    """
+    before, after = (go_json(tree, indent=1).splitlines(keepends=True) for tree in (old, new))
+    before[-1], after[-1] = before[-1] + "\n", after[-1] + "\n"
+    lines = difflib.unified_diff(before, after, n=3)
+    return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
+
+
+def _struct(value: Object, kind: Type) -> Json:
+    members = _members(kind.name)
+    if members is None:
+        return value
+    if kind.name == "core/v1.PodSpec":
+        value = _with_host_fields(value)
+    found: Object = {}
+    for member in members:
+        if member.name == "@metadata":
+            found.update(fields(internal(fields(value.get("metadata")), "meta/v1.ObjectMeta")))
+            continue
+        item = value.get(member.sent_as)
+        if member.omit_empty and item in (None, "", 0, [], {}):
+            continue
+        found[member.name] = _value(item, member.kind, member.type, pointer=member.pointer)
+    return found
+
+
+def _value(item: Json, kind: str, of: Type | None, *, pointer: bool) -> Json:
+    if kind == "struct" and of is not None:
+        if item is None and pointer:
+            return None
+        return _struct(fields(item), of)
+    if kind == "list":
+        element = of.element if of else None
+        return _list(item, element) if isinstance(item, list) else None
+    if kind == "map":
+        element = of.element if of else None
+        if not isinstance(item, dict):
+            return None
+        return go_map({key: _of(value, element) for key, value in item.items()})
+    if item is None:
+        return None if pointer else _ZERO.get(kind)
+    return _of(item, of)
+
+
+def _list(items: list[Json], element: Type | None) -> Json:
+    return [_of(item, element) for item in items]
+
+
+def _of(item: Json, of: Type | None) -> Json:
+    if of is None:
+        return item
+    if of.kind in ("struct", "list", "map"):
+        return _value(item, of.kind, of, pointer=of.pointer)
+    if of.kind == "quantity":
+        try:
+            return canonical_quantity(str(item))
+        except BadQuantity:
+            return item
+    return item
+
+
+def _with_host_fields(spec: Object) -> Object:
+    """Inside, the choices about the host's namespaces live in the security context, which always exists."""
+    context = dict(fields(spec.get("securityContext")))
+    context.update({name: spec[name] for name in _HOST_FIELDS if name in spec})
+    return {**spec, "securityContext": context}
+
+
+@cache
+def _members(name: str) -> tuple[_Member, ...] | None:
+    package, _, short = name.partition(".")
+    line = _table().get(f"{package.partition('/')[0]}.{short}")
+    if line is None:
+        return None
+    return tuple(_member(word, type_named(name)) for word in line.split())
+
+
+def _member(word: str, owner: Type) -> _Member:
+    if word == "@metadata":
+        return _Member(word, "metadata", "struct", pointer=False, type=None, omit_empty=False)
+    name, _, sent_as = word.partition("=")
+    sent_as, _, plain = sent_as.partition(":")
+    if plain:
+        return _Member(
+            name, sent_as, plain.lstrip("*"), pointer=plain.startswith("*"), type=None, omit_empty=False
+        )
+    value_inside = name.endswith("!")
+    name = name.rstrip("!")
+    field = owner.struct.folded[(sent_as or name).lower()]
+    return _Member(
+        name,
+        field.name,
+        field.kind,
+        pointer=field.type.pointer and not value_inside,
+        type=field.type,
+        omit_empty=name[:1].islower() and (field.omit_empty or field.omit_zero),
+    )
+
+
+@cache
+def _table() -> dict[str, str]:
+    path = Path(__file__).with_name("data") / "internal.json"
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, str])

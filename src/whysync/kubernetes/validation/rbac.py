@@ -1,0 +1,118 @@
+"""Roles and their bindings. Mirrors `rbac/validation`, Kubernetes 1.36."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.validation import metadata, names
+from whysync.kubernetes.validation.field_error import Problems, each, invalid, required, unsupported
+from whysync.kubernetes.validation.internal_types import internal
+from whysync.kubernetes.validation.selectors import label_selector
+
+_GROUP = "rbac.authorization.k8s.io"
+_REFERENCE = ("apiGroup", "kind", "name")
+
+
+def role(obj: Object) -> Problems:
+    yield from metadata.on_create(obj, names.path_segment)
+    for index, rule in enumerate(items(obj.get("rules"))):
+        yield from _rule(fields(rule), f"rules[{index}]", namespaced=True)
+
+
+def cluster_role(obj: Object) -> Problems:
+    yield from metadata.on_create(obj, names.path_segment)
+    for index, rule in enumerate(items(obj.get("rules"))):
+        yield from _rule(fields(rule), f"rules[{index}]", namespaced=False)
+    if isinstance(obj.get("aggregationRule"), dict):
+        path = "aggregationRule.clusterRoleSelectors"
+        selectors = items(fields(obj.get("aggregationRule")).get("clusterRoleSelectors"))
+        if not selectors:
+            told = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+            yield required(path, told)
+        for index, selector in enumerate(selectors):
+            yield from label_selector(selector, f"{path}[{index}]")
+
+
+def role_on_update(old: Object, new: Object) -> Problems:
+    yield from role(new)
+    yield from metadata.on_update(old, new)
+
+
+def cluster_role_on_update(old: Object, new: Object) -> Problems:
+    yield from cluster_role(new)
+    yield from metadata.on_update(old, new)
+
+
+def role_binding(obj: Object) -> Problems:
+    yield from _binding(obj, ("Role", "ClusterRole"), namespaced=True)
+
+
+def cluster_role_binding(obj: Object) -> Problems:
+    yield from _binding(obj, ("ClusterRole",), namespaced=False)
+
+
+def role_binding_on_update(old: Object, new: Object) -> Problems:
+    yield from role_binding(new)
+    yield from _same_role(old, new)
+
+
+def cluster_role_binding_on_update(old: Object, new: Object) -> Problems:
+    yield from cluster_role_binding(new)
+    yield from _same_role(old, new)
+
+
+def _same_role(old: Object, new: Object) -> Problems:
+    yield from metadata.on_update(old, new)
+    before, after = fields(old.get("roleRef")), fields(new.get("roleRef"))
+    if any(text(before.get(field)) != text(after.get(field)) for field in _REFERENCE):
+        yield invalid("roleRef", internal(after, "rbac/v1.RoleRef"), "cannot change roleRef")
+
+
+def _rule(rule: Object, path: str, *, namespaced: bool) -> Problems:
+    if not items(rule.get("verbs")):
+        yield required(f"{path}.verbs", "verbs must contain at least one value")
+    urls = items(rule.get("nonResourceURLs"))
+    if urls:
+        path = f"{path}.nonResourceURLs"
+        if namespaced:
+            yield invalid(path, urls, "namespaced rules cannot apply to non-resource URLs")
+        if any(items(rule.get(field)) for field in ("apiGroups", "resources", "resourceNames")):
+            told = "rules cannot apply to both regular resources and non-resource URLs"
+            yield invalid(path, urls, told)
+        return
+    if not items(rule.get("apiGroups")):
+        yield required(f"{path}.apiGroups", "resource rules must supply at least one api group")
+    if not items(rule.get("resources")):
+        yield required(f"{path}.resources", "resource rules must supply at least one resource")
+
+
+def _binding(obj: Object, kinds: tuple[str, ...], *, namespaced: bool) -> Problems:
+    yield from metadata.on_create(obj, names.path_segment)
+    group, kind, name = (text(fields(obj.get("roleRef")).get(field)) for field in _REFERENCE)
+    if group != _GROUP:
+        yield unsupported("roleRef.apiGroup", group, (_GROUP,))
+    if kind not in kinds:
+        yield unsupported("roleRef.kind", kind, kinds)
+    if name:
+        yield from each("roleRef.name", name, names.path_segment(name))
+    else:
+        yield required("roleRef.name")
+    for index, subject in enumerate(items(obj.get("subjects"))):
+        yield from _subject(fields(subject), f"subjects[{index}]", namespaced=namespaced)
+
+
+def _subject(subject: Object, path: str, *, namespaced: bool) -> Problems:
+    group, kind, name = (text(subject.get(field)) for field in _REFERENCE)
+    if not name:
+        yield required(f"{path}.name")
+    if kind == "ServiceAccount":
+        if name:
+            yield from each(f"{path}.name", name, names.dns_subdomain(name))
+        if group:
+            yield unsupported(f"{path}.apiGroup", group, ("",))
+        if not namespaced and not text(subject.get("namespace")):
+            yield required(f"{path}.namespace")
+    elif kind in ("User", "Group"):
+        if group != _GROUP:
+            yield unsupported(f"{path}.apiGroup", group, (_GROUP,))
+    else:
+        yield unsupported(f"{path}.kind", kind, ("ServiceAccount", "User", "Group"))

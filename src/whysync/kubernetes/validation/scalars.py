@@ -1,0 +1,164 @@
+"""Checks of single values that many kinds share."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, Iterable
+
+from whysync.json_tree import Json, Missing, Object, integer, text
+from whysync.kubernetes.validation import names
+from whysync.kubernetes.validation.field_error import (
+    NOT_NEGATIVE,
+    Problems,
+    each,
+    invalid,
+    required,
+    unsupported,
+)
+
+_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_MAPPED = ipaddress.ip_network("::ffff:0:0/96")
+
+
+def not_negative(owner: Object, path: str, *fields: str) -> Problems:
+    for field in fields:
+        value = integer(owner.get(field))
+        if value < 0:
+            yield invalid(f"{path}.{field}" if path else field, value, NOT_NEGATIVE)
+
+
+def one_of(value: Json | Missing, path: str, known: Iterable[str], *, sort: bool = True) -> Problems:
+    """A field with a fixed set of values that has to be set (its default came before)."""
+    known, found = sorted(known) if sort else list(known), text(value)
+    if not found:
+        yield required(path)
+    elif found not in known:
+        yield unsupported(path, found, known)
+
+
+def optional_one_of(value: Json | Missing, path: str, known: Iterable[str], *, sort: bool = True) -> Problems:
+    if value is not None and not isinstance(value, Missing):
+        known, found = sorted(known) if sort else list(known), text(value)
+        if found not in known:
+            yield unsupported(path, found, known)
+
+
+def dns_label(value: str, path: str) -> Problems:
+    yield from each(path, value, names.dns_label(value))
+
+
+def port_number_or_name(port: Json | Missing, path: str) -> Problems:
+    if isinstance(port, str):
+        yield from each(path, port, names.port_name(port))
+    else:
+        yield from each(path, integer(port), names.port_number(integer(port)))
+
+
+def positive_or_percent(value: Json, path: str) -> Problems:
+    """Mirrors apps `ValidatePositiveIntOrPercent`."""
+    if isinstance(value, str):
+        yield from each(path, value, names.percent(value))
+    elif integer(value) < 0:
+        yield invalid(path, integer(value), NOT_NEGATIVE)
+
+
+def at_most_all(value: Json, path: str) -> Problems:
+    """Mirrors apps `IsNotMoreThan100Percent`."""
+    if is_percent(value) and number_or_percent(value) > 100:
+        yield invalid(path, value, "must not be greater than 100%")
+
+
+def number_or_percent(value: Json | Missing) -> int:
+    if isinstance(value, str):
+        digits = value.removesuffix("%")
+        return int(digits) if digits.isdecimal() and len(digits) < 20 else 0
+    return integer(value)
+
+
+def is_percent(value: Json) -> bool:
+    return isinstance(value, str) and not any(True for _ in names.percent(value))
+
+
+def domain_prefixed_path(value: str, path: str) -> Problems:
+    """`example.com/name`. Mirrors `IsDomainPrefixedPath`."""
+    if not value:
+        yield required(path)
+        return
+    host, _, rest = value.partition("/")
+    if not host or not rest:
+        yield invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    yield from each(path, host, names.dns_subdomain(host))
+    if not names.is_url_path(rest):
+        yield invalid(path, rest, names.url_path_text())
+
+
+def ip_address(value: str, path: str, accepted: Collection[Json] = ()) -> Problems:
+    """An address, or one that was accepted before. Mirrors `IsValidIPForLegacyField`."""
+    if value in accepted:
+        return
+    found = parsed_ip(value)
+    if found is None:
+        yield invalid(path, value, _IP)
+    elif _leading_zeros(value):
+        yield invalid(path, value, "must not have leading 0s")
+    elif found in _MAPPED:
+        yield invalid(path, value, "must not be an IPv4-mapped IPv6 address")
+
+
+def cidr(value: str, path: str, accepted: Collection[Json] = ()) -> Problems:
+    """Mirrors `IsValidCIDRForLegacyField`."""
+    if value in accepted:
+        return
+    address, slash, length = value.partition("/")
+    if parsed_cidr(value) is None:
+        yield invalid(path, value, _CIDR)
+    elif slash and (_leading_zeros(address) or (len(length) > 1 and length[0] == "0")):
+        yield invalid(path, value, "must not have leading 0s in IP or prefix length")
+
+
+def parsed_ip(value: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Upstream reads addresses sloppily: zeros in front of a number are ignored, a zone is refused."""
+    if "%" in value:
+        return None
+    try:
+        return ipaddress.ip_address(_without_zeros(value))
+    except ValueError:
+        return None
+
+
+def parsed_cidr(value: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    address, slash, length = value.partition("/")
+    if not slash or not length.isdecimal() or not length.isascii() or len(length) > 4 or "%" in value:
+        return None
+    try:
+        return ipaddress.ip_network(f"{_without_zeros(address)}/{int(length)}", strict=False)
+    except ValueError:
+        return None
+
+
+def endpoint_ip(value: str, path: str) -> Problems:
+    """An address that traffic can be sent to. Mirrors `ValidateEndpointIP`."""
+    found = parsed_ip(value)
+    if found is None:
+        yield invalid(path, value, "must be a valid IP address")
+        return
+    if found.is_unspecified:
+        yield invalid(path, value, f"may not be unspecified ({value})")
+    if found.is_loopback:
+        yield invalid(path, value, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
+    if found.is_link_local:
+        yield invalid(path, value, "may not be in the link-local range (169.254.0.0/16, fe80::/10)")
+    if found.is_multicast and str(found).startswith(("224.0.0.", "ff02:")):
+        yield invalid(path, value, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+
+
+def _leading_zeros(address: str) -> bool:
+    return ":" not in address and _without_zeros(address) != address
+
+
+def _without_zeros(address: str) -> str:
+    if ":" in address:
+        return address
+    return ".".join(part.lstrip("0") or "0" if part.isdecimal() else part for part in address.split("."))

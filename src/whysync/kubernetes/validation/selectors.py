@@ -1,0 +1,80 @@
+"""Label selectors: their form, and whether they match. Mirrors apimachinery `labels` and its validation."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Json, Missing, Object, fields, items, text
+from whysync.kubernetes.validation import metadata, names
+from whysync.kubernetes.validation.field_error import Problems, each, forbidden, invalid, required
+from whysync.kubernetes.validation.internal_types import internal
+
+_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
+
+
+def label_selector(selector: Json | Missing, path: str) -> Problems:
+    found = fields(selector)
+    yield from metadata.labels(found.get("matchLabels"), f"{path}.matchLabels")
+    for index, item in enumerate(items(found.get("matchExpressions"))):
+        yield from _requirement(fields(item), f"{path}.matchExpressions[{index}]")
+
+
+def _requirement(found: Object, path: str) -> Problems:
+    operator, values = text(found.get("operator")), items(found.get("values"))
+    yield from operator_and_values(operator, values, path)
+    key = text(found.get("key"))
+    yield from each(f"{path}.key", key, names.label_key(key))
+    for index, value in enumerate(values):
+        yield from each(f"{path}.values[{index}]", text(value), names.label_value(text(value)))
+
+
+def operator_and_values(operator: str, values: list[Json], path: str) -> Problems:
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            told = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield forbidden(f"{path}.values", told)
+    else:
+        yield invalid(f"{path}.operator", operator, "not a valid selector operator")
+
+
+def is_empty(selector: Json | Missing) -> bool:
+    found = fields(selector)
+    return not found.get("matchLabels") and not found.get("matchExpressions")
+
+
+def is_readable(selector: Json | Missing) -> bool:
+    """Can a matcher be made of it? Of no selector at all one can: it matches nothing."""
+    found = fields(selector)
+    checks = (
+        metadata.labels(found.get("matchLabels"), ""),
+        *(_requirement(fields(item), "") for item in items(found.get("matchExpressions"))),
+    )
+    return not any(True for check in checks for _ in check)
+
+
+def matches(selector: Json | Missing, labels: Json | Missing) -> bool:
+    """Does it select something with these labels? No selector selects nothing, an empty one everything."""
+    if not isinstance(selector, dict):
+        return False
+    found = fields(labels)
+    if any(found.get(key) != value for key, value in fields(selector.get("matchLabels")).items()):
+        return False
+    return all(_holds(fields(item), found) for item in items(selector.get("matchExpressions")))
+
+
+def printable(selector: Json | Missing) -> Json:
+    return internal(selector, "meta/v1.LabelSelector")
+
+
+def _holds(requirement: Object, labels: Object) -> bool:
+    key, values = text(requirement.get("key")), items(requirement.get("values"))
+    match text(requirement.get("operator")):
+        case "In":
+            return key in labels and labels[key] in values
+        case "NotIn":
+            return key not in labels or labels[key] not in values
+        case "Exists":
+            return key in labels
+        case _:
+            return key not in labels

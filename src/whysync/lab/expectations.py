@@ -1,0 +1,84 @@
+"""Did it come out as the scenario expects? Differences in words; none means yes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from whysync.argocd.api.application import Application
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.report import AppReport, Report
+from whysync.lab.scenario import Expected, ExpectedFix, Scenario
+
+
+def differences(scenario: Scenario, report: Report) -> list[str]:
+    if not scenario.expects:
+        return ["the scenario expects nothing: add expect: to it"]
+    by_name = {app.name: app for app in report.apps}
+    found: list[str] = []
+    for expected in scenario.expects:
+        app = by_name.get(expected.app)
+        if expected.gone:
+            found += [f"{expected.app}: it is still there"] if app is not None else []
+        elif app is None:
+            found.append(f"{expected.app}: there is no such Application at the end")
+        else:
+            found += [f"{expected.app}: {one}" for one in _of_app(expected, app)]
+    return found
+
+
+def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
+    app = report.case.app
+    operation = app.status.operation_state
+    first = report.first
+    pairs = (
+        ("operation phase", expected.phase, operation.phase if operation else "None"),
+        ("operation message", expected.message, operation.message if operation else ""),
+        ("sync", expected.sync, app.status.sync.status or "None"),
+        ("health", expected.health, app.status.health.status or "None"),
+        ("cause", expected.cause, first.cause if first else "none"),
+        ("rule", expected.rule, first.rule if first else "none"),
+        ("about", expected.about, str(first.about) if first else ""),
+        ("field", expected.field, (first.field or "") if first else ""),
+        ("writer", expected.writer, first.writer.manager if first and first.writer else ""),
+        ("root", expected.root, (first.root or "") if first else ""),
+        ("safety of a sync", expected.safety, report.safety.sync.value),
+        *_of_fix(expected.fix, first.fixes[0] if first and first.fixes else None),
+    )
+    for what, wanted, found in pairs:
+        if wanted is not None and not matches(wanted, found):
+            yield f"{what} is {found!r}, expected {wanted!r}"
+    if expected.conditions is not None:
+        yield from _conditions(expected, app)
+    for crashed in report.crashed:
+        yield f"rule {crashed.rule} crashed: {crashed.error}"
+
+
+def _of_fix(expected: ExpectedFix | None, fix: Fix | None) -> Iterator[tuple[str, str | None, str]]:
+    """What a proof had to assume must be expected too: without a `why` there is none."""
+    if expected is None:
+        return
+    yield "proof of the first fix", expected.proof, fix.proof.status.value if fix else "none"
+    if fix is not None:
+        yield "why of the first fix", expected.why or "", fix.proof.why
+        yield "first fix", expected.title, fix.title
+
+
+def _conditions(expected: Expected, app: Application) -> Iterator[str]:
+    wanted = expected.conditions or {}
+    found = {one.type: one.message for one in app.status.conditions}
+    for type in sorted(wanted.keys() | found.keys()):
+        if type not in found:
+            yield f"condition {type} is missing"
+        elif type not in wanted:
+            yield f"condition {type} is there and not expected: {found[type]!r}"
+        elif wanted[type] and not matches(wanted[type], found[type]):
+            yield f"condition {type} is {found[type]!r}, expected {wanted[type]!r}"
+
+
+def matches(wanted: str, found: str) -> bool:
+    """The very same text; a `*` stands for anything, such as a file that kubectl made up."""
+    if "*" not in wanted:
+        return wanted == found
+    pattern = ".*".join(re.escape(part) for part in wanted.split("*"))
+    return re.fullmatch(pattern, found, re.DOTALL) is not None

@@ -1,0 +1,207 @@
+"""A scenario from its YAML. What is wrong with it is told with file, line and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.diagnosis.fix import ProofStatus
+from whysync.diagnosis.report import SyncSafety
+from whysync.errors import TooLarge, Unreadable
+from whysync.json_tree import Object, copy_object, dig, fields, text
+from whysync.kubernetes.api import yaml
+from whysync.lab.actions import step_of
+from whysync.lab.cluster_setup import ground_of
+from whysync.lab.commits import repos_of
+from whysync.lab.git import manifests_in
+from whysync.lab.scenario import ArgoCDSettings, Expected, ExpectedFix, Push, Scenario
+from whysync.lab.yaml_nodes import Node, Source, kind_of
+
+LARGEST: Final = 1 << 20
+_START: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_LIMITS: Final = yaml.Limits(depth=60, repeated=50_000)
+KEYS: Final = (
+    "title", "story", "source", "starts", "argocd", "projects", "applications", "cluster", "git", "happens",
+    "ends", "expect",
+)  # fmt: skip
+EXPECTED: Final = (
+    "app", "gone", "operation", "sync", "health", "conditions", "cause", "rule", "about", "field", "writer",
+    "root", "safety", "fix",
+)  # fmt: skip
+EXPECTED_FIX: Final = ("proof", "why", "title")
+_MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
+# `None` is that of an Application that nobody has looked at.
+_SYNC: Final = ("Synced", "OutOfSync", "Unknown", "None")
+_HEALTH: Final = ("Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "None")
+_PHASES: Final = ("Running", "Succeeded", "Failed", "Error", "Terminating", "None")
+_SAFETY: Final = tuple(SyncSafety)
+_PROOFS: Final = (*ProofStatus, "none")
+
+
+def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = None) -> Scenario:
+    """`folder` is where the file lies: what it names as a folder of manifests is looked for there."""
+    top = Node(_parsed(text, origin), Source(origin, text))
+    top.mapping(*KEYS)
+    apps = tuple(_application(one) for one in top.at("applications").each())
+    if not apps:
+        top.wrong("there is no Application", next="add one under applications:")
+    scenario = Scenario(
+        name=name,
+        title=top.at("title").text().strip(),
+        story=top.at("story").text("").strip(),
+        source=top.at("source").text("").strip(),
+        starts=top.at("starts").instant(_START),
+        argocd=_argocd(top.at("argocd")),
+        projects=tuple(_project(one) for one in top.at("projects").each()),
+        applications=apps,
+        cluster=ground_of(top.at("cluster")),
+        repos=repos_of(top.at("git"), folder),
+        happens=tuple(step_of(one, folder) for one in top.at("happens").each()),
+        ends=top.at("ends").duration(),
+        text=text,
+        origin=origin,
+    )
+    known = [*_names(apps), *_names(_brought(scenario))]
+    scenario = replace(scenario, expects=tuple(_expected(one, known) for one in top.at("expect").each()))
+    _check_repos(scenario, top)
+    return scenario
+
+
+def _parsed(text: str, origin: str) -> Object:
+    if len(text) > LARGEST:
+        raise TooLarge(
+            what=f"{origin} is larger than {LARGEST >> 10} KiB",
+            why="a scenario is a small file; its text is read by people",
+            next="keep the manifests in a folder beside it, and name that with git: folder:",
+        )
+    found = list(yaml.documents(text, limits=_LIMITS))
+    broken = next((one for one in found if isinstance(one, yaml.Broken)), None)
+    if broken is not None:
+        raise Unreadable(
+            what=f"{origin}: {broken}", next="a scenario is one document of YAML: mend that line"
+        )
+    bodies = [one.body for one in found if isinstance(one, yaml.Document)]
+    if len(bodies) != 1 or not isinstance(bodies[0], dict):
+        held = f"{len(bodies)} documents" if len(bodies) != 1 else kind_of(bodies[0])
+        raise Unreadable(
+            what=f"{origin} is no scenario: it holds {held}",
+            why="a scenario is one document, a mapping with title, applications, git, ends",
+            next="whysync lab show NAME -o yaml prints one to start from",
+        )
+    return bodies[0]
+
+
+def _argocd(node: Node) -> ArgoCDSettings:
+    if node.value is None:
+        return ArgoCDSettings()
+    node.mapping("version", "settings", "objects")
+    settings = node.at("settings")
+    if settings.value is not None:
+        settings.mapping(*_MAPS)
+    return ArgoCDSettings(
+        version=node.at("version").text("v3.6.0"),
+        settings={name: one.labels() for name, one in settings.entries()},
+        objects=node.at("objects").objects(),
+    )
+
+
+def _project(node: Node) -> Object:
+    node.mapping("apiVersion", "kind", "metadata", "spec")
+    body = copy_object(fields(node.value))
+    if not text(dig(body, "metadata", "name")):
+        node.wrong(f"{node.name} has no metadata.name")
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        **body,
+        "metadata": {"namespace": "argocd", **fields(body["metadata"])},
+    }
+
+
+def _application(node: Node) -> Object:
+    """Written as Argo CD has it; what every one of them says may be left out."""
+    node.mapping("apiVersion", "kind", "metadata", "spec", "status", "operation")
+    body = copy_object(fields(node.value))
+    if not text(dig(body, "metadata", "name")):
+        node.wrong(f"{node.name} has no metadata.name")
+    spec = fields(body.get("spec"))
+    if not any(key in spec for key in ("source", "sources", "sourceHydrator")):
+        node.wrong(f"{node.name} has no spec.source")
+    destination = fields(spec.get("destination"))
+    if "name" not in destination:
+        destination = {"server": "https://kubernetes.default.svc", **destination}
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        **body,
+        "metadata": {"namespace": "argocd", **fields(body["metadata"])},
+        "spec": {"project": "default", **spec, "destination": destination},
+    }
+
+
+def _names(apps: Iterable[Object]) -> list[str]:
+    return [text(dig(one, "metadata", "name")) for one in apps]
+
+
+def _brought(scenario: Scenario) -> Iterator[Object]:
+    """Applications that lie in Git: those of an app of apps."""
+    pushed = (step.act.commit for step in scenario.happens if isinstance(step.act, Push))
+    for commit in (*(one for repo in scenario.repos for one in repo.commits), *pushed):
+        for told in (*commit.files.values(), *(one.manifests for one in commit.renders.values())):
+            if "kind: Application" in told:
+                yield from (one for one in manifests_in(told) if one.get("kind") == "Application")
+
+
+def _expected(node: Node, known: list[str]) -> Expected:
+    node.mapping(*EXPECTED)
+    operation = node.at("operation")
+    if operation.value is not None:
+        operation.mapping("phase", "message")
+    conditions = node.at("conditions")
+    return Expected(
+        app=node.at("app").choice(known, known[0]),
+        gone=node.at("gone").flag(),
+        phase=operation.at("phase").choice(_PHASES) if operation.has("phase") else None,
+        message=operation.at("message").maybe(),
+        sync=node.at("sync").choice(_SYNC) if node.has("sync") else None,
+        health=node.at("health").choice(_HEALTH) if node.has("health") else None,
+        conditions=conditions.labels() if conditions.value is not None else None,
+        cause=node.at("cause").maybe(),
+        rule=node.at("rule").maybe(),
+        about=node.at("about").maybe(),
+        field=node.at("field").maybe(),
+        writer=node.at("writer").maybe(),
+        root=node.at("root").maybe(),
+        safety=node.at("safety").choice(_SAFETY) if node.has("safety") else None,
+        fix=_expected_fix(node.at("fix")) if node.has("fix") else None,
+    )
+
+
+def _expected_fix(node: Node) -> ExpectedFix:
+    """`fix: proven`, or a mapping that says why it is not."""
+    if isinstance(node.value, str):
+        return ExpectedFix(proof=node.choice(_PROOFS))
+    node.mapping(*EXPECTED_FIX)
+    proof, why = node.at("proof").choice(_PROOFS), node.at("why").maybe()
+    if proof == "none" and len(fields(node.value)) > 1:
+        node.wrong(f"{node.name} is none, and a fix that is not there has no why and no title")
+    return ExpectedFix(proof=proof, why=why, title=node.at("title").maybe())
+
+
+def _check_repos(scenario: Scenario, top: Node) -> None:
+    """An Application of a repository that the file does not tell would only fail later, and less clearly."""
+    told = {repo.url for repo in scenario.repos}
+    for index, app in enumerate(scenario.applications):
+        url = text(dig(app, "spec", "source", "repoURL"))
+        if url and url not in told:
+            known = ", ".join(sorted(told)) or "none"
+            where = Node(None, top.source, f"/applications/{index}/spec/source/repoURL")
+            where.wrong(
+                f"no repository {url} is told under git",
+                why=f"told are: {known}",
+                next="give the same url: there, or leave out repoURL's own host",
+            )

@@ -1,0 +1,206 @@
+"""Reading a scenario by hand: each value knows where it stands, so that a mistake names its file and line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final, NoReturn
+
+from whysync.errors import Unreadable
+from whysync.golang.duration import BadDuration, parse_duration
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api import yaml
+
+LONGEST: Final = 366 * 86_400.0
+_FORMAT: Final = "docs/lab.md tells the format; whysync lab show NAME -o yaml prints an example"
+
+
+class Source:
+    """One file: its name for people, and its text."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+
+    def where(self, pointer: str) -> str:
+        line = yaml.position(self.text, pointer) if pointer else None
+        return f"{self.name} line {line}" if line else self.name
+
+
+class Node:
+    """A value of the file, and the way to it."""
+
+    def __init__(self, value: Json, source: Source, pointer: str = "") -> None:
+        self.value = value
+        self.source = source
+        self.pointer = pointer
+
+    def wrong(self, what: str, *, why: str = "", next: str = _FORMAT) -> NoReturn:
+        raise Unreadable(what=f"{self.source.where(self.pointer)}: {what}", why=why, next=next)
+
+    @property
+    def name(self) -> str:
+        """`happens[2].run`, as people write it."""
+        written = ""
+        for part in pointers.split(self.pointer):
+            written += f"[{part}]" if part.isdecimal() else f".{part}" if written else part
+        return written or "the file"
+
+    def _child(self, key: str | int, value: Json) -> Node:
+        return Node(value, self.source, f"{self.pointer}/{pointers.escape(str(key))}")
+
+    def mapping(self, *allowed: str) -> Object:
+        """The fields, all of them known."""
+        if not isinstance(self.value, dict):
+            self.wrong(f"{self.name} must be a mapping, not {kind_of(self.value)}")
+        for key in self.value:
+            if allowed and key not in allowed:
+                near = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
+                self._child(key, None).wrong(
+                    f"{self.name} has no field {key!r}",
+                    why=f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(allowed))}",
+                )
+        return self.value
+
+    def has(self, key: str) -> bool:
+        return isinstance(self.value, dict) and self.value.get(key) is not None
+
+    def at(self, key: str) -> Node:
+        return self._child(key, self.value.get(key) if isinstance(self.value, dict) else None)
+
+    def each(self) -> Iterator[Node]:
+        """The items of a list; one thing alone need not be in a list."""
+        if self.value is None:
+            return
+        if not isinstance(self.value, list):
+            yield self
+            return
+        for index, item in enumerate(self.value):
+            yield self._child(index, item)
+
+    def entries(self) -> Iterator[tuple[str, Node]]:
+        if self.value is None:
+            return
+        if not isinstance(self.value, dict):
+            self.wrong(f"{self.name} must be a mapping, not {kind_of(self.value)}")
+        for key, value in self.value.items():
+            yield key, self._child(key, value)
+
+    def text(self, default: str | None = None) -> str:
+        if self.value is None:
+            if default is None:
+                self.missing("a text")
+            return default
+        if isinstance(self.value, bool):
+            return "true" if self.value else "false"
+        if isinstance(self.value, (int, float)):
+            return str(self.value)
+        if not isinstance(self.value, str):
+            self.wrong(f"{self.name} must be a text, not {kind_of(self.value)}")
+        return self.value
+
+    def maybe(self) -> str | None:
+        return None if self.value is None else self.text()
+
+    def texts(self) -> tuple[str, ...]:
+        return tuple(one.text() for one in self.each())
+
+    def labels(self) -> dict[str, str]:
+        return {key: one.text() for key, one in self.entries()}
+
+    def flag(self, *, default: bool = False) -> bool:
+        if self.value is None:
+            return default
+        if not isinstance(self.value, bool):
+            self.wrong(f"{self.name} must be true or false, not {kind_of(self.value)}")
+        return self.value
+
+    def whole(self, default: int | None = None, *, least: int = 0, most: int = 1_000_000) -> int:
+        if self.value is None and default is not None:
+            return default
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self.wrong(f"{self.name} must be a whole number, not {kind_of(self.value)}")
+        if not least <= self.value <= most:
+            self.wrong(f"{self.name} must lie between {least} and {most}")
+        return self.value
+
+    def choice(self, options: Sequence[str], default: str | None = None) -> str:
+        written = self.text(default)
+        if written not in options:
+            near = difflib.get_close_matches(written, [one for one in options if one], n=1, cutoff=0.5)
+            known = ", ".join(one for one in options if one)
+            self.wrong(
+                f"{self.name} cannot be {written!r}",
+                why=f"did you mean {near[0]!r}?" if near else f"it is one of {known}",
+            )
+        return written
+
+    def duration(self, default: float | None = None) -> float:
+        """`90s`, `10m`, `1h30m`: simulated time, in seconds."""
+        if self.value is None and default is not None:
+            return default
+        if self.value == 0:
+            return 0.0
+        written = self.text()
+        try:
+            seconds = parse_duration(written.removeprefix("after ")).total_seconds()
+        except BadDuration:
+            self.wrong(
+                f"{self.name} is {written!r}, which is no duration",
+                why="a duration has a unit: 30s, 5m, 1h30m",
+            )
+        if not 0 <= seconds <= LONGEST:
+            self.wrong(f"{self.name} must lie between 0s and a year")
+        return seconds
+
+    def instant(self, default: datetime) -> datetime:
+        if self.value is None:
+            return default
+        try:
+            found = datetime.fromisoformat(self.text())
+        except ValueError:
+            self.wrong(f"{self.name} is no instant", why="write it as 2026-03-02T09:00:00Z")
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+    def objects(self) -> tuple[Object, ...]:
+        """Kubernetes objects: as text with `---` between them, or as a list."""
+        if isinstance(self.value, str):
+            return tuple(self._objects_in(self.value))
+        found: list[Object] = []
+        for one in self.each():
+            if isinstance(one.value, str):
+                found += one.objects()
+            elif isinstance(one.value, dict):
+                found.append(one.value)
+            else:
+                one.wrong(f"{one.name} must be an object, not {kind_of(one.value)}")
+        return tuple(found)
+
+    def _objects_in(self, text: str) -> Iterator[Object]:
+        for found in yaml.documents(text):
+            if isinstance(found, yaml.Broken):
+                self.wrong(f"{self.name} is no YAML: {found}", next="mend that line, counted inside the text")
+            if not isinstance(found.body, dict):
+                self.wrong(f"{self.name} holds {kind_of(found.body)} where an object should be")
+            yield found.body
+
+    def missing(self, what: str) -> NoReturn:
+        self.wrong(f"{self.name} is missing: it must be {what}")
+
+
+def kind_of(value: Json) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"

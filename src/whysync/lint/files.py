@@ -1,0 +1,80 @@
+"""A file as lint sees it, and each object in it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.yaml import Broken, Document
+
+
+class Part(Enum):
+    """What a file is to Argo CD."""
+
+    MANIFESTS = "manifests"
+    KUSTOMIZATION = "kustomization"
+    PATCH = "patch"
+    """Something that Kustomize lays over objects: pieces of them."""
+    LOOSE = "loose"
+    """In the folder of a kustomization that does not name it."""
+    OTHER = "other"
+    """No object in it: values, settings of other tools."""
+
+
+class File:
+    """`path` is as the user would name it, with `/`; `folder` the part before the name.
+
+    `unread` is why a file that may be no manifest is none: it counts where an Application deploys it.
+    """
+
+    __slots__ = ("broken", "documents", "folder", "name", "part", "path", "text", "unread")
+
+    def __init__(self, path: str, text: str, documents: list[Document], broken: list[Broken]) -> None:
+        self.path = path
+        self.folder, _, self.name = path.rpartition("/")
+        self.text = text
+        self.documents = documents
+        self.broken = broken
+        self.unread: Broken | None = None
+        self.part = Part.OTHER
+
+
+class Item(Manifest):
+    """One object: in which document of its file, and where inside it (a List holds others)."""
+
+    __slots__ = ("document", "file", "inside", "kustomized")
+
+    def __init__(self, body: Object, file: File, document: int, inside: tuple[str, ...] = ()) -> None:
+        super().__init__(body, role=Role.DESIRED, origin=file.path)
+        self.file = file
+        self.document = document
+        self.inside = inside
+        self.kustomized = False
+
+    @property
+    def is_written_here(self) -> bool:
+        return self.document >= 0
+
+
+_DEEPEST_LIST = 4
+
+
+def unfolded(
+    value: Json, inside: tuple[str, ...] = (), depth: int = 0
+) -> list[tuple[tuple[str, ...], Object]]:
+    """The objects of a document: those of a List, one by one."""
+    if not isinstance(value, dict):
+        return []
+    kind, members = value.get("kind"), value.get("items")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(members, list):
+        if depth >= _DEEPEST_LIST:
+            return []
+        return [
+            found
+            for number, one in enumerate(members)
+            for found in unfolded(one, (*inside, "items", str(number)), depth + 1)
+        ]
+    if isinstance(kind, str) and kind and isinstance(value.get("apiVersion"), str):
+        return [(inside, value)]
+    return []

@@ -1,0 +1,71 @@
+"""The whole way on one page: read, look, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from whysync.json_tree import Object
+from whysync.lint.check import Check, all_checks
+from whysync.lint.configuration import Configuration
+from whysync.lint.files import unfolded
+from whysync.lint.read_files import Reader, tree_of
+from whysync.lint.remark import Note, Outcome, in_order
+from whysync.lint.rendered import beyond, rendered
+from whysync.lint.runner import run
+from whysync.lint.tree import Tree
+
+
+def lint(
+    paths: Iterable[str],
+    configuration: Configuration | None = None,
+    *,
+    checks: Iterable[Check] | None = None,
+    render: bool = False,
+) -> tuple[Outcome, Tree]:
+    """Everything that the checks have to say about these files and folders, and what was read."""
+    configuration = configuration or Configuration()
+    paths = list(paths)
+    reader = Reader(configuration)
+    files = reader.files(paths)
+    tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
+    chosen = all_checks() if checks is None else tuple(checks)
+    outcome = run(tree, chosen, [*reader.notes, *_release_notes(configuration)])
+    if not render:
+        return _unrendered(outcome, reader), tree
+    more = rendered(tree, chosen, reader.charts, paths)
+    whole = replace(
+        outcome,
+        remarks=in_order([*outcome.remarks, *beyond(more.remarks, outcome.remarks)]),
+        notes=(*outcome.notes, *more.notes),
+        objects=outcome.objects + more.objects,
+    )
+    return whole, tree
+
+
+def _unrendered(outcome: Outcome, reader: Reader) -> Outcome:
+    why = "a Helm chart: its templates are not rendered"
+    notes = tuple(Note(path=folder or ".", why=why) for folder in sorted(reader.charts))
+    return replace(outcome, notes=(*outcome.notes, *notes))
+
+
+def _release_notes(configuration: Configuration) -> list[Note]:
+    return [Note(path="", why=configuration.release_note)] if configuration.release_note else []
+
+
+def _definitions(paths: Iterable[str]) -> list[Object]:
+    """CRDs that are not linted themselves."""
+    reader = Reader(Configuration())
+    given = [path for path in paths if Path(path).exists()]
+    missing = [path for path in paths if path not in given]
+    if missing:
+        reader.files(missing)  # says which is not there
+    return [
+        body
+        for file in reader.files(given)
+        for document in file.documents
+        for _, body in unfolded(document.body)
+        if body.get("kind") == "CustomResourceDefinition"
+    ]

@@ -1,0 +1,1 @@
+"""Text of Argo CD and Kubernetes, parsed into typed failures."""

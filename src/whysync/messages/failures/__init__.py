@@ -1,0 +1,1 @@
+"""The typed failures that messages can report."""

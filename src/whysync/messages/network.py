@@ -1,0 +1,165 @@
+"""What a text says about a connection: the reason it failed, and who was at the other end."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from whysync.messages.failures.base import Network
+from whysync.messages.failures.source import Distrust
+
+# The first that occurs wins: a certificate problem is told with the words of the connection around it.
+_REASONS: tuple[tuple[str, Network], ...] = (
+    ("x509:", Network.X509),
+    ("certificate verify failed", Network.X509),
+    ("proxyconnect", Network.PROXY),
+    ("Proxy Authentication Required", Network.PROXY),
+    ("proxy error", Network.PROXY),
+    ("rate limit exceeded", Network.RATE_LIMITED),
+    ("no such host", Network.DNS),
+    ("Could not resolve host", Network.DNS),
+    ("Temporary failure in name resolution", Network.DNS),
+    ("server misbehaving", Network.DNS),
+    ("Name or service not known", Network.DNS),
+    ("no endpoints available", Network.NO_ENDPOINTS),
+    ("onnection refused", Network.REFUSED),
+    ("actively refused", Network.REFUSED),
+    ("i/o timeout", Network.TIMEOUT),
+    ("deadline exceeded", Network.TIMEOUT),
+    ("TLS handshake timeout", Network.TIMEOUT),
+    ("Client.Timeout", Network.TIMEOUT),
+    ("onnection timed out", Network.TIMEOUT),
+    ("Operation timed out", Network.TIMEOUT),
+    ("request timed out", Network.TIMEOUT),
+    ("Timeout: ", Network.TIMEOUT),
+    ("request canceled", Network.TIMEOUT),
+    ("in the time allotted", Network.TIMEOUT),
+    ("no route to host", Network.NO_ROUTE),
+    ("network is unreachable", Network.NO_ROUTE),
+    ("connection reset", Network.RESET),
+    ("connection lost", Network.RESET),
+    ("broken pipe", Network.RESET),
+    ("tls:", Network.TLS),
+    ("too many requests", Network.RATE_LIMITED),
+    ("Too Many Requests", Network.RATE_LIMITED),
+    ("unable to handle the request", Network.UNAVAILABLE),
+    ("Service Unavailable", Network.UNAVAILABLE),
+    ("could not find the requested resource", Network.NOT_FOUND),
+    ("Bad Gateway", Network.SERVER_ERROR),
+    ("Internal Server Error", Network.SERVER_ERROR),
+    ("internal server error", Network.SERVER_ERROR),
+    ("an error on the server", Network.SERVER_ERROR),
+    ("rejected our request", Network.BAD_RESPONSE),
+    ("stream error", Network.RESET),
+    ("unknown method", Network.OTHER_VERSION),
+    ("unknown service", Network.OTHER_VERSION),
+    ("GOAWAY", Network.CLOSED),
+    ("EOF", Network.CLOSED),
+)
+
+
+def reason_of(text: str) -> Network:
+    for words, reason in _REASONS:
+        if words in text:
+            return reason
+    return Network.UNTOLD
+
+
+def distrust_of(text: str) -> Distrust:
+    """Why a certificate or a host key was not trusted."""
+    if (
+        "unknown authority" in text
+        or "self-signed" in text
+        or "self signed" in text
+        or "unable to get local" in text
+    ):
+        return Distrust.UNKNOWN_AUTHORITY
+    if "expired" in text or "not yet valid" in text:  # Go says both in one breath, and then which it is
+        return Distrust.NOT_YET_VALID if "is before" in text or "expired" not in text else Distrust.EXPIRED
+    if "is valid for" in text or "not valid for" in text or "IP SANs" in text or "Common Name" in text:
+        return Distrust.WRONG_HOST
+    if "does not match target host" in text or "no alternative certificate subject name" in text:
+        return Distrust.WRONG_HOST
+    if "mismatch" in text or "HOST IDENTIFICATION HAS CHANGED" in text or "Offending" in text:
+        return Distrust.HOST_KEY_CHANGED
+    if "key is unknown" in text or "ost key" in text:
+        return Distrust.HOST_KEY_UNKNOWN
+    return Distrust.OTHER
+
+
+@cache
+def _service() -> re.Pattern[str]:
+    return re.compile(
+        r"https?://(?P<name>[a-z0-9][a-z0-9-]{0,62})\.(?P<namespace>[a-z0-9][a-z0-9-]{0,62})\.svc\b"
+    )
+
+
+def service_of(url: str) -> tuple[str, str]:
+    """The Service and its namespace in `https://name.namespace.svc:443/…`, as webhooks are called."""
+    match = _service().search(url[:500])
+    return (match["name"], match["namespace"]) if match else ("", "")
+
+
+@cache
+def _url() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:\b(?:https?|ssh|git|oci)://|\b[\w.-]{1,60}@(?=[\w.-]{1,200}:))"
+        r"(?:[^\s/@'\"`]{1,100}@)?[^\s'\"`,)>]{1,300}"
+    )
+
+
+def url_in(text: str) -> str:
+    match = _url().search(text[:4000])
+    return match[0].rstrip(".:;") if match else ""
+
+
+def host_of(url: str) -> str:
+    """`https://user@host:8443/x`, `git@host:org/repo` → the host, without port and user."""
+    rest = url.partition("://")[2] if "://" in url else url
+    rest = rest.partition("/")[0]
+    rest = rest.rpartition("@")[2]
+    if rest.startswith("["):
+        return rest[1:].partition("]")[0]
+    return rest.partition(":")[0]
+
+
+@cache
+def _dialled() -> re.Pattern[str]:
+    return re.compile(
+        r"lookup (?P<name>[\w.-]{1,253})(?: on | ?:)"
+        r"|dial (?:tcp|udp)[46]?:? (?P<address>\[[0-9a-fA-F:.]{2,60}\]|"
+        r"[\w.<>-]{1,253}):(?P<port>\d{1,5}|<port>)"
+        r"|Could not resolve host:? '?(?P<curl>[\w.-]{1,253})"
+        r"|Failed to connect to (?P<to>[\w.-]{1,253}) port (?P<toport>\d{1,5})"
+        r"|connect to host (?P<ssh>[\w.-]{1,253}) port (?P<sshport>\d{1,5})"
+        r"|resolve hostname (?P<sshname>[\w.-]{1,253})"
+    )
+
+
+def dialled(text: str) -> tuple[str, int | None]:
+    """The host and port to which a connection was tried."""
+    match = _dialled().search(text[:8192])
+    if match is None:
+        return "", None
+    host = (
+        match["name"]
+        or match["address"]
+        or match["curl"]
+        or match["to"]
+        or match["ssh"]
+        or match["sshname"]
+        or ""
+    )
+    port = match["port"] or match["toport"] or match["sshport"] or ""
+    return host.strip("[]"), int(port) if port.isdecimal() else None
+
+
+def api_server_in(text: str) -> str:
+    """The API server of a URL such as `https://host:6443/version?timeout=32s`; empty for any other URL."""
+    match = _api_server().search(text[:4000])
+    return match[1] if match else ""
+
+
+@cache
+def _api_server() -> re.Pattern[str]:
+    return re.compile(r"(https?://[^\s/\"']{1,300})/(?:version\b|apis?\b|openapi\b)")

@@ -1,0 +1,157 @@
+"""`understand`: one text of Argo CD or Kubernetes, taken apart into wrappers and failures."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from whysync.messages.benign import says_nothing_is_wrong
+from whysync.messages.failures.apply import AdmissionDenied
+from whysync.messages.failures.argocd import RepoServerDown
+from whysync.messages.failures.base import Failure, Unknown
+from whysync.messages.failures.cluster import DiffSchemaError
+from whysync.messages.failures.source import GenerationTimeout
+from whysync.messages.pattern import SEARCHED, Context, first_answer
+from whysync.messages.splitting import conditions_of, reasons_of
+from whysync.messages.tables import ALL
+from whysync.messages.wrappers import Layer, LayerKind, peel_back, peel_front
+
+_F = TypeVar("_F", bound=Failure)
+_LONGEST = 1 << 16
+_DEEPEST = 4
+
+# A `, reason: ` follows these, and the reasons of several objects are joined in it.
+_OF_MANY = frozenset(
+    {
+        LayerKind.OBJECTS_FAILED_TO_APPLY,
+        LayerKind.TASKS_UNSUCCESSFUL,
+        LayerKind.TASKS_NOT_VALID,
+        LayerKind.NAMESPACE_FAILED_TO_APPLY,
+        LayerKind.SYNC_FAIL_HOOKS,
+    }
+)
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A text, the wrappers around it (outermost first), and what it says went wrong."""
+
+    text: str
+    layers: tuple[Layer, ...]
+    failures: tuple[Failure, ...]
+    rest: str
+
+    @property
+    def cached(self) -> bool:
+        """Is it an old answer that `repo-server` keeps repeating? A hard refresh asks anew."""
+        return self.layer(LayerKind.CACHED) is not None
+
+    @property
+    def retries(self) -> int | None:
+        """How often the operation was retried, or which retry comes next; `None` where nothing is said."""
+        layer = self.layer(LayerKind.RETRIED) or self.layer(LayerKind.RETRYING)
+        return layer.attempt if layer else None
+
+    @property
+    def revision(self) -> str | None:
+        """The commit that the sync was for."""
+        layer = self.layer(LayerKind.SYNC_ATTEMPT) or self.layer(LayerKind.OPERATION)
+        return (layer.revision or None) if layer else None
+
+    def layer(self, kind: LayerKind) -> Layer | None:
+        return next((layer for layer in self.layers if layer.kind is kind), None)
+
+    def every(self, kind: type[_F]) -> tuple[_F, ...]:
+        """All failures of one kind, also those that hide inside another."""
+        return tuple(
+            found for failure in self.failures for found in within(failure) if isinstance(found, kind)
+        )
+
+    def first(self, kind: type[_F]) -> _F | None:
+        return next(iter(self.every(kind)), None)
+
+
+def understand(text: str) -> Message:
+    """Take a message, condition, event or log line apart. Never raises; same text, same answer."""
+    if '\\"' in text[:_LONGEST]:
+        return _unescaped(text)
+    back, body = peel_back(text[:_LONGEST].strip())
+    layers: list[Layer] = []
+    failures: list[Failure] = []
+    rest = ""
+    for part in conditions_of(body):
+        found_layers, found_failures, rest_of_part = _read(part, (), 0)
+        layers.extend(layer for layer in found_layers if layer not in layers)
+        failures.extend(found_failures)
+        rest = rest or rest_of_part
+    return Message(text=text, layers=(*layers, *back), failures=_distinct(failures), rest=rest)
+
+
+def within(failure: Failure) -> tuple[Failure, ...]:
+    """A failure, and the one that hides inside it."""
+    inner = failure.inner if isinstance(failure, (AdmissionDenied, DiffSchemaError)) else None
+    return (failure, *within(inner)) if inner else (failure,)
+
+
+def _read(text: str, around: tuple[Layer, ...], depth: int) -> tuple[tuple[Layer, ...], list[Failure], str]:
+    front, rest = peel_front(text)
+    layers = (*around, *front)
+    if depth < _DEEPEST and front and any(layer.kind in _OF_MANY for layer in front):
+        pieces = reasons_of(rest)
+        if len(pieces) > 1:
+            inner_layers, failures = list(front), list[Failure]()
+            for piece in pieces:
+                more, found, _ = _read(piece, layers, depth + 1)
+                inner_layers.extend(layer for layer in more if layer not in inner_layers)
+                failures.extend(found)
+            return tuple(inner_layers), failures, rest
+    back, rest = peel_back(rest)
+    layers = (*layers, *back)
+    return (*front, *back), list(_failures(rest, layers)), rest
+
+
+def _failures(rest: str, layers: tuple[Layer, ...]) -> tuple[Failure, ...]:
+    command = next((layer for layer in reversed(layers) if layer.kind is LayerKind.COMMAND_FAILED), None)
+    if command and command.timeout and not command.command.startswith("kubectl"):
+        return (GenerationTimeout(text=command.text, command=command.command, after=command.timeout),)
+    if command and "signal: killed" in command.text and not command.command.startswith("kubectl"):
+        return (RepoServerDown(text=command.text),)  # the kernel killed the tool: memory of repo-server
+    if not rest or says_nothing_is_wrong(rest):
+        return ()
+    found = first_answer(ALL, Context(text=rest, layers=layers, read=_inner))
+    if not found and len(rest) > SEARCHED:
+        found = first_answer(ALL, Context(text=rest[-SEARCHED:], layers=layers, read=_inner))
+    return found or (Unknown(text=rest),)
+
+
+def _inner(text: str) -> Failure | None:
+    """The first failure that a quoted error names; what is not understood there adds nothing."""
+    front, rest = peel_front(text[:SEARCHED])
+    found = first_answer(ALL, Context(text=rest, layers=front))
+    return found[0] if found else None
+
+
+def _distinct(failures: list[Failure]) -> tuple[Failure, ...]:
+    if len(failures) < 2:
+        return tuple(failures)
+    seen: dict[Failure, Failure] = {}
+    for failure in failures:
+        key = failure if isinstance(failure, Unknown) else msgspec.structs.replace(failure, text="")
+        seen.setdefault(key, failure)
+    return tuple(seen.values())
+
+
+def _unescaped(text: str) -> Message:
+    """Log lines carry messages with escaped quotes: read the plain words, but cite the text as it stands."""
+    plain = understand(text.replace('\\"', '"'))
+    failures = tuple(
+        msgspec.structs.replace(failure, text=_as_written(failure.text, text)) for failure in plain.failures
+    )
+    return Message(text=text, layers=plain.layers, failures=failures, rest=_as_written(plain.rest, text))
+
+
+def _as_written(piece: str, text: str) -> str:
+    if piece in text:
+        return piece
+    escaped = piece.replace('"', '\\"')
+    return escaped if escaped in text else text

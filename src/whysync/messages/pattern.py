@@ -1,0 +1,120 @@
+"""How a table of known texts is written and searched.
+
+A regex is compiled when its `hint`, a literal piece of the text, occurs for the first time: most texts meet
+two or three regexes out of some two hundred. Inside a regex every quantifier that is not the last has an
+upper bound, and no more than `SEARCHED` characters are ever looked at, so hostile text cannot make it slow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import compress
+from typing import TypeAlias
+
+import msgspec
+
+from whysync.messages.failures.base import Failure
+from whysync.messages.wrappers import Layer, LayerKind
+
+SEARCHED = 8192
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """One piece of a message, with the wrappers that were taken off around it.
+
+    `read` understands a piece inside this one, for texts that quote another error.
+    """
+
+    text: str
+    layers: tuple[Layer, ...] = ()
+    read: Callable[[str], Failure | None] = msgspec.field(default=lambda _: None)
+
+    def within(self, *kinds: LayerKind) -> bool:
+        return any(layer.kind in kinds for layer in self.layers)
+
+    @property
+    def command(self) -> str:
+        """The innermost command that failed, as `git fetch origin`."""
+        return next((layer.command for layer in reversed(self.layers) if layer.command), "")
+
+    @property
+    def server(self) -> str:
+        """The cluster that a wrapper names."""
+        return next((layer.server for layer in reversed(self.layers) if layer.server), "")
+
+
+Answer: TypeAlias = "Failure | tuple[Failure, ...] | None"
+Builder: TypeAlias = Callable[["re.Match[str]", Context], Answer]
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """`hint` must occur in the text before `regex` is tried; `build` may still decline with `None`."""
+
+    hint: str
+    regex: str
+    build: Builder
+
+
+@cache
+def compiled(regex: str) -> re.Pattern[str]:
+    return re.compile(regex, re.DOTALL)
+
+
+class Table:
+    """Patterns in order of precedence, with their hints beside them."""
+
+    __slots__ = ("hints", "patterns")
+
+    def __init__(self, *patterns: Pattern) -> None:
+        self.patterns = patterns
+        self.hints = tuple(pattern.hint for pattern in patterns)
+
+
+def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:
+    """What the first pattern says that knows this text; the order of the table is its precedence."""
+    searched = context.text[:SEARCHED]
+    hinted = map(searched.__contains__, table.hints)  # lazily, and without a Python frame for each
+    for pattern in compress(table.patterns, hinted):
+        match = compiled(pattern.regex).search(searched)
+        if match is None:
+            continue
+        answer = pattern.build(match, context)
+        if isinstance(answer, tuple):
+            return answer
+        if answer is not None:
+            return (answer,)
+    return ()
+
+
+def fill(kind: type[Failure], *, whole: str = "") -> Builder:
+    """A builder that puts each named group into the field of that name, and the whole match into `whole`."""
+
+    def build(match: re.Match[str], context: Context) -> Failure:
+        values = {name: words.strip() for name, words in match.groupdict().items() if words}
+        values["text"] = context.text
+        if whole:
+            values[whole] = match[0].strip()
+        return msgspec.convert(values, kind, strict=False)
+
+    return build
+
+
+def said(match: re.Match[str], group: str) -> str:
+    """The words of a named group; empty where it did not take part, or is not in the regex at all."""
+    return (match.groupdict().get(group) or "").strip()
+
+
+def number(match: re.Match[str], group: str) -> int | None:
+    digits = said(match, group)
+    return int(digits) if digits.isdecimal() and len(digits) < 16 else None
+
+
+def quoted(text: str) -> tuple[str, ...]:
+    """The words in single or double quotes or backticks, in order."""
+    return tuple(compiled(r"['\"`]([^'\"`\n]{1,200})['\"`]").findall(text))
+
+
+def distinct(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(value for value in values if value))

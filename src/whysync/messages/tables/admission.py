@@ -1,0 +1,192 @@
+"""Webhooks and policies that turn an object down, or that do not answer."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.apply import AdmissionDenied, PolicyEngine, WebhookDown
+from whysync.messages.failures.base import NOTHING, Failure, Named, Network
+from whysync.messages.failures.cluster import ConversionWebhookFailed
+from whysync.messages.network import reason_of, service_of
+from whysync.messages.objects import forbidden_object
+from whysync.messages.pattern import Context, Pattern, compiled, said
+
+_POLICY = r"[\w.:-]{1,253}"
+
+
+def webhook_down(match: re.Match[str], context: Context) -> Failure:
+    url, detail = said(match, "url"), said(match, "detail")
+    service, namespace = service_of(url)
+    reason = reason_of(detail)
+    if missing := compiled(r'service "([^"]{1,253})" not found').search(detail):
+        reason, service = Network.SERVICE_MISSING, service or missing[1]
+    elif "invalid webhook response" in detail or "expected response.uid" in detail or "converting" in detail:
+        reason = Network.BAD_RESPONSE
+    elif endpoint := compiled(r'no endpoints available for service "([^"]{1,253})"').search(detail):
+        service = service or endpoint[1]
+    return WebhookDown(
+        text=context.text,
+        webhook=said(match, "webhook"),
+        service=service,
+        namespace=namespace,
+        url=url,
+        reason=reason,
+        detail=detail,
+    )
+
+
+def conversion_failed(match: re.Match[str], context: Context) -> Failure:
+    url = said(match, "url")
+    service, namespace = service_of(url)
+    group, _, version = said(match, "gv").rpartition("/")
+    detail = said(match, "detail")
+    reason = (
+        Network.SERVICE_MISSING
+        if compiled(r'service "[^"]{1,253}" not found').search(detail)
+        else reason_of(detail)
+    )
+    return ConversionWebhookFailed(
+        text=context.text,
+        group=group,
+        version=version,
+        kind=said(match, "kind"),
+        service=service,
+        namespace=namespace,
+        url=url,
+        reason=reason,
+    )
+
+
+def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
+    webhook, reason = said(match, "webhook"), said(match, "reason")
+    kyverno = compiled(
+        r"(?:due to the following policies\s+|for resource violations?:?\s+)"
+        rf"(?P<policy>{_POLICY}):\s+(?P<rule>{_POLICY}):\s?(?P<why>.*)"
+    ).search(reason)
+    if kyverno or "kyverno" in webhook:
+        return _kyverno(kyverno, webhook, reason, context)
+    gatekeeper = compiled(rf"\[(?:denied by )?(?P<policy>{_POLICY})\] (?P<why>.*)").match(reason)
+    if gatekeeper and ("gatekeeper" in webhook or "denied by" in reason[:20]):
+        return AdmissionDenied(
+            text=context.text,
+            engine=PolicyEngine.GATEKEEPER,
+            webhook=webhook,
+            policy=gatekeeper["policy"],
+            reason=gatekeeper["why"].strip(),
+        )
+    return AdmissionDenied(
+        text=context.text,
+        engine=PolicyEngine.WEBHOOK,
+        webhook=webhook,
+        reason=reason,
+        inner=context.read(reason) if reason else None,
+    )
+
+
+def _kyverno(match: re.Match[str] | None, webhook: str, reason: str, context: Context) -> Failure:
+    resource, pointer = NOTHING, ""
+    if named := compiled(
+        r"(?:resource|policy) (\w{1,63})/(?:([\w.-]{0,63})/)?([\w.:-]{1,253}) "
+        r"(?:was blocked|for resource violation)"
+    ).search(reason):
+        resource = Named(kind=named[1], namespace=named[2] or "", name=named[3])
+    why = match["why"].strip().strip("'") if match else reason
+    if path := compiled(r"failed at path (/[^\s']{1,300})").search(why):
+        pointer = path[1].rstrip("/'.")
+    return AdmissionDenied(
+        text=context.text,
+        engine=PolicyEngine.KYVERNO,
+        webhook=webhook,
+        policy=match["policy"] if match else "",
+        rule=match["rule"] if match else "",
+        reason=why,
+        pointer=pointer,
+        resource=resource,
+    )
+
+
+def denied_by_admission_policy(match: re.Match[str], context: Context) -> Failure:
+    return AdmissionDenied(
+        text=context.text,
+        engine=PolicyEngine.ADMISSION_POLICY,
+        policy=said(match, "policy"),
+        binding=said(match, "binding"),
+        reason=said(match, "reason"),
+        resource=forbidden_object(context.text),
+    )
+
+
+def denied_by_pod_security(match: re.Match[str], context: Context) -> Failure:
+    return AdmissionDenied(
+        text=context.text,
+        engine=PolicyEngine.POD_SECURITY,
+        policy=said(match, "level"),
+        reason=said(match, "reason"),
+        resource=forbidden_object(context.text),
+    )
+
+
+def denied_by_pod_security_policy(match: re.Match[str], context: Context) -> Failure:
+    return AdmissionDenied(
+        text=context.text,
+        engine=PolicyEngine.POD_SECURITY_POLICY,
+        reason=said(match, "reason"),
+        resource=forbidden_object(context.text),
+    )
+
+
+def denied_by_scc(match: re.Match[str], context: Context) -> Failure:
+    return AdmissionDenied(
+        text=context.text,
+        engine=PolicyEngine.SECURITY_CONTEXT_CONSTRAINTS,
+        reason=said(match, "reason"),
+        resource=forbidden_object(context.text),
+    )
+
+
+FIRST: tuple[Pattern, ...] = (
+    Pattern(
+        "conversion webhook for",
+        r"conversion webhook for (?P<gv>[\w./-]{1,253}), Kind=(?P<kind>\w{1,63}) failed: "
+        r'(?:Post "?(?P<url>https?://[^\s"]{1,300})"?: )?(?P<detail>.*)',
+        conversion_failed,
+    ),
+    Pattern(
+        "failed calling webhook",
+        r'failed calling webhook "(?P<webhook>[^"]{1,253})":? ?(?:failed to call webhook: )?(?:Post "?(?P<url>https?://[^\s"]{1,300}?)"?(?::\s|$))?(?P<detail>.*)',
+        webhook_down,
+    ),
+    Pattern(
+        "failed calling admission webhook",
+        r'failed calling admission webhook "(?P<webhook>[^"]{1,253})":? ?(?:Post "?(?P<url>https?://[^\s"]{1,300}?)"?(?::\s|$))?(?P<detail>.*)',
+        webhook_down,
+    ),
+    Pattern(
+        "denied the request",
+        r'admission webhook "(?P<webhook>[^"]{1,253})" denied the request(?:: ?|'
+        r" without explanation)?(?P<reason>.*)",
+        denied_by_webhook,
+    ),
+    Pattern(
+        "ValidatingAdmissionPolicy '",
+        r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})' with binding '"
+        r"(?P<binding>[^']{0,253})' denied request:? ?(?P<reason>.*)",
+        denied_by_admission_policy,
+    ),
+    Pattern(
+        "violates PodSecurity",
+        r'violates PodSecurity "(?P<level>[^"]{1,100})": ?(?P<reason>.*)',
+        denied_by_pod_security,
+    ),
+    Pattern("PodSecurityPolicy: ", r"(?P<reason>PodSecurityPolicy: .*)", denied_by_pod_security_policy),
+    Pattern(
+        "security context constraint",
+        r"unable to validate against any (?:pod )?security (?:context constraint|policy): ?(?P<reason>.*)",
+        denied_by_scc,
+    ),
+    Pattern(
+        "unable to validate against any pod security policy",
+        r"unable to validate against any pod security policy: ?(?P<reason>.*)",
+        denied_by_pod_security_policy,
+    ),
+)

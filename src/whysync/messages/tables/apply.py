@@ -1,0 +1,347 @@
+"""What an API server answers to an apply, apart from field errors and webhooks."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.apply import (
+    AdmissionDenied,
+    AlreadyExists,
+    AnnotationTooLong,
+    ConflictModified,
+    DeletionFailed,
+    ImmutableField,
+    KindNotServed,
+    LimitRange,
+    NamespaceMissing,
+    NamespaceTerminating,
+    ObjectMissing,
+    PolicyEngine,
+    QuotaExceeded,
+    SsaConflict,
+)
+from whysync.messages.failures.argocd import FinalizerStuck
+from whysync.messages.failures.base import NOTHING, Failure, Named
+from whysync.messages.failures.cluster import SizeLimit, TooLarge
+from whysync.messages.objects import RESOURCE, forbidden_object, invalid_object, resource_in
+from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, number, said
+from whysync.messages.wrappers import LayerKind
+
+
+def kind_not_served(match: re.Match[str], context: Context) -> Failure:
+    group, _, version = said(match, "gv").rpartition("/")
+    return KindNotServed(
+        text=context.text,
+        kind=said(match, "kind"),
+        group=group,
+        version=version,
+        resource=Named(
+            kind=said(match, "kind"),
+            group=group,
+            namespace=said(match, "namespace"),
+            name=said(match, "name"),
+        ),
+    )
+
+
+def kind_not_installed(match: re.Match[str], context: Context) -> Failure:
+    """Argo CD's own wording (`AugmentSyncMsg`), with the version that the cluster serves instead, if any."""
+    return KindNotServed(
+        text=context.text,
+        kind=said(match, "kind"),
+        group=said(match, "group"),
+        version=said(match, "version"),
+        other_version=said(match, "other"),
+        other_group=said(match, "othergroup"),
+        resource=Named(
+            kind=said(match, "kind"),
+            group=said(match, "group"),
+            namespace=said(match, "namespace"),
+            name=said(match, "name"),
+        ),
+    )
+
+
+def quota_exceeded(match: re.Match[str], context: Context) -> Failure:
+    return QuotaExceeded(
+        text=context.text,
+        quota=said(match, "quota"),
+        requested=said(match, "requested"),
+        used=said(match, "used"),
+        limited=said(match, "limited"),
+        must_specify=distinct(re.split(r"[,;]\s*|\s+for: ", said(match, "must")))
+        if said(match, "must")
+        else (),
+        resource=forbidden_object(context.text),
+    )
+
+
+def limit_range(match: re.Match[str], context: Context) -> Failure:
+    return LimitRange(
+        text=context.text,
+        bound=said(match, "bound"),
+        amount=said(match, "amount"),
+        per=said(match, "per"),
+        limit=said(match, "limit").rstrip("."),
+        got=said(match, "got").rstrip("."),
+        resource=forbidden_object(context.text),
+    )
+
+
+def ssa_conflict(match: re.Match[str], context: Context) -> Failure:
+    body = said(match, "body")
+    managers = compiled(r'conflicts? with "([^"]{1,200})"').findall(match[0][:4000])
+    fields = compiled(
+        r"(?:^|[\s-])(\.[\w.\-]{1,200}(?:\[[^\]\s]{0,200}\][\w.\-]{0,200}){0,12})(?=[\s,]|$)"
+    ).findall(body[:4000])
+    return SsaConflict(text=context.text, managers=distinct(managers), fields=distinct(fields))
+
+
+def too_large(match: re.Match[str], context: Context, limit_of: SizeLimit) -> Failure:
+    return TooLarge(
+        text=context.text,
+        limit_of=limit_of,
+        size=number(match, "size"),
+        limit=number(match, "limit"),
+        resource=invalid_object(context.text),
+    )
+
+
+def conflict(match: re.Match[str], context: Context) -> Failure:
+    return ConflictModified(
+        text=context.text,
+        resource=resource_in(match) if said(match, "name") else NOTHING,
+        detail=said(match, "detail"),
+    )
+
+
+def not_found(match: re.Match[str], context: Context) -> Failure | None:
+    """`deployments.apps "x" not found`, with nothing around it: the object itself is not there."""
+    if said(match, "resource") == "namespaces":
+        return NamespaceMissing(text=context.text, namespace=said(match, "name"))
+    if not _is_resource(match):
+        return None
+    return ObjectMissing(text=context.text, resource=resource_in(match))
+
+
+def _is_resource(match: re.Match[str]) -> bool:
+    """`deployments.apps "x"` is an object; `relation "x"` or `chart "x"` are other people's words."""
+    return bool(said(match, "name")) and (bool(said(match, "group")) or said(match, "resource").endswith("s"))
+
+
+def already_exists(match: re.Match[str], context: Context) -> Failure | None:
+    if not _is_resource(match):
+        return None
+    return AlreadyExists(text=context.text, resource=resource_in(match))
+
+
+def deletion(match: re.Match[str], context: Context) -> Failure | None:
+    if not context.within(LayerKind.DELETION, LayerKind.DELETION_ERROR):
+        return None
+    return DeletionFailed(text=context.text, detail=match[0].strip())
+
+
+FIRST: tuple[Pattern, ...] = (
+    # kubectl's and Argo CD's own types lack it: a version that was removed, or that is too new for them.
+    Pattern(
+        "is registered for ",
+        r'no kind "(?P<kind>[^"]{1,100})" is registered for (?:version "(?P<gv>[^"]{0,253})"|the internal)',
+        kind_not_served,
+    ),
+    # Before field errors: these hold the words `Forbidden` or `is invalid` as well.
+    Pattern(
+        "because it is being terminated",
+        r"unable to create new content in namespace "
+        r"(?P<namespace>[\w.-]{1,253}) because it is being terminated",
+        lambda m, c: NamespaceTerminating(
+            text=c.text, namespace=said(m, "namespace"), resource=forbidden_object(c.text)
+        ),
+    ),
+    Pattern(
+        "ensuring all content is removed",
+        r'(?:namespaces "(?P<namespace>[^"]{1,253})": )?The system is ensuring all content is removed',
+        fill(NamespaceTerminating),
+    ),
+    Pattern(
+        "because it is being terminated",
+        r"namespace (?P<namespace>[\w.-]{1,253}) because it is being terminated",
+        fill(NamespaceTerminating),
+    ),
+    Pattern(
+        "xceeded quota",
+        r"[Ee]xceeded quota: (?P<quota>[\w.-]{1,253}), requested: "
+        r"(?P<requested>.{1,500}?), used: (?P<used>.{1,500}?), limited: "
+        r"(?P<limited>[^\s)]{1,500}(?:, ?[\w./-]{1,100}=[^\s,)]{1,60})*)",
+        quota_exceeded,
+    ),
+    Pattern("xceeded quota", r"[Ee]xceeded quota: (?P<quota>[\w.-]{1,253})", quota_exceeded),
+    Pattern(
+        "failed quota",
+        r"failed quota: (?P<quota>[\w.-]{1,253}): must specify (?P<must>[\w.,;:/ -]{1,500})",
+        quota_exceeded,
+    ),
+    Pattern(
+        "insufficient quota",
+        r"insufficient quota to match these scopes: (?P<must>\[[^\]]{0,300})",
+        quota_exceeded,
+    ),
+    Pattern(
+        " usage per ",
+        r"(?P<bound>minimum|maximum) (?P<amount>[\w./-]{1,100}) usage per "
+        r"(?P<per>\w{1,60}) is (?P<limit>[\w.]{1,60})(?:, but (?:request|limit|"
+        r"lower limit|upper limit) is (?P<got>[\w.]{1,60}))?",
+        limit_range,
+    ),
+    Pattern(
+        " usage per ",
+        r"No (?:limit|request) is specified",
+        limit_range,
+    ),
+    Pattern(
+        "max limit to request ratio",
+        r"(?P<amount>[\w./-]{1,100}) max limit to request ratio per "
+        r"(?P<per>\w{1,60}) is (?P<limit>[\w.]{1,60}), but provided ratio is "
+        r"(?P<got>[\w.]{1,60})",
+        limit_range,
+    ),
+    Pattern(
+        "Apply failed with",
+        r"Apply failed with \d{1,5} conflicts?: (?P<body>.*)",
+        ssa_conflict,
+    ),
+    Pattern(
+        "262144",
+        r"metadata\.annotations: Too long: (?:must have at most|may not be more than) (?P<limit>\d{4,9})",
+        lambda m, c: AnnotationTooLong(
+            text=c.text, resource=invalid_object(c.text), limit=number(m, "limit") or 262144
+        ),
+    ),
+    Pattern(
+        "only dynamically provisioned pvc can be resized",
+        r"only dynamically provisioned pvc can be resized.*",
+        lambda m, c: ImmutableField(
+            text=c.text,
+            resource=forbidden_object(c.text),
+            field="spec.resources.requests.storage",
+            pointer="/spec/resources/requests/storage",
+            detail=m[0],
+        ),
+    ),
+)
+
+TABLE: tuple[Pattern, ...] = (
+    Pattern(
+        "no matches for kind",
+        r'no matches for kind "(?P<kind>[^"]{1,100})" in (?:version|group)(?: "(?P<gv>[^"]{0,253})")?',
+        kind_not_served,
+    ),
+    Pattern(
+        "unable to verify permissions",
+        r"failed to get API resource info for (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63}): unable to verify",
+        kind_not_installed,
+    ),
+    Pattern(
+        "The Kubernetes API could not find",
+        r"The Kubernetes API could not find (?:version \""
+        r"(?P<version>[^\"]{1,63})\" of )?(?P<group>[\w.-]{0,253})/"
+        r"(?P<kind>\w{1,63}) for requested resource (?P<namespace>[\w.-]{0,63})/"
+        r"(?P<name>[\w.:-]{0,253})\.(?: Version \"(?P<other>[^\"]{1,63})\" of "
+        r"(?P<othergroup>[\w.-]{0,253})/\w{1,63} is installed)?",
+        kind_not_installed,
+    ),
+    Pattern(
+        "failed to discover server resources",
+        r"failed to discover server resources for group version (?P<gv>[\w./-]{1,253})",
+        kind_not_served,
+    ),
+    Pattern(
+        '"" not found',
+        r'(?P<kind>[A-Z]\w{1,62})\.(?P<gv>[\w.-]{1,253}) "" not found',
+        lambda m, c: KindNotServed(text=c.text, kind=said(m, "kind"), group=said(m, "gv")),
+    ),
+    Pattern(
+        "could not find the requested resource",
+        r"(?:the server could not find the requested resource)",
+        fill(KindNotServed),
+    ),
+    Pattern(
+        "namespace",
+        r'namespaces "(?P<namespace>[^"]{1,253})" not found'
+        r"|error getting namespace (?P<other>[\w.<>-]{1,253}):",
+        lambda m, c: NamespaceMissing(text=c.text, namespace=said(m, "namespace") or said(m, "other")),
+    ),
+    Pattern(
+        "object is being deleted",
+        r"object is being deleted: " + RESOURCE + " already exists",
+        lambda m, c: AlreadyExists(text=c.text, resource=resource_in(m), being_deleted=True),
+    ),
+    Pattern(
+        "already exists",
+        RESOURCE + " already exists",
+        already_exists,
+    ),
+    Pattern(
+        "Operation cannot be fulfilled",
+        r"Operation cannot be fulfilled on " + RESOURCE + r": (?P<detail>.*)",
+        conflict,
+    ),
+    Pattern("bject has been modified", r"[Tt]he object has been modified", conflict),
+    Pattern("in the precondition", r"Precondition failed: .*|the UID in the precondition .*", conflict),
+    Pattern(
+        "equest entity too large",
+        r"[Rr]equest entity too large(?:: limit is (?P<limit>\d{1,12}))?",
+        lambda m, c: too_large(m, c, SizeLimit.REQUEST),
+    ),
+    Pattern(
+        "request is too large",
+        r"etcdserver: request is too large",
+        lambda m, c: too_large(m, c, SizeLimit.ETCD),
+    ),
+    Pattern(
+        "trying to send message larger than max",
+        r"trying to send message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)",
+        lambda m, c: too_large(
+            m, c, SizeLimit.ETCD if not c.within(LayerKind.LOAD_TARGET_STATE) else SizeLimit.GRPC
+        ),
+    ),
+    Pattern(
+        "received message larger than max",
+        r"received message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)",
+        lambda m, c: too_large(m, c, SizeLimit.GRPC),
+    ),
+    Pattern(
+        "received message larger than max",
+        r"received message larger than max",
+        lambda m, c: too_large(m, c, SizeLimit.GRPC),
+    ),
+    Pattern(
+        "after decompression larger than max",
+        r"after decompression larger than max(?:[^(]{0,40}\((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\))?",
+        lambda m, c: too_large(m, c, SizeLimit.GRPC),
+    ),
+    Pattern(
+        "status exceeds the Kubernetes resource size limit",
+        r"Application status exceeds the Kubernetes resource size limit",
+        lambda m, c: too_large(m, c, SizeLimit.STATUS),
+    ),
+    Pattern(
+        "exceeded max combined manifest file size",
+        r"exceeded max combined manifest file size",
+        lambda m, c: too_large(m, c, SizeLimit.MANIFESTS),
+    ),
+    Pattern(
+        "no new finalizers can be added",
+        r"no new finalizers can be added if the object is being deleted.*",
+        lambda m, c: FinalizerStuck(text=c.text, resource=invalid_object(c.text), detail=m[0]),
+    ),
+    Pattern(
+        "is forbidden: ",
+        RESOURCE + r" is forbidden: (?P<detail>.*)",
+        lambda m, c: AdmissionDenied(
+            text=c.text, engine=PolicyEngine.PLUGIN, reason=said(m, "detail"), resource=resource_in(m)
+        ),
+    ),
+    Pattern(" not found", RESOURCE + r" not found", not_found),
+)
+
+LAST: tuple[Pattern, ...] = (Pattern("", r"^.+", deletion),)

@@ -1,0 +1,169 @@
+"""Argo CD's own parts: Redis, repo-server, disks, settings, and health checks in Lua."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.argocd import (
+    ArgocdCacheDown,
+    ArgocdDiskFull,
+    HealthScriptError,
+    RepoServerDown,
+    SettingsMalformed,
+)
+from whysync.messages.failures.base import Failure
+from whysync.messages.network import dialled, reason_of
+from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
+from whysync.messages.wrappers import LayerKind
+
+
+def health_script(match: re.Match[str], context: Context) -> Failure:
+    named = compiled(
+        r'health for "(?P<kind>\w{1,63})" with name "(?P<name>[^"]{1,253})" '
+        r'in namespace "(?P<namespace>[^"]{0,253})"'
+    ).search(context.text[:2000])
+    line = compiled(r"<string>:(?P<line>\d{1,7}):").search(context.text[:4000])
+    return HealthScriptError(
+        text=context.text,
+        kind=said(named, "kind") if named else "",
+        name=said(named, "name") if named else "",
+        namespace=said(named, "namespace") if named else "",
+        line=number(line, "line") if line else None,
+        detail=said(match, "detail") or match[0].strip(),
+    )
+
+
+def of_argocd(context: Context) -> bool:
+    """Is this Argo CD's own trouble? Applications have a Redis and disks, too, but no such wrappers.
+
+    Its own logs are lines of logrus; what containers of the app log is never read by these tables.
+    """
+    said = context.text[:2000]
+    return bool(context.layers) or "argocd" in said or ("level=" in said and "msg=" in said)
+
+
+def cache_down(match: re.Match[str], context: Context) -> Failure | None:
+    if not of_argocd(context):
+        return None
+    host, _ = dialled(context.text)
+    return ArgocdCacheDown(
+        text=context.text, host=host, reason=reason_of(context.text), detail=match[0].strip()
+    )
+
+
+def disk_full(match: re.Match[str], context: Context) -> Failure | None:
+    path = said(match, "path")
+    if "pull" in context.text[:500] or not (of_argocd(context) or path.startswith(("/dev/shm", "/tmp"))):
+        return None
+    return ArgocdDiskFull(text=context.text, path=path)
+
+
+def repo_server_down(match: re.Match[str], context: Context) -> Failure | None:
+    """gRPC's `Unavailable` with a transport error: a comparison calls only `repo-server` that way."""
+    host, port = dialled(context.text)
+    if "unix:" in context.text or "csi" in context.text:  # a container runtime or a storage driver
+        return None
+    if "redis" in host or port in (6379, 26379):
+        return cache_down(match, context)
+    return RepoServerDown(text=context.text, host=host, reason=reason_of(context.text))
+
+
+def unavailable(match: re.Match[str], context: Context) -> Failure | None:
+    del match
+    if not any(layer.code == "Unavailable" for layer in context.layers):
+        return None
+    if context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER):
+        return None
+    return RepoServerDown(text=context.text, host=dialled(context.text)[0], reason=reason_of(context.text))
+
+
+FIRST: tuple[Pattern, ...] = (
+    Pattern(
+        "o space left on device",
+        r"(?:(?:write|open|mkdir|create) (?P<path>/\S{1,300}?): )?[Nn]o space left on device",
+        disk_full,
+    ),
+    Pattern("NOAUTH", r"NOAUTH Authentication required\.?", cache_down),
+    Pattern("WRONGPASS", r"WRONGPASS .*", cache_down),
+    Pattern("MISCONF", r"MISCONF .*", cache_down),
+    Pattern("READONLY You can't write", r"READONLY You can't write.*", cache_down),
+    Pattern("LOADING Redis", r"LOADING Redis.*", cache_down),
+    Pattern("NOREPLICAS", r"NOREPLICAS .*", cache_down),
+    Pattern("MASTERDOWN", r"MASTERDOWN .*", cache_down),
+    Pattern("OOM command not allowed", r"OOM command not allowed.*", cache_down),
+    Pattern("cache: key is missing", r"cache: key is missing", cache_down),
+    Pattern(
+        "redis",
+        r"lookup [\w.-]{0,200}redis[\w.-]{0,200}.{0,100}|redis: .{1,300}"
+        r"|redis[\w.-]{0,200}:\d{4,5}: (?:connect|i/o|EOF|read|write).*",
+        cache_down,
+    ),
+    Pattern(":6379", r"dial tcp [^\s]{1,253}:6379: .*", cache_down),
+    Pattern(":26379", r"dial tcp [^\s]{1,253}:26379: .*", cache_down),
+    Pattern("transport: ", r"transport: .*", repo_server_down),
+    Pattern("error reading server preface", r"error reading server preface.*", repo_server_down),
+    Pattern("failed to connect to repo server", r"failed to connect to repo server.*", repo_server_down),
+    Pattern(
+        "repository.RepoServerService",
+        r"unknown (?:method \w{1,100} for )?service repository\.RepoServerService",
+        repo_server_down,
+    ),
+    Pattern(
+        "argocd-repo-server",
+        r"lookup argocd-repo-server.*|argocd-repo-server\S{0,200}:\d{2,5}: .*",
+        repo_server_down,
+    ),
+    # Health checks in Lua.
+    Pattern("<string>:", r"<string>:\d+: (?P<detail>.{1,300}?)(?:\s+stack traceback|$)", health_script),
+    Pattern("a non-table object", r"attempt to index a non-table object.*", health_script),
+    Pattern(
+        "failed to get resource health for",
+        r"failed to get resource health for \"[^\"]{1,63}\" with name .{1,600}?: (?P<detail>.*)",
+        health_script,
+    ),
+    Pattern(
+        "health.HealthStatus",
+        r"cannot unmarshal \w+ into Go (?:value|struct field) (?:of type )?.*health\.HealthStatus.*",
+        health_script,
+    ),
+    Pattern("table output from Lua", r"expect table output from Lua script.*", health_script),
+    Pattern("invalid health status", r"Lua returned an invalid health status", health_script),
+    Pattern(
+        "attempt to ",
+        r"attempt to (?:call|index|compare|perform arithmetic|concatenate) .{0,60}(?:nil|"
+        r"a nil value|table|boolean|number|string|function).*",
+        lambda m, c: health_script(m, c) if c.within(LayerKind.APP_HEALTH) or "[G]" in c.text else None,
+    ),
+    # Manifests that cannot be read are an answer to the caller; only settings make Argo CD give up and exit.
+    Pattern(
+        "level=fatal",
+        r"level=fatal msg=\"?(?P<detail>error (?:converting YAML to JSON|unmarshaling JSON): [^\"\n]{0,300})",
+        fill(SettingsMalformed),
+    ),
+    Pattern(
+        "ailed to load resource overrides",
+        r"[Ff]ailed to load resource overrides: (?P<detail>.*)",
+        lambda m, c: SettingsMalformed(text=c.text, key="resource.customizations", detail=said(m, "detail")),
+    ),
+    Pattern(
+        "uplicate kustomize version",
+        r"found duplicate kustomize version: .*",
+        lambda m, c: SettingsMalformed(text=c.text, key="kustomize.versions", detail=m[0]),
+    ),
+    Pattern(
+        "resource customization type",
+        r"resource customization type (?P<type>\S{1,60}) not supported",
+        lambda m, c: SettingsMalformed(
+            text=c.text, key=f"resource.customizations.{said(m, 'type')}", detail=m[0]
+        ),
+    ),
+    Pattern("is missing", r"^(?P<key>server\.secretkey) is missing", fill(SettingsMalformed, whole="detail")),
+    Pattern(
+        "resource.customizations",
+        r"(?P<key>resource\.customizations(?:\.[\w.]{0,100})?)[ :\"'].{0,60}(?:invalid|error|unmarshal|"
+        r"unsupported|does not have).*",
+        fill(SettingsMalformed, whole="detail"),
+    ),
+)
+
+LAST: tuple[Pattern, ...] = (Pattern("", r"^.+", unavailable),)

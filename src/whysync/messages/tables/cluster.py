@@ -1,0 +1,179 @@
+"""Destination clusters: registered or not, reachable or not, managed as a whole or by namespace."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.apply import ConnectionFailed
+from whysync.messages.failures.argocd import RepoServerDown
+from whysync.messages.failures.base import Failure
+from whysync.messages.failures.cluster import ClusterNotRegistered, ClusterUnreachable, NamespaceNotManaged
+from whysync.messages.failures.source import RepoUnreachable
+from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
+from whysync.messages.pattern import Context, Pattern, compiled, said
+from whysync.messages.tables.git import from_source
+from whysync.messages.wrappers import LayerKind
+
+_OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"
+
+
+def not_registered(match: re.Match[str], context: Context) -> Failure:
+    named = said(match, "server") or context.server
+    is_url = "://" in named
+    return ClusterNotRegistered(
+        text=context.text,
+        server=named if is_url else "",
+        name=said(match, "name") or ("" if is_url else named),
+        ambiguous="clusters with the same name" in match[0] or "multiple clusters" in match[0],
+        disabled="disabled" in match[0],
+    )
+
+
+def not_managed(match: re.Match[str], context: Context) -> Failure:
+    return NamespaceNotManaged(
+        text=context.text,
+        namespace=said(match, "namespace"),
+        kind=said(match, "kind"),
+        name=said(match, "name"),
+    )
+
+
+def unreachable(match: re.Match[str], context: Context) -> Failure:
+    server = said(match, "server") or context.server or api_server_in(context.text)
+    loading = next((layer.subject for layer in context.layers if layer.kind is LayerKind.LOAD_KIND), "")
+    return ClusterUnreachable(
+        text=context.text, server=server, reason=reason_of(context.text), loading=loading
+    )
+
+
+def connection(match: re.Match[str], context: Context) -> Failure | None:
+    """A connection failed; whose it was is told by the wrappers, the URL or the port, or not at all."""
+    text = context.text[:8192]
+    url = url_in(text)
+    host, port = dialled(text)
+    if context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.LOAD_KIND) or compiled(
+        _OF_API
+    ).search(url):
+        return unreachable(match, context)
+    if port == 8081 or "repo-server" in host:
+        return RepoServerDown(text=context.text, host=host, reason=reason_of(text))
+    if from_source(context) or context.within(LayerKind.RPC):
+        return RepoUnreachable(
+            text=context.text,
+            host=host or host_of(url),
+            url=url,
+            reason=reason_of(text),
+            detail=match[0].strip(),
+        )
+    if port == 6443:
+        return unreachable(match, context)
+    if not host and not url:
+        return None
+    return ConnectionFailed(text=context.text, host=host or host_of(url), port=port, reason=reason_of(text))
+
+
+def api_server(match: re.Match[str], context: Context) -> Failure | None:
+    if from_source(context):
+        return None
+    return unreachable(match, context)
+
+
+def server_error(match: re.Match[str], context: Context) -> Failure | None:
+    return (
+        unreachable(match, context) if context.within(LayerKind.CLUSTER, LayerKind.LOAD_LIVE_STATE) else None
+    )
+
+
+REGISTRATION: tuple[Pattern, ...] = (
+    Pattern(
+        "there are no clusters with this name",
+        r"there are no clusters with this name: (?P<name>\S{1,253})",
+        not_registered,
+    ),
+    Pattern(
+        "clusters with the same name",
+        r"there are \d+ clusters with the same name: (?P<name>\[[^\]]{0,500}\])",
+        not_registered,
+    ),
+    Pattern('cluster "', r"cluster \"(?P<server>[^\"]{1,300})\" (?:not found|is disabled)", not_registered),
+    Pattern(
+        "cluster '",
+        r"cluster '(?P<server>[^']{1,300})' (?:not found|has not been configured)",
+        not_registered,
+    ),
+    Pattern(
+        "has not been configured",
+        r"[Cc]luster(?: '(?P<server>[^']{1,300})')? has not been configured",
+        not_registered,
+    ),
+    Pattern(
+        "in-cluster has been disabled",
+        r"cannot register cluster: (?P<name>in-cluster) has been disabled",
+        not_registered,
+    ),
+    Pattern(
+        "is not managed",
+        r"[Nn]amespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>\w{1,63}) \""
+        r"(?P<name>[^\"]{1,253})\" is not managed",
+        not_managed,
+    ),
+    Pattern(
+        "when in namespaced mode",
+        r"[Cc]luster level (?P<kind>\w{1,63}) \""
+        r"(?P<name>[^\"]{1,253})\" can ?not be managed when in namespaced mode",
+        not_managed,
+    ),
+)
+
+CONNECTION: tuple[Pattern, ...] = (
+    Pattern("dial tcp", r"dial tcp.*", connection),
+    Pattern("no such host", r"no such host.*", connection),
+    Pattern("stream error", r"stream error: stream ID \d{1,12};? ?[A-Z_]{0,40}.*", connection),
+    Pattern("TLS handshake timeout", r"TLS handshake timeout", connection),
+    Pattern("Client.Timeout exceeded", r"Client\.Timeout exceeded.*", connection),
+    Pattern("i/o timeout", r"i/o timeout", connection),
+    Pattern("onnection refused", r"[Cc]onnection refused", connection),
+    Pattern("connection reset by peer", r"connection reset by peer", connection),
+    Pattern("http2: client connection lost", r"http2: client connection lost", api_server),
+    Pattern("GOAWAY", r"server sent GOAWAY.*", api_server),
+    Pattern(
+        "etcdserver: ",
+        r"etcdserver: (?:request timed out|leader changed|no leader|.*overloaded).*",
+        api_server,
+    ),
+    Pattern(
+        "currently unable to handle the request",
+        r"the server is currently unable to handle the request",
+        api_server,
+    ),
+    Pattern(
+        "in the time allotted",
+        r"the server was unable to return a response in the time allotted.*",
+        api_server,
+    ),
+    Pattern("oo many requests", r"[Tt]oo many requests", api_server),
+    Pattern("within requested timeout", r"request did not complete within requested timeout", api_server),
+    Pattern("client rate limiter", r"client rate limiter Wait returned an error.*", api_server),
+    Pattern(
+        "has prevented the request from succeeding",
+        r"an error on the server .* has prevented the request from succeeding.*",
+        api_server,
+    ),
+    Pattern(
+        "configured to ignore cluster",
+        r"controller is configured to ignore cluster (?P<server>\S{1,300})",
+        unreachable,
+    ),
+    Pattern(
+        "sharding is not configured",
+        r"unable to handle cluster (?P<server>\S{1,300}): cluster sharding is not configured",
+        unreachable,
+    ),
+    Pattern(
+        "version info from the target cluster",
+        r"failed to get version info from the target cluster \"(?P<server>[^\"]{1,300})\"",
+        unreachable,
+    ),
+    Pattern("context deadline exceeded", r"context deadline exceeded", connection),
+    Pattern("EOF", r"EOF$", server_error),
+)

@@ -1,0 +1,149 @@
+"""Diffs that cannot be computed: structured merge and server-side, and the schemas that they need."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.argocd import IgnoreRuleInvalid
+from whysync.messages.failures.base import NOTHING, Failure, Named, Unknown
+from whysync.messages.failures.cluster import DiffProblem, DiffSchemaError, DiffSide, OpenApiError
+from whysync.messages.paths import pointer_of
+from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, said
+from whysync.messages.wrappers import LayerKind
+
+_FIELD = r"(?P<field>\.[\w.\-]{1,200}(?:\[[^\]\n]{0,200}\][\w.\-]{0,200}){0,12})"
+
+
+def typed_value(match: re.Match[str], context: Context) -> Failure:
+    """What structured-merge-diff complains of, field by field; several stand under `errors:`."""
+    words = said(match, "words")
+    detail = said(match, "detail")
+    if "live" in words.lower():
+        side = DiffSide.LIVE
+    elif "config" in words.lower() or "patch" in words or "target" in words:
+        side = DiffSide.CONFIG
+    else:
+        side = DiffSide.UNTOLD
+    fields = distinct(compiled(rf"(?:^|[\s:]){_FIELD}: ").findall(detail[:6000]))
+    return DiffSchemaError(
+        text=context.text,
+        side=side,
+        problem=problem_of(detail),
+        fields=fields,
+        pointers=distinct(pointer_of(field) for field in fields),
+        resource=_resource(context.text),
+        detail=detail,
+    )
+
+
+def problem_of(detail: str) -> DiffProblem:
+    if "field not declared in schema" in detail:
+        return DiffProblem.UNDECLARED
+    if "duplicate entries for key" in detail:
+        return DiffProblem.DUPLICATE_KEY
+    if "omits key field" in detail:
+        return DiffProblem.OMITS_KEY
+    if "parseableType" in detail or "no corresponding type" in detail:
+        return DiffProblem.NO_SCHEMA
+    if compiled(r"expected .{1,60}, got|error decoding from json|schema error").search(detail[:4000]):
+        return DiffProblem.TYPE
+    return DiffProblem.OTHER
+
+
+def dry_run_rejected(match: re.Match[str], context: Context) -> Failure:
+    detail = said(match, "detail")
+    inner = context.read(detail)
+    typed = inner if isinstance(inner, DiffSchemaError) else None
+    return DiffSchemaError(
+        text=context.text,
+        side=typed.side if typed else DiffSide.UNTOLD,
+        problem=typed.problem if typed else DiffProblem.REJECTED,
+        fields=typed.fields if typed else (),
+        pointers=typed.pointers if typed else (),
+        resource=Named(kind=said(match, "kind"), name=said(match, "name")),
+        inner=None if inner is None or isinstance(inner, (Unknown, DiffSchemaError)) else inner,
+        detail=detail,
+    )
+
+
+def bare_field(match: re.Match[str], context: Context) -> Failure:
+    field = said(match, "field")
+    return DiffSchemaError(
+        text=context.text,
+        problem=problem_of(context.text),
+        fields=(field,) if field else (),
+        pointers=distinct([pointer_of(field)]),
+        resource=_resource(context.text),
+        detail=match[0],
+    )
+
+
+def _resource(text: str) -> Named:
+    match = compiled(r"for resource:? (?P<kind>[A-Z]\w{1,62})/(?P<name>[\w.:-]{1,253})").search(text[:4000])
+    return Named(kind=match["kind"], name=match["name"]) if match else NOTHING
+
+
+def openapi(match: re.Match[str], context: Context) -> Failure:
+    return OpenApiError(text=context.text, group_version=said(match, "gv"), detail=match[0].strip())
+
+
+def diff_error(match: re.Match[str], context: Context) -> Failure | None:
+    if not context.within(LayerKind.DIFF, LayerKind.NORMALIZE, LayerKind.COMPARE_STATES):
+        return None
+    return DiffSchemaError(
+        text=context.text, problem=problem_of(match[0]), resource=_resource(context.text), detail=match[0]
+    )
+
+
+FIRST: tuple[Pattern, ...] = (
+    Pattern(
+        "server side apply in dryrun mode",
+        r"error running server side apply in dryrun mode for resource "
+        r"(?P<kind>\w{1,63})/(?P<name>[\w.:-]{1,253}): (?P<detail>.*)",
+        dry_run_rejected,
+    ),
+    Pattern(
+        "typed",
+        r"(?P<words>error building typed value from (?:live|config) resource|"
+        r"error creating typed(?:Live|Config)|failed to create typed (?:patch|live|new|"
+        r"old) object(?: \([^)]{0,300}\))?): (?P<detail>.*)",
+        typed_value,
+    ),
+    Pattern("field not declared in schema", rf"(?:{_FIELD}: )?field not declared in schema", bare_field),
+    Pattern("duplicate entries for key", rf"(?:{_FIELD}: )?duplicate entries for key", bare_field),
+    Pattern(
+        "omits key field",
+        rf"(?:{_FIELD}: )?(?:element \d+: )?associative list with keys has an element that omits key field",
+        bare_field,
+    ),
+    Pattern(
+        "failed to create diff normalizer",
+        r"failed to create diff normalizer: (?P<detail>.*)",
+        fill(IgnoreRuleInvalid),
+    ),
+    Pattern(
+        "unable to retrieve the complete list of server APIs",
+        r"unable to retrieve the complete list of server APIs: (?P<gv>[\w./-]{1,253})?.*",
+        openapi,
+    ),
+    Pattern("failed to download openapi", r"failed to download openapi.*", openapi),
+    Pattern("error getting openapi", r"error getting openapi (?:resources|schema|data).*", openapi),
+    Pattern("GVK parser", r"failed to create GVK parser.*", openapi),
+    Pattern("open api schema", r"failed to load open ?[aA][pP][iI] ?[sS]chema.*", openapi),
+    Pattern("openAPISchema", r"failed to load openAPISchema.*", openapi),
+    Pattern("/openapi/v", r"/openapi/v[23].*", openapi),
+    Pattern("gnostic", r"gnostic.*", openapi),
+    Pattern("SchemaError(", r"SchemaError\(.*", openapi),
+    Pattern("duplicated entries for path", r".*duplicated entries for path.*", openapi),
+)
+
+TABLE: tuple[Pattern, ...] = (
+    Pattern("parseableType", r"unable to resolve parseableType.*", diff_error),
+    Pattern(
+        "managed",
+        r"error decoding managed fields:.*|no managed fields found for manager.*|"
+        r"must have the managedFields.*",
+        diff_error,
+    ),
+    Pattern("", r"^.+", diff_error),
+)

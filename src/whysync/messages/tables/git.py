@@ -1,0 +1,383 @@
+"""Repositories that cannot be reached, do not let us in, or do not hold the revision or the path."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.base import Failure, Network, Peer
+from whysync.messages.failures.source import (
+    AuthMethod,
+    Distrust,
+    PathNotFound,
+    RepoAuthFailed,
+    RepoCopyBroken,
+    RepoUnreachable,
+    RevisionNotFound,
+    SourceIntegrity,
+    TlsUntrusted,
+)
+from whysync.messages.network import dialled, distrust_of, host_of, reason_of, url_in
+from whysync.messages.pattern import Context, Pattern, compiled, fill, said
+from whysync.messages.wrappers import LayerKind
+
+_OF_CLUSTER = (LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.LOAD_KIND)
+_TOOLS_OF_SOURCES = ("git", "helm", "kustomize", "sh", "bash")
+
+
+def from_source(context: Context) -> bool:
+    """Was this said while reading a repository or a registry, as far as the wrappers tell?"""
+    if context.within(*_OF_CLUSTER):
+        return False
+    return context.command.partition(" ")[0] in _TOOLS_OF_SOURCES or context.within(
+        LayerKind.LOAD_TARGET_STATE,
+        LayerKind.SOURCE_N_OF_M,
+        LayerKind.GENERATE_MANIFESTS,
+        LayerKind.CACHED,
+        LayerKind.REPOSITORY,
+        LayerKind.FETCH,
+        LayerKind.HELM_DEPENDENCIES,
+        LayerKind.HYDRATOR,
+    )
+
+
+def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = AuthMethod.UNTOLD) -> Failure:
+    url = said(match, "url") or _repository(context) or url_in(context.text)
+    if method is AuthMethod.UNTOLD and url:
+        method = AuthMethod.HTTPS if url.startswith("http") else AuthMethod.SSH if "@" in url else method
+    return RepoAuthFailed(
+        text=context.text, url=url, user=said(match, "user"), method=method, detail=match[0].strip()
+    )
+
+
+def _repository(context: Context) -> str:
+    return next(
+        (one.subject for one in context.layers if one.kind is LayerKind.REPOSITORY and one.subject), ""
+    )
+
+
+def by_ssh(match: re.Match[str], context: Context) -> Failure:
+    return auth_failed(match, context, AuthMethod.SSH)
+
+
+def by_https(match: re.Match[str], context: Context) -> Failure:
+    return auth_failed(match, context, AuthMethod.HTTPS)
+
+
+def by_app(match: re.Match[str], context: Context) -> Failure:
+    return auth_failed(match, context, AuthMethod.APP)
+
+
+def repository_absent(match: re.Match[str], context: Context) -> Failure:
+    url = said(match, "url") or _repository(context) or url_in(context.text)
+    return RepoUnreachable(
+        text=context.text, host=host_of(url), url=url, reason=Network.NOT_FOUND, detail=match[0].strip()
+    )
+
+
+def registry_refused(match: re.Match[str], context: Context) -> Failure | None:
+    if (
+        not from_source(context)
+        and "unable to get tags" not in context.text
+        and not context.within(LayerKind.RPC)
+    ):
+        return None
+    return by_https(match, context)
+
+
+def host_key(match: re.Match[str], context: Context) -> Failure:
+    host = said(match, "host") or host_of(url_in(context.text))
+    reason = distrust_of(match[0])
+    if reason is Distrust.OTHER:
+        reason = Distrust.HOST_KEY_UNKNOWN
+    return TlsUntrusted(text=context.text, host=host, reason=reason, peer=Peer.REPOSITORY)
+
+
+def certificate(match: re.Match[str], context: Context) -> Failure:
+    url = url_in(context.text)
+    cluster = (
+        context.within(*_OF_CLUSTER) or "/version?timeout" in url or compiled(r"/apis?(?:[/?]|$)").search(url)
+    )
+    if cluster:
+        peer = Peer.CLUSTER
+    elif from_source(context):
+        peer = Peer.REPOSITORY
+    else:
+        peer = Peer.UNTOLD
+    host = host_of(url) or dialled(context.text)[0] or host_of(context.server)
+    return TlsUntrusted(text=context.text, host=host, reason=distrust_of(match[0]), peer=peer)
+
+
+def revision(match: re.Match[str], context: Context) -> Failure:
+    return RevisionNotFound(
+        text=context.text,
+        revision=said(match, "revision"),
+        constraint=said(match, "constraint"),
+        chart=said(match, "chart"),
+        repo=said(match, "repo"),
+        ambiguous="ambiguous" in match[0],
+    )
+
+
+def unreachable(match: re.Match[str], context: Context) -> Failure:
+    url = said(match, "url") or _repository(context) or url_in(context.text)
+    host, _ = dialled(context.text)
+    return RepoUnreachable(
+        text=context.text,
+        host=host or host_of(url),
+        url=url,
+        reason=reason_of(context.text),
+        detail=match[0].strip(),
+    )
+
+
+def status_code(match: re.Match[str], context: Context) -> Failure | None:
+    """`The requested URL returned error: 403`, as curl says it inside git."""
+    code = said(match, "code")
+    if code in ("401", "403"):
+        return by_https(match, context)
+    url = said(match, "url") or url_in(context.text)
+    reason = {
+        "404": Network.NOT_FOUND,
+        "429": Network.RATE_LIMITED,
+        "503": Network.UNAVAILABLE,
+        "407": Network.PROXY,
+    }
+    if code[:1] not in ("4", "5"):
+        return None
+    return RepoUnreachable(
+        text=context.text,
+        host=host_of(url),
+        url=url,
+        reason=reason.get(code, Network.SERVER_ERROR),
+        detail=match[0].strip(),
+    )
+
+
+def path_missing(match: re.Match[str], context: Context) -> Failure:
+    path = compiled(r"([^\s:]{1,300}): $").search(context.text[: match.start()][-310:])
+    return PathNotFound(text=context.text, path=path[1] if path else "", detail=match[0].strip())
+
+
+TABLE: tuple[Pattern, ...] = (
+    Pattern(
+        "app path",
+        r"app path (?:does not exist|is not a directory|is absolute|outside root)(?: - .*)?",
+        path_missing,
+    ),
+    Pattern(
+        "GIT/GPG",
+        r"GIT/GPG: .{0,200}?(?:revision (?P<revision>[\w./-]{1,100}) .*|$)",
+        lambda m, c: SourceIntegrity(text=c.text, revision=said(m, "revision"), detail=c.text),
+    ),
+    Pattern(
+        "source integrity verification",
+        r"source integrity verification (?:failed|required).{0,300}revision \"(?P<revision>[^\"]{1,100})\".*",
+        fill(SourceIntegrity, whole="detail"),
+    ),
+    Pattern(
+        "is not signed",
+        r"(?:[Tt]arget revision|[Rr]evision|commit) (?P<revision>[\w./-]{1,100}) (?:in Git )?is not signed.*",
+        fill(SourceIntegrity, whole="detail"),
+    ),
+    Pattern(
+        "signature",
+        r"(?:[Ff]ound (?:good|bad|unknown|invalid)?\s?signature|[Cc]ould not verify|"
+        r"signature is required|key that is not allowed|but signed with|"
+        r"GnuPG).{0,200}(?:revision|commit|signature|key).*",
+        fill(SourceIntegrity, whole="detail"),
+    ),
+    # Trust before credentials: a host key that is not known ends the handshake as well.
+    Pattern("knownhosts: ", r"knownhosts: key (?:is unknown|mismatch)", host_key),
+    Pattern(
+        "ost key",
+        r"(?:No \w{1,20} host key is known for \[?"
+        r"(?P<host>[^\]\s]{1,253})\]?.{0,300}|"
+        r"(?:.{0,300}REMOTE HOST IDENTIFICATION HAS CHANGED.{0,600})?)[Hh]ost key "
+        r"verification failed",
+        host_key,
+    ),
+    # Go's SSH says so of a host that shows a certificate, which known hosts must name an authority for.
+    Pattern(
+        "ssh: ",
+        r"ssh: (?:no authorities for hostname: (?P<host>[\w.-]{1,253})|host key mismatch|"
+        r"certificate signed by unrecognized authority|cert has expired|cert is not yet valid).*",
+        host_key,
+    ),
+    Pattern("could not set up SSH known hosts", r"could not set up SSH known hosts callback for.*", host_key),
+    Pattern("x509: ", r"x509: .*", certificate),
+    Pattern(
+        "certificate",
+        r"(?:server certificate verification failed|SSL certificate problem: .{0,200}|"
+        r"certificate verify failed|no alternative certificate subject name matches|"
+        r"certificate has expired)",
+        certificate,
+    ),
+    # Credentials.
+    Pattern("unable to authenticate", r"ssh: (?:handshake failed: ssh: )?unable to authenticate.*", by_ssh),
+    Pattern(
+        "Permission denied (",
+        r"(?:(?P<user>[\w.-]{1,60})@[\w.-]{1,253}: )?Permission denied \([a-z,-]{1,80}\)",
+        by_ssh,
+    ),
+    Pattern("SSH agent", r"error creating SSH agent.*", by_ssh),
+    Pattern("ssh: no key found", r"ssh: no key found", by_ssh),
+    Pattern(
+        "Load key ", r"Load key .{1,300}(?:invalid format|error in libcrypto|[Pp]ermission denied)", by_ssh
+    ),
+    Pattern("handshake failed", r"ssh: handshake failed: (?:EOF|ssh: .*|read tcp .*)", by_ssh),
+    Pattern(
+        "ssh: ",
+        r"ssh: (?:cannot decode|this private key is passphrase protected|parse error|short read|key).*",
+        by_ssh,
+    ),
+    Pattern(
+        "no credentials matched this URL",
+        r"failed to authenticate to git repository \""
+        r"(?P<url>[^\"]{1,300})\": no credentials matched this URL",
+        auth_failed,
+    ),
+    Pattern("uthentication failed for", r"Authentication failed for '(?P<url>[^']{1,300})'", by_https),
+    Pattern("could not read ", r"could not read (?:Username|Password) for '(?P<url>[^']{1,300})'", by_https),
+    Pattern("nvalid username or ", r"[Ii]nvalid username or (?:password|token)", by_https),
+    Pattern("Access denied", r"HTTP Basic: Access denied", by_https),
+    Pattern(
+        "password authentication was removed", r"Support for password authentication was removed", by_https
+    ),
+    Pattern("Write access to repository not granted", r"Write access to repository not granted", by_https),
+    Pattern(
+        "installation",
+        r"could not refresh installation id .*|"
+        r"failed to discover GitHub App installation ID.*|installation not found for org.*",
+        by_app,
+    ),
+    Pattern(
+        "GitHub",
+        r"failed to create GitHub app transport.*|[Ff]ailed to (?:get|create) (?:GitHub|"
+        r"github) .{0,60}token.*",
+        by_app,
+    ),
+    Pattern(
+        "access token",
+        r"failed to get (?:Azure|Google|AWS|ECR|workload identity)[^:]{0,60}access token.*",
+        by_app,
+    ),
+    Pattern(
+        "hallenge",
+        r"registry '[^']{1,253}' did not issue a challenge|parameter not found in challenge",
+        by_app,
+    ),
+    Pattern(
+        "could not extract organization",
+        r"could not extract organization from repository URL \"?(?P<url>[^\s\":]{1,8}://[^\s\"]{1,300}?)\"?:.*",
+        by_app,
+    ),
+    Pattern(
+        "doesn't have the proper",
+        r"secret \"[^\"]{1,253}\" doesn't have the proper \"[^\"]{1,253}\" label.*",
+        auth_failed,
+    ),
+    Pattern("Google Cloud Source", r"credentials for Google Cloud Source repositories are invalid", by_app),
+    Pattern(
+        "uthentication required", r"[Aa]uthentication required(?:: Repository not found\.?)?", auth_failed
+    ),
+    Pattern("authorization failed", r"authorization failed", auth_failed),
+    Pattern("authorization token has expired", r"authorization token has expired.*", by_https),
+    Pattern(
+        "no basic auth credentials", r"no basic auth credentials|basic credential not found", registry_refused
+    ),
+    Pattern("basic credential not found", r"basic credential not found", registry_refused),
+    Pattern(
+        "401",
+        r"(?:status code:? |response status \"?|: |\b)401:?(?: [Uu]nauthorized|: unauthorized.*|$)",
+        registry_refused,
+    ),
+    Pattern("unauthorized: ", r"unauthorized: .*", registry_refused),
+    Pattern("error logging into OCI registry", r"error logging into OCI registry.*", by_https),
+    Pattern("failed to login to registry", r"failed to login to registry.*", by_https),
+    Pattern("403", r"(?:status code:? |: |\b)403:?(?: [Ff]orbidden|: denied.*)", registry_refused),
+    Pattern(
+        "insufficient_scope",
+        r"insufficient_scope: authorization failed|pull access denied.*",
+        registry_refused,
+    ),
+    Pattern(
+        "returned error: ",
+        r"(?:unable to access '(?P<url>[^']{1,300})': )?The requested URL returned error: (?P<code>\d{3})",
+        status_code,
+    ),
+    # Revisions.
+    Pattern("to a commit SHA", r"nable to resolve '(?P<revision>[^']{0,253})' to a commit SHA", revision),
+    Pattern("to a commit SHA", r"nable to resolve (?P<revision>\S{1,253}) to a commit SHA", revision),
+    Pattern("couldn't find remote ref", r"couldn't find remote ref (?P<revision>[^\s'\"]{1,253})", revision),
+    Pattern(
+        "did not match any file", r"pathspec '(?P<revision>[^']{1,253})' did not match any file", revision
+    ),
+    Pattern("reference is not a tree", r"reference is not a tree: (?P<revision>[0-9a-f]{4,64})", revision),
+    Pattern("not our ref", r"not our ref (?P<revision>[0-9a-f]{4,64})", revision),
+    Pattern("reference not found", r"reference not found", revision),
+    Pattern("revision not found", r"revision not found$", revision),
+    Pattern("object not found", r"^object not found", revision),
+    Pattern("bad revision", r"bad revision '(?P<revision>[^']{1,253})'", revision),
+    Pattern("ambiguous argument", r"ambiguous argument '(?P<revision>[^']{1,253})'", revision),
+    Pattern("is ambiguous", r"(?:refname |revision )'?(?P<revision>[^'\s]{1,253})'? is ambiguous", revision),
+    Pattern("invalid object name", r"invalid object name '(?P<revision>[^']{1,253})'", revision),
+    Pattern(
+        "requires targetRevision to be",
+        r"tagPrefix \"[^\"]{0,200}\" requires targetRevision to be a semver constraint",
+        revision,
+    ),
+    Pattern("failed to determine semver constraint", r"failed to determine semver constraint.*", revision),
+    # The repository itself.
+    Pattern(
+        "epository",
+        r"(?:fatal: )?[Rr]epository '(?P<url>[^']{1,300})' (?:not found|does not exist)",
+        repository_absent,
+    ),
+    Pattern("epository not found", r"(?:ERROR: |remote: )?[Rr]epository not found\.?", repository_absent),
+    Pattern(
+        "project you were looking for",
+        r"The project you were looking for could not be found.*",
+        repository_absent,
+    ),
+    Pattern(
+        "does not appear to be a git repository",
+        r"'(?P<url>[^']{1,300})' does not appear to be a git repository",
+        repository_absent,
+    ),
+    Pattern(
+        " is invalid",
+        r"repo(?:sitory)? URL (?:\"(?P<url>[^\"]{1,300})\" )?is invalid",
+        repository_absent,
+    ),
+    Pattern(
+        "You may not have access to this repository",
+        r"You may not have access to this repository.*",
+        repository_absent,
+    ),
+    Pattern("API rate limit exceeded", r"API rate limit exceeded.*", unreachable),
+    Pattern("unknown error: remote", r"unknown error: remote: .*", unreachable),
+    Pattern(
+        ".lock",
+        r"(?:cannot lock ref .{1,300}|Unable to create '[^']{1,300}\.lock'.*)",
+        fill(RepoCopyBroken, whole="detail"),
+    ),
+    Pattern(
+        "overwritten by checkout",
+        r"Your local changes to the following files would be overwritten by checkout",
+        fill(RepoCopyBroken, whole="detail"),
+    ),
+    Pattern(
+        "another git process",
+        r"[Aa]nother git process seems to be running.*",
+        fill(RepoCopyBroken, whole="detail"),
+    ),
+    Pattern("unable to access '", r"unable to access '(?P<url>[^']{1,300})': (?P<detail>.*)", unreachable),
+    Pattern("Could not resolve host", r"Could not resolve host(?:name)?.*", unreachable),
+    Pattern("ssh: connect to host", r"ssh: connect to host .*", unreachable),
+    Pattern("ssh: Could not resolve", r"ssh: Could not resolve.*", unreachable),
+    Pattern("Could not read from remote repository", r"Could not read from remote repository", unreachable),
+    Pattern(
+        "remote end hung up", r"[Tt]he remote end hung up unexpectedly|early EOF|RPC failed; .*", unreachable
+    ),
+    Pattern("unexpected EOF", r"unexpected EOF$", lambda m, c: unreachable(m, c) if from_source(c) else None),
+)

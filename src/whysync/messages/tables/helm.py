@@ -1,0 +1,382 @@
+"""Helm: templates that do not render, and charts that cannot be had."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.base import Failure, Network
+from whysync.messages.failures.source import (
+    AuthMethod,
+    HelmDependency,
+    HelmRender,
+    InvalidYaml,
+    RepoAuthFailed,
+    RepoUnreachable,
+    RevisionNotFound,
+)
+from whysync.messages.network import host_of, reason_of, url_in
+from whysync.messages.pattern import Context, Pattern, compiled, number, said
+from whysync.messages.wrappers import LayerKind
+
+_EXECUTING = (
+    r"(?P<template>[\w./@+-]{1,300}):(?P<line>\d{1,7}):(?P<column>\d{1,7}):?\s{1,8}"
+    r"executing \"[^\"]{1,300}\" at <(?P<expr>[^>]{0,300})>:\s{1,8}"
+)
+
+
+def of_dependencies(context: Context) -> bool:
+    """Older versions of Argo CD call Helm by its version: `helm2 dependency build`."""
+    return context.within(LayerKind.HELM_DEPENDENCIES) or any(
+        layer.command.startswith("helm") and layer.command.partition(" ")[2].startswith("dep")
+        for layer in context.layers
+    )
+
+
+def of_helm(context: Context) -> bool:
+    return context.command.startswith("helm") or context.within(LayerKind.HELM_TEMPLATE)
+
+
+def template_error(match: re.Match[str], context: Context) -> Failure:
+    """`template: <file>:<line>:<column>: executing "…" at <expr>: <detail>`, nested as includes are.
+
+    The innermost `executing` is where it went wrong. Helm 4 puts the place, `executing` and the detail on
+    three lines, and leaves out the word `template` and the colon after the place.
+    """
+    last = match
+    for found in compiled(_EXECUTING).finditer(context.text[:8192]):
+        last = found
+    detail = context.text[last.end() :].strip() if last is not match else said(match, "detail")
+    expression = said(last, "expr")
+    called = compiled(r"error calling (\w{1,60}):").search(context.text[last.start() : last.end() + 200])
+    values = compiled(r"\$?\.Values(?:\.[\w-]{1,100}|\.\.\.){0,20}").search(expression) or compiled(
+        r"(?<![\w\"])\.[A-Za-z_][\w.-]{0,200}"
+    ).search(expression)
+    where = compiled(
+        r"execution error at \((?P<template>[^:()]{1,300}):(?P<line>\d{1,7}):(?P<column>\d{1,7})\): "
+    ).search(context.text[last.start() : 8192])
+    spot = where or last
+    if where:
+        detail = context.text[last.start() + where.end() :].strip()
+    return HelmRender(
+        text=context.text,
+        template=said(spot, "template"),
+        line=number(spot, "line"),
+        column=number(spot, "column"),
+        value_path=values[0] if values else "",
+        function=called[1] if called else "",
+        detail=_first_line(detail),
+    )
+
+
+def _first_line(detail: str) -> str:
+    """With the next line where the first ends in a colon: `error calling include:`, and then what failed."""
+    lines = [line.strip() for line in detail.split("\n", 4)[:4] if line.strip()]
+    told = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return told.replace("Use --debug flag to render out invalid YAML", "").strip()
+
+
+def execution_error(match: re.Match[str], context: Context) -> Failure:
+    """`execution error at (file:line:column): …`: what `required` and `fail` say."""
+    detail = _first_line(said(match, "detail"))
+    path = compiled(r"\.?[vV]alues\.[\w.\-\[\]]{1,200}|\.Values\.[\w.-]{1,200}").search(detail)
+    return HelmRender(
+        text=context.text,
+        template=said(match, "template"),
+        line=number(match, "line"),
+        column=number(match, "column"),
+        value_path=path[0].rstrip(".") if path else "",
+        detail=detail,
+    )
+
+
+def parse_error(match: re.Match[str], context: Context) -> Failure:
+    return HelmRender(
+        text=context.text,
+        template=said(match, "template"),
+        line=number(match, "line"),
+        chart=said(match, "chart"),
+        detail=_first_line(said(match, "detail")) or match[0].strip(),
+    )
+
+
+def schema_mismatch(match: re.Match[str], context: Context) -> Failure:
+    body = said(match, "detail")
+    found = compiled(
+        r"(?P<chart>[\w.-]{1,200}):\s+- (?:at '(?P<pointer>[^']{0,300})': |"
+        r"(?P<path>[\w.\-\[\]() ]{1,200}): )?(?P<why>[^\n]{1,500})"
+    ).search(body)
+    path = ""
+    if found:
+        path = found["path"] or (found["pointer"] or "").strip("/").replace("/", ".")
+    return HelmRender(
+        text=context.text,
+        chart=found["chart"] if found else "",
+        value_path=f".Values.{path}" if path and path != "(root)" else "",
+        detail=found["why"].strip() if found else body,
+    )
+
+
+def values_file(match: re.Match[str], context: Context) -> Failure | None:
+    if not of_helm(context) and "helm" not in context.text and "value" not in match[0]:
+        return None
+    if of_dependencies(context):
+        return None  # building dependencies reads no values
+    return HelmRender(text=context.text, values_file=said(match, "file"), detail=match[0].strip())
+
+
+def rendered_yaml(match: re.Match[str], context: Context) -> Failure:
+    """`YAML parse error on <template>: … yaml: line N`: N counts in the rendered text, not in the file."""
+    return HelmRender(
+        text=context.text,
+        template=said(match, "template"),
+        line=None,
+        detail=_first_line(said(match, "detail")),
+    )
+
+
+def dependency(match: re.Match[str], context: Context) -> Failure:
+    return HelmDependency(
+        text=context.text,
+        chart=said(match, "chart"),
+        repo=said(match, "repo") or said(match, "repo2"),
+        version=said(match, "version"),
+        detail=match[0].strip(),
+    )
+
+
+def download(match: re.Match[str], context: Context) -> Failure | None:
+    """The address of one archive names all three: `https://charts.example.com/redis-17.3.2.tgz`."""
+    if not of_dependencies(context) and "helm" not in context.text:
+        return None
+    archive = said(match, "repo")
+    repo, _, file = archive.rpartition("/")
+    named = compiled(r"(?P<chart>[\w.-]{1,200}?)-(?P<version>v?\d[\w.+-]{0,60})\.tgz").fullmatch(file)
+    return HelmDependency(
+        text=context.text,
+        chart=named["chart"] if named else "",
+        repo=repo if named else archive,
+        version=named["version"] if named else "",
+        detail=match[0].strip(),
+    )
+
+
+def chart_version(match: re.Match[str], context: Context) -> Failure:
+    """The same words of Helm: for a dependency of the chart, or for the chart that the Application names."""
+    if of_dependencies(context):
+        return dependency(match, context)
+    version = said(match, "version")
+    return RevisionNotFound(
+        text=context.text,
+        revision=version,
+        constraint=said(match, "constraint"),
+        chart=said(match, "chart"),
+        repo=said(match, "repo") or url_in(context.text),
+    )
+
+
+def chart_repository(match: re.Match[str], context: Context) -> Failure:
+    if of_dependencies(context):
+        return dependency(match, context)
+    url = said(match, "repo")
+    reason = Network.NOT_FOUND if "404" in match[0] else reason_of(match[0])
+    return RepoUnreachable(
+        text=context.text, host=host_of(url), url=url, reason=reason, detail=match[0].strip()
+    )
+
+
+def any_dependency(match: re.Match[str], context: Context) -> Failure | None:
+    return (
+        HelmDependency(text=context.text, repo=url_in(context.text), detail=match[0].strip())
+        if of_dependencies(context)
+        else None
+    )
+
+
+def any_helm(match: re.Match[str], context: Context) -> Failure | None:
+    """Helm failed, and with words that are not in this table."""
+    if not of_helm(context):
+        return None
+    if context.command.startswith("helm registry login"):
+        return RepoAuthFailed(
+            text=context.text, url=url_in(context.text), method=AuthMethod.HTTPS, detail=match[0]
+        )
+    return HelmRender(text=context.text, detail=_first_line(match[0].strip()).removeprefix("Error: "))
+
+
+def invalid_chart(match: re.Match[str], context: Context) -> Failure:
+    return HelmRender(text=context.text, detail=match[0].strip())
+
+
+TABLE: tuple[Pattern, ...] = (
+    Pattern(
+        "missing in charts/ directory",
+        r"found in (?:Chart|requirements)\.yaml, but missing in charts/ directory: "
+        r"(?P<chart>[\w./, -]{1,300})",
+        dependency,
+    ),
+    Pattern(
+        "no repository definition for",
+        r"no repository definition for (?P<repo>[^\s,]{1,300}?)(?:[,.]\s|$)",
+        dependency,
+    ),
+    Pattern(
+        "failed to add helm repository", r"failed to add helm repository (?P<repo>\S{1,300})", dependency
+    ),
+    Pattern(
+        "out of sync with the dependencies file",
+        r"the lock file \(Chart\.lock\) is out of sync with the dependencies file.*",
+        dependency,
+    ),
+    Pattern("no cached repo found", r"no cached repo found.*|no cached repository for .*", dependency),
+    Pattern("no cached repository for", r"no cached repository for .*", dependency),
+    Pattern(
+        "can't get a valid version for",
+        r"can't get a valid version for (?:repositories|dependency|"
+        r"\d+ subchart\(s\):?) \"?(?P<chart>[\w./, -]{1,300})\"?.*",
+        dependency,
+    ),
+    Pattern("did you set 'repository'", r"dependency \"(?P<chart>[^\"]{1,200})\" .*", dependency),
+    Pattern(
+        "execution error at",
+        r"execution error at \((?P<template>[^:()]{1,300}):(?P<line>\d{1,7}):"
+        r"(?P<column>\d{1,7})\): (?P<detail>.*)",
+        execution_error,
+    ),
+    Pattern("executing ", _EXECUTING + r"(?P<detail>.*)", template_error),
+    Pattern(
+        "parse error at",
+        r"parse error at \((?P<template>[^:()]{1,300}):(?P<line>\d{1,7})\): (?P<detail>.*)",
+        parse_error,
+    ),
+    Pattern(
+        "parse error in",
+        r"parse error in \"(?P<template>[^\"]{1,300})\": (?:template: [^\s:]{1,300}:"
+        r"(?P<line>\d{1,7}): )?(?P<detail>.*)",
+        parse_error,
+    ),
+    Pattern(
+        "YAML parse error on",
+        r"YAML parse error on (?P<template>[^\s:]{1,300}): (?P<detail>.*)",
+        rendered_yaml,
+    ),
+    Pattern(
+        "template: ",
+        r"template: (?P<template>[\w./@+-]{1,300}):(?P<line>\d{1,7})(?::\d+)?: (?P<detail>.*)",
+        parse_error,
+    ),
+    Pattern(
+        "meet the specifications of the schema",
+        r"values don't meet the specifications of the schema\(s\) in the following "
+        r"chart\(s\):\s*(?P<detail>.*)",
+        schema_mismatch,
+    ),
+    Pattern("values file glob", r"values file glob \"(?P<file>[^\"]{1,300})\" matched no files", values_file),
+    Pattern(
+        "error resolving helm value files", r"error resolving helm value files: (?P<detail>.*)", values_file
+    ),
+    Pattern(
+        "no such file or directory",
+        r"open (?P<file>(?:<path to cached source>)?\S{1,300}?): no such file or directory",
+        values_file,
+    ),
+    Pattern(
+        "not found in",
+        r"chart \"(?P<chart>[^\"]{1,200})\" (?:version \""
+        r"(?P<version>[^\"]{0,100})\" |matching "
+        r"(?P<constraint>\S{0,100}) )?not found in (?P<repo>\S{1,300})",
+        chart_version,
+    ),
+    Pattern("not found in index", r"chart '(?P<chart>[^']{1,200})' not found in index", chart_version),
+    Pattern(
+        "no chart version found for",
+        r"no chart version found for (?P<chart>[\w./-]{1,200})-(?P<version>[\w.<>=^~*|, -]{0,100})",
+        chart_version,
+    ),
+    Pattern("no chart name found", r"no chart name found", chart_version),
+    Pattern(
+        "constraint not found in",
+        r"(?:version matching )?constraint not found in (?:\d{1,9} )?(?:tags|versions|index)",
+        chart_version,
+    ),
+    Pattern(
+        "version for constraint",
+        r"(?:[Cc]ould not locate a|[Uu]nable to locate any tags|"
+        r"find) .{0,80}version for constraint (?P<constraint>\S{1,100})",
+        chart_version,
+    ),
+    Pattern(
+        "matching constraint",
+        r"could not (?:find|locate) .{0,60}matching constraint (?P<constraint>\S{1,100})",
+        chart_version,
+    ),
+    Pattern(
+        "no version for constraint", r"no version for constraint (?P<constraint>\S{1,100})", chart_version
+    ),
+    Pattern("improper constraint", r"improper constraint: (?P<constraint>\S{1,100})", chart_version),
+    Pattern("invalid revision", r"invalid revision:? .{0,20}[\"'](?P<version>[^\"']{1,100})", chart_version),
+    Pattern(
+        "failed to resolve revision",
+        r"failed to resolve revision \"(?P<version>[^\"]{1,200})\"",
+        chart_version,
+    ),
+    Pattern(
+        "cannot get digest for revision",
+        r"cannot get digest for revision \"?(?P<version>[^\s\":]{1,200})",
+        chart_version,
+    ),
+    Pattern(
+        "is not a valid chart repository",
+        r"looks like \"(?P<repo>[^\"]{1,300})\" is not a valid chart repository.*",
+        chart_repository,
+    ),
+    Pattern(
+        "not found",
+        r"(?:^|Error: )(?P<chart>[\w.-]{1,253}(?::\d{1,5})?/[\w./-]{1,253}):"
+        r"(?P<version>[\w.+-]{1,128})(?:: | \.\.\. )not found",
+        chart_version,
+    ),
+    Pattern(
+        "could not download",
+        r"could not download (?P<repo>\S{1,300}?): .*",
+        download,
+    ),
+    Pattern(
+        "could not retrieve list of tags",
+        r"could not retrieve list of tags for repository (?P<repo>\S{1,300}): .*",
+        dependency,
+    ),
+    Pattern('failed to download "', r"failed to download \"(?P<repo>[^\"]{1,300})\".*", chart_repository),
+    Pattern("directory charts/", r"directory (?P<repo>charts/\S{1,300}) not found", dependency),
+    Pattern("is not supported", r"helm (?:chart )?version '[^']{0,60}' is not supported", invalid_chart),
+    Pattern("could not parse kubernetes version", r"could not parse kubernetes version .*", invalid_chart),
+    Pattern("Chart.yaml file is missing", r"Chart\.yaml file is missing", invalid_chart),
+    Pattern("validation: chart", r"validation: chart\.metadata\..*", invalid_chart),
+    Pattern("incompatible with Kubernetes", r"chart requires kubeVersion: .*", invalid_chart),
+    Pattern("cannot load values.yaml", r"cannot load values\.yaml: .*", invalid_chart),
+    Pattern("failed parsing --set", r"failed parsing --set.*", invalid_chart),
+    Pattern(
+        "unable to build kubernetes objects",
+        r"unable to build kubernetes objects from release manifest: .*",
+        invalid_chart,
+    ),
+    Pattern('function "', r"function \"[^\"]{1,100}\" not defined", invalid_chart),
+    Pattern("nil pointer evaluating", r"nil pointer evaluating (?P<expr>\S{1,200})", invalid_chart),
+    Pattern(
+        "failed to parse ",
+        r"failed to parse (?P<file>[^\s:]{1,300}): "
+        r"(?P<detail>(?:error (?:converting|unmarshaling)|yaml: ).*)",
+        lambda m, c: InvalidYaml(
+            text=c.text, file=said(m, "file"), line=_line(m[0]), detail=said(m, "detail")
+        ),
+    ),
+)
+
+LAST: tuple[Pattern, ...] = (
+    Pattern("", r"^.+", any_dependency),
+    Pattern("", r"^.+", any_helm),
+)
+
+
+def _line(text: str) -> int | None:
+    match = compiled(r"line (?P<line>\d{1,9})").search(text)
+    return int(match["line"]) if match else None

@@ -1,0 +1,315 @@
+"""Kustomize, Jsonnet, plugins and plain directories: everything but Helm that makes manifests."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.base import Failure
+from whysync.messages.failures.source import (
+    GenerationTimeout,
+    HydratorFailed,
+    InvalidYaml,
+    JsonnetFailed,
+    KustomizeBuild,
+    PathNotFound,
+    PluginFailed,
+    SourceSpecInvalid,
+)
+from whysync.messages.network import url_in
+from whysync.messages.pattern import Context, Pattern, compiled, number, quoted, said
+from whysync.messages.tables.git import from_source
+from whysync.messages.wrappers import LayerKind
+
+
+def of_kustomize(context: Context) -> bool:
+    return any(layer.command.startswith("kustomize") for layer in context.layers)
+
+
+def kustomize(match: re.Match[str], context: Context) -> Failure | None:
+    if not of_kustomize(context) and "ustomiz" not in match[0] and "accumulat" not in match[0]:
+        return None
+    text = context.text[:8192]
+    missing = compiled(
+        r"(?:lstat|open|stat) (?P<lstat>[^\s'\"]{1,300}): no such file|'"
+        r"(?P<quoted>[^']{1,300})' doesn't exist|evalsymlink failure on '"
+        r"(?P<link>[^']{1,300})'"
+    )
+    files = [one["lstat"] or one["quoted"] or one["link"] for one in missing.finditer(text)]
+    asked = compiled(r"accumulating resources from '(?P<file>[^']{1,300})'").findall(text)
+    remote = next(
+        (name for name in asked if compiled(r"^(?:https?://|git@|ssh://|github\.com/)|\?ref=").search(name)),
+        "",
+    )
+    target = compiled(
+        r"no matches for (?:Id|OriginalId|target) "
+        r"(?P<id>[^;\n]{1,300})|failed to find unique target for patch "
+        r"(?P<patch>[^\n]{1,300})|no resource matches strategic merge patch \""
+        r"(?P<name>[^\"]{1,300})\""
+    ).search(text)
+    twice = compiled(r"may not add resource with an already registered id: (?P<id>[^\s'\"]{1,300})").search(
+        text
+    )
+    return KustomizeBuild(
+        text=context.text,
+        path=_built(context),
+        missing_file=""
+        if remote and not files
+        else (asked[-1] if asked and files and not remote else (files[-1] if files else "")),
+        patch_target=(target["id"] or target["patch"] or target["name"]).strip() if target else "",
+        duplicate_id=twice["id"] if twice else "",
+        remote=remote,
+        detail=_without_warnings(text),
+    )
+
+
+def _without_warnings(text: str) -> str:
+    """Kustomize writes `# Warning: …` on stderr as well, one line each, in front of the error."""
+    lines = [line for line in text.splitlines() if not line.startswith("# Warning:")]
+    return "\n".join(lines).strip().removeprefix("Error: ") or text.strip()
+
+
+def _built(context: Context) -> str:
+    """The directory that `kustomize build` was given; repo-server hides where it keeps the repository."""
+    command = next((layer.command for layer in context.layers if layer.command.startswith("kustomize")), "")
+    path = compiled(r"kustomize build ((?:<path to cached source>)?\S{1,300})").search(command)
+    return path[1] if path else ""
+
+
+def plugin(match: re.Match[str], context: Context) -> Failure:
+    return PluginFailed(text=context.text, plugin=said(match, "plugin"), detail=_last_line(match[0]))
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def any_plugin(match: re.Match[str], context: Context) -> Failure | None:
+    if not context.within(LayerKind.PLUGIN):
+        return None
+    return PluginFailed(text=context.text, detail=_last_line(match[0]))
+
+
+def jsonnet(match: re.Match[str], context: Context) -> Failure:
+    spot = compiled(r"(?P<file>[\w./-]{1,300}\.(?:jsonnet|libsonnet)):(?P<line>\d{1,7})").search(
+        context.text[:8192]
+    )
+    return JsonnetFailed(
+        text=context.text,
+        file=said(spot, "file") if spot else said(match, "file"),
+        line=number(spot, "line") if spot else None,
+        detail=said(match, "detail").partition("\n")[0],  # the stack follows, one line each
+    )
+
+
+def yaml_error(match: re.Match[str], context: Context) -> Failure:
+    text = context.text[:8192]
+    named = compiled(
+        r"(?:[Ff]ailed to unmarshal|invalid manifest file|file) \""
+        r"(?P<file>[^\"]{1,300})\"|MalformedYAMLError: yaml: .{0,200}? in File: "
+        r"(?P<kfile>\S{1,300})|(?:parse|parsing|decode) (?P<bare>[\w./-]{1,300}\.ya?ml)"
+    ).search(text)
+    line = compiled(r"line (?P<line>\d{1,9})").search(text)
+    file = (named["file"] or named["kfile"] or named["bare"] or "") if named else ""
+    return InvalidYaml(
+        text=context.text,
+        file=file.rstrip(":"),
+        line=int(line["line"]) if line else None,
+        detail=match[0].strip(),
+    )
+
+
+def rpc_timeout(match: re.Match[str], context: Context) -> Failure | None:
+    del match
+    if context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER):
+        return None
+    if not context.within(
+        LayerKind.RPC, LayerKind.LOAD_TARGET_STATE, LayerKind.SOURCE_N_OF_M, LayerKind.GENERATE_MANIFESTS
+    ):
+        return None
+    return GenerationTimeout(text=context.text)
+
+
+def hydrator(match: re.Match[str], context: Context) -> Failure:
+    return HydratorFailed(
+        text=context.text, app=said(match, "app"), branch=said(match, "branch"), detail=match[0].strip()
+    )
+
+
+def spec(match: re.Match[str], context: Context) -> Failure:
+    return SourceSpecInvalid(text=context.text, detail=match[0].strip())
+
+
+def symlink(match: re.Match[str], context: Context) -> Failure:
+    names = quoted(match[0])
+    return PathNotFound(
+        text=context.text, path=said(match, "file") or (names[0] if names else ""), detail=match[0].strip()
+    )
+
+
+def no_file(match: re.Match[str], context: Context) -> Failure | None:
+    if not from_source(context) or of_kustomize(context) or context.within(LayerKind.PLUGIN):
+        return None
+    return PathNotFound(text=context.text, path=said(match, "file"), detail=match[0].strip())
+
+
+KUSTOMIZE: tuple[Pattern, ...] = (
+    Pattern("kustomization file not found", r"kustomization file not found in the path.*", kustomize),
+    Pattern("unable to find one of", r"unable to find one of .*", kustomize),
+    Pattern("accumulat", r"accumulat.*", kustomize),
+    Pattern("AccumulateTarget", r"AccumulateTarget.*", kustomize),
+    Pattern("already registered id", r"may not add resource with an already registered id.*", kustomize),
+    Pattern("no matches for ", r"no matches for (?:Id|OriginalId|target) .*", kustomize),
+    Pattern("strategic merge patch", r"no resource matches strategic merge patch.*", kustomize),
+    Pattern("invalid Kustomization", r"invalid Kustomization: .*", kustomize),
+    Pattern("kustomize components require", r"kustomize components require.*", kustomize),
+    Pattern("is not in or below", r"security; file .{1,300} is not in or below.*", kustomize),
+    Pattern("load restriction", r".*load restriction.*", kustomize),
+    Pattern("trouble configuring builtin", r"trouble configuring builtin.*", kustomize),
+    Pattern("is not registered", r"kustomize version \S{1,60} is not registered", kustomize),
+)
+
+TABLE: tuple[Pattern, ...] = (
+    Pattern(
+        "cannot hydrate because",
+        r"cannot hydrate because (?:application (?P<app>\S{1,253}) has an error|.*).*",
+        hydrator,
+    ),
+    Pattern(
+        "waiting for an external process to update",
+        r"waiting for an external process to update (?P<branch>\S{1,253}) from .*",
+        hydrator,
+    ),
+    Pattern(
+        "ydrat",
+        r"(?:app is configured to hydrate to the repository root|app "
+        r"(?P<app>\S{1,253}) hydrator uses the same destination|"
+        r"failed to get hydrator credentials|[Ff]ailed to (?:commit|push) hydrated).*",
+        hydrator,
+    ),
+    Pattern(
+        "cmp-server plugin with name",
+        r"find cmp-server plugin with name \"(?P<plugin>[^\"]{1,200})\".*",
+        plugin,
+    ),
+    Pattern(
+        "error dialing to cmp-server",
+        r"error dialing to cmp-server for plugin (?P<plugin>\S{1,200}).*",
+        plugin,
+    ),
+    Pattern("plugin", r"could ?n[o']t find (?:any )?plugin supporting the given repository.*", plugin),
+    Pattern(
+        "plugin not supported. plugin name",
+        r"plugin not supported\. plugin name (?P<plugin>[\w.-]{1,200})",
+        plugin,
+    ),
+    Pattern(
+        "onfig management plugin",
+        r"[Cc]onfig management plugin with name '?(?P<plugin>[\w.-]{1,200}).{0,20}not supported.*",
+        plugin,
+    ),
+    Pattern("cmp-server", r"error calling cmp-server .*", plugin),
+    Pattern("detect CMP", r"failed to detect CMP for app.*", plugin),
+    Pattern("no files to send", r"no files to send\(.*", plugin),
+    Pattern("failed to convert CMP manifests", r"failed to convert CMP manifests.*", plugin),
+    Pattern("argocd-vault-plugin", r"argocd-vault-plugin.*", plugin),
+    Pattern("Could not find secrets", r"Could not find secrets at path.*", plugin),
+    Pattern(
+        "aluate jsonnet",
+        r"[Ff]ailed to evaluate jsonnet \"?(?P<file>[^\":]{1,300})\"?: (?P<detail>.*)",
+        jsonnet,
+    ),
+    Pattern("RUNTIME ERROR", r"RUNTIME ERROR: (?P<detail>.*)", jsonnet),
+    Pattern("STATIC ERROR", r"STATIC ERROR: (?P<detail>.*)", jsonnet),
+    Pattern(
+        "unmarshal generated json",
+        r"[Ff]ailed to unmarshal generated json \"(?P<file>[^\"]{1,300})\": (?P<detail>.*)",
+        jsonnet,
+    ),
+    Pattern("MalformedYAMLError", r"MalformedYAMLError: .*", yaml_error),
+    Pattern("error converting YAML to JSON", r"error converting YAML to JSON: .*", yaml_error),
+    Pattern("Object 'Kind' is missing", r"Object 'Kind' is missing in.*", yaml_error),
+    Pattern("Object 'apiVersion' is missing", r"Object 'apiVersion' is missing in.*", yaml_error),
+    Pattern(
+        "found character that cannot start any token",
+        r"found character that cannot start any token",
+        yaml_error,
+    ),
+    Pattern("Only single objects are allowed", r"Found multiple objects in \"[^\"]{1,300}\".*", yaml_error),
+    Pattern("nmarshal manifest", r"[Ff]ailed to unmarshal manifest:? .*", yaml_error),
+    Pattern('ailed to unmarshal "', r"[Ff]ailed to unmarshal \"(?P<file>[^\"]{1,300})\": .*", yaml_error),
+    Pattern("invalid manifest file", r"invalid manifest file \"[^\"]{1,300}\": .*", yaml_error),
+    Pattern(
+        "yaml: ",
+        r"yaml: (?:line \d|unmarshal errors|mapping|did not find|unknown anchor|invalid).*",
+        yaml_error,
+    ),
+    Pattern("apiVersion not set", r"(?:apiVersion|kind) not set.*", yaml_error),
+    Pattern("kind not set", r"kind not set.*", yaml_error),
+    Pattern("out-of-bounds symlink", r"contains out-of-bounds symlinks\. file: (?P<file>\S{1,300})", symlink),
+    Pattern(
+        "destination of symlink", r"destination of symlink \"(?P<file>[^\"]{1,300})\" is missing", symlink
+    ),
+    Pattern(
+        "illegal filepath in symlink", r"illegal filepath in symlink at \"(?P<file>[^\"]{1,300})\".*", symlink
+    ),
+    Pattern(
+        "resolved to outside repository root",
+        r"file '(?P<file>[^']{1,300})' resolved to outside repository root",
+        symlink,
+    ),
+    Pattern("sources.ref ", r"sources\.ref \S{1,200} cannot contain any special characters.*", spec),
+    Pattern(
+        "OCI Helm repository URL", r"OCI Helm repository URL should include hostname and port only", spec
+    ),
+    # An artifact of a registry that holds no manifests: an image, most often.
+    Pattern("oci layer media type", r"oci layer media type \S{1,200} is not in the list of allowed.*", spec),
+    Pattern("oci content layer", r"expected only a single oci content layer, got \d{1,9}", spec),
+    Pattern("unsupported repository type", r"unsupported repository type \"[^\"]{0,100}\"", spec),
+    Pattern("source referenced", r"source referenced \"[^\"]{1,200}\", (?:but|which) .*", spec),
+    Pattern("cannot reference ", r"cannot reference (?:a different|multiple) revisions? .*", spec),
+    Pattern("'chart' field defined", r"source has a 'chart' field defined.*", spec),
+    Pattern("same `ref` key", r"multiple sources had the same `ref` key.*", spec),
+    Pattern("multiple application sources defined", r"multiple application sources defined: .*", spec),
+    Pattern("are required", r"spec\.source.{0,40} (?:and either|are required|is required).*", spec),
+    Pattern("targetRevision is required", r"spec\.source\.targetRevision is required.*", spec),
+    Pattern("is required", r"spec\.sourceHydrator\.\S{1,80} is required", spec),
+    Pattern(
+        "both name and server defined",
+        r"application destination can't have both name and server defined.*",
+        spec,
+    ),
+    Pattern("Destination server missing", r"Destination server missing from app spec.*", spec),
+    Pattern(
+        "no such file or directory",
+        r"(?:lstat|stat|open) (?P<file>\S{1,300}?): no such file or directory",
+        no_file,
+    ),
+    Pattern("deadline exceeded", r"context deadline exceeded", rpc_timeout),
+    Pattern("DeadlineExceeded", r"DeadlineExceeded", rpc_timeout),
+)
+
+
+def any_kustomize(match: re.Match[str], context: Context) -> Failure | None:
+    del match
+    if not of_kustomize(context) or not context.text:
+        return None
+    return KustomizeBuild(
+        text=context.text,
+        path=_built(context),
+        remote=url_in(context.text),
+        detail=_without_warnings(context.text),
+    )
+
+
+def any_hydration(match: re.Match[str], context: Context) -> Failure | None:
+    if not context.within(LayerKind.HYDRATOR):
+        return None
+    return HydratorFailed(text=context.text, detail=match[0].strip())
+
+
+LAST: tuple[Pattern, ...] = (
+    Pattern("", r"^.+", any_hydration),
+    Pattern("", r"^.+", any_kustomize),
+    Pattern("", r"^.+", any_plugin),
+)

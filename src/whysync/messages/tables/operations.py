@@ -1,0 +1,192 @@
+"""What Argo CD says of a running operation, of auto-sync, and what it warns of."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.argocd import (
+    AutosyncSkipped,
+    AutosyncWipeRefused,
+    Awaited,
+    DuplicateResource,
+    ExcludedResource,
+    HookFailed,
+    ImpersonationFailed,
+    NamespaceUnset,
+    OperationInProgress,
+    OperationTerminated,
+    OrphanedResources,
+    PruneSkipped,
+    ResourceVanished,
+    SharedResource,
+    SyncWindowBlocked,
+    Waiting,
+)
+from whysync.messages.failures.base import Failure, Named
+from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
+
+_AWAITED = {
+    "healthy state": Awaited.HEALTH,
+    "completion": Awaited.HOOK,
+    "deletion": Awaited.DELETION,
+    "pruning confirmation": Awaited.PRUNE_CONFIRMATION,
+}
+
+
+def waiting(match: re.Match[str], context: Context) -> Failure:
+    return Waiting(
+        text=context.text,
+        what=_AWAITED[said(match, "what")],
+        group=said(match, "group"),
+        kind=said(match, "kind"),
+        name=said(match, "name"),
+        more=number(match, "more") or 0,
+    )
+
+
+def shared(match: re.Match[str], context: Context) -> Failure:
+    place, _, name = said(match, "name").rpartition("/")
+    return SharedResource(
+        text=context.text,
+        resource=Named(kind=said(match, "kind"), namespace=place, name=name),
+        apps=(said(match, "one"), said(match, "other").rstrip(".")),
+        refused="Shared resource found" in context.text,
+    )
+
+
+def autosync(match: re.Match[str], context: Context) -> Failure:
+    detail = said(match, "detail")
+    revision = compiled(r"(?:to|for) \[?([0-9a-f]{7,64})\b").search(detail)
+    return AutosyncSkipped(
+        text=context.text,
+        detail=detail,
+        revision=revision[1] if revision else "",
+        already_tried="already" in detail or "previous sync attempt" in detail,
+    )
+
+
+def _revision(context: Context) -> str:
+    return next((layer.revision for layer in context.layers if layer.revision), "")
+
+
+FIRST: tuple[Pattern, ...] = (
+    # What Argo CD warns of.
+    Pattern(
+        "times among application resources",
+        r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63})/"
+        r"(?P<namespace>[\w.-]{0,253})/(?P<name>[^\s]{1,253}) appeared "
+        r"(?P<times>\d{1,9}) times",
+        lambda m, c: DuplicateResource(
+            text=c.text,
+            resource=Named(
+                group=said(m, "group"),
+                kind=said(m, "kind"),
+                namespace=said(m, "namespace"),
+                name=said(m, "name"),
+            ),
+            times=number(m, "times") or 0,
+        ),
+    ),
+    Pattern(
+        "is part of applications",
+        r"(?P<kind>\w{1,63})/(?P<name>\S{1,500}) is part of applications "
+        r"(?P<one>\S{1,500}) and (?P<other>\S{1,500})",
+        shared,
+    ),
+    Pattern(
+        "is part of a different application",
+        r"(?P<kind>\w{1,63})/(?P<name>\S{1,500}) is part of a different application: (?P<other>\S{1,500})",
+        shared,
+    ),
+    Pattern(
+        "is excluded in the settings",
+        r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63}) "
+        r"(?P<name>\S{1,253}) is excluded in the settings",
+        lambda m, c: ExcludedResource(
+            text=c.text, resource=Named(group=said(m, "group"), kind=said(m, "kind"), name=said(m, "name"))
+        ),
+    ),
+    Pattern(
+        "orphaned resources",
+        r"Application has (?P<count>\d{1,9}) orphaned resources",
+        fill(OrphanedResources),
+    ),
+    Pattern(
+        "Namespace for ",
+        r"Namespace for (?P<name>\S{1,253}) (?P<gvk>.{1,300}?) is missing\.",
+        lambda m, c: NamespaceUnset(
+            text=c.text, resource=Named(name=said(m, "name"), kind=said(m, "gvk").rpartition("Kind=")[2])
+        ),
+    ),
+    # Operations.
+    Pattern(
+        "waiting for ",
+        r"waiting for (?P<what>healthy state|completion|deletion|"
+        r"pruning confirmation) of (?:hook )?(?P<group>[\w.-]{0,253})/"
+        r"(?P<kind>\w{1,63})/(?P<name>[^\s]{1,253})(?: and "
+        r"(?P<more>\d{1,9}) more (?:hooks|resources))?",
+        waiting,
+    ),
+    Pattern(
+        "sync window",
+        r"blocked by sync window(?:: (?P<invalid>.*))?|[Ss]ync prevented by sync window|"
+        r"invalid sync windows?: (?P<bad>.*)",
+        lambda m, c: SyncWindowBlocked(text=c.text, invalid=said(m, "invalid") or said(m, "bad")),
+    ),
+    Pattern(
+        "wipe out all resources",
+        r"auto-sync will wipe out all resources",
+        lambda _, c: AutosyncWipeRefused(text=c.text, revision=_revision(c)),
+    ),
+    Pattern("Skipping auto-sync", r"Skipping auto-sync: (?P<detail>.*)", autosync),
+    Pattern(
+        "peration terminated",
+        r"[Oo]peration terminated(?P<timeout>, triggered by controller sync timeout)?",
+        lambda m, c: OperationTerminated(text=c.text, by_timeout=bool(said(m, "timeout"))),
+    ),
+    Pattern(
+        "peration is terminating",
+        r"[Oo]peration is terminating(?P<timeout> due to timeout)?",
+        lambda m, c: OperationTerminated(text=c.text, by_timeout=bool(said(m, "timeout")), still_ending=True),
+    ),
+    Pattern(
+        "peration termination had errors",
+        r"[Oo]peration termination had errors",
+        fill(OperationTerminated),
+    ),
+    Pattern(
+        "another operation is already in progress",
+        r"another operation is already in progress",
+        fill(OperationInProgress),
+    ),
+    Pattern(
+        "impersonate",
+        r"(?:failed to derive|error deriving) service account to impersonate.*",
+        fill(ImpersonationFailed, whole="detail"),
+    ),
+    Pattern(
+        "no matching service account found",
+        r"no matching service account found for destination server "
+        r"(?P<server>\S{1,300}) and namespace (?P<namespace>\S{0,253})",
+        fill(ImpersonationFailed, whole="detail"),
+    ),
+    Pattern(
+        "prun",
+        r"^ignored \((?P<why>requires pruning|no prune)\)|\(requires pruning\)|"
+        r"deleted from Kubernetes if the prune option is enabled",
+        lambda m, c: PruneSkipped(text=c.text, forbidden_by_option=said(m, "why") == "no prune"),
+    ),
+    Pattern(
+        "hook(s) failed",
+        r"(?P<phase>PreDelete|PostDelete) hook\(s\) failed: (?P<hook>.*)",
+        fill(HookFailed),
+    ),
+    Pattern(
+        "it might have been deleted",
+        r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63})/"
+        r"(?P<name>\S{1,253}) is missing, it might have been deleted",
+        lambda m, c: ResourceVanished(
+            text=c.text, resource=Named(group=said(m, "group"), kind=said(m, "kind"), name=said(m, "name"))
+        ),
+    ),
+)

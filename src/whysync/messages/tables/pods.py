@@ -1,0 +1,394 @@
+"""Events, container states and workload conditions: the pod's own story."""
+
+from __future__ import annotations
+
+import re
+
+from whysync.messages.failures.apply import DependencyMissing
+from whysync.messages.failures.base import Failure, Named
+from whysync.messages.failures.workload import (
+    BackoffLimitExceeded,
+    ContainerConfigInvalid,
+    ContainerExited,
+    CrashLoop,
+    DeadlineExceeded,
+    Evicted,
+    FailedMount,
+    ImagePull,
+    LoadBalancerFailed,
+    MetricsUnavailable,
+    OomKilled,
+    ProbeFailed,
+    ProgressDeadline,
+    PullProblem,
+    RolloutUnfinished,
+    SandboxFailed,
+    Unschedulable,
+    VolumePending,
+)
+from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
+
+_KINDS = {
+    "secret": "Secret",
+    "secrets": "Secret",
+    "configmap": "ConfigMap",
+    "configmaps": "ConfigMap",
+    "serviceaccount": "ServiceAccount",
+    "serviceaccounts": "ServiceAccount",
+    "persistentvolumeclaim": "PersistentVolumeClaim",
+    "persistentvolumeclaims": "PersistentVolumeClaim",
+    "storageclass.storage.k8s.io": "StorageClass",
+    "storageclasses.storage.k8s.io": "StorageClass",
+    "ingressclass.networking.k8s.io": "IngressClass",
+    "priorityclass.scheduling.k8s.io": "PriorityClass",
+    "priorityclasses.scheduling.k8s.io": "PriorityClass",
+    "runtimeclass.node.k8s.io": "RuntimeClass",
+    "issuer.cert-manager.io": "Issuer",
+    "clusterissuer.cert-manager.io": "ClusterIssuer",
+    "secretstore.external-secrets.io": "SecretStore",
+    "clustersecretstore.external-secrets.io": "ClusterSecretStore",
+    "ingressclasses.networking.k8s.io": "IngressClass",
+    "secretproviderclass.secrets-store.csi.x-k8s.io": "SecretProviderClass",
+    "service": "Service",
+    "services": "Service",
+}
+
+_PULL: tuple[tuple[str, PullProblem], ...] = (
+    ("toomanyrequests", PullProblem.TOO_MANY_REQUESTS),
+    ("too many requests", PullProblem.TOO_MANY_REQUESTS),
+    ("429", PullProblem.TOO_MANY_REQUESTS),
+    ("no match for platform", PullProblem.PLATFORM),
+    ("no matching manifest for", PullProblem.PLATFORM),
+    ("x509:", PullProblem.TLS),
+    ("server gave HTTP response to HTTPS client", PullProblem.TLS),
+    ("pull access denied", PullProblem.UNAUTHORIZED),
+    ("unauthorized", PullProblem.UNAUTHORIZED),
+    ("Unauthorized", PullProblem.UNAUTHORIZED),
+    ("no basic auth credentials", PullProblem.UNAUTHORIZED),
+    ("authorization failed", PullProblem.UNAUTHORIZED),
+    ("403 Forbidden", PullProblem.UNAUTHORIZED),
+    ("denied:", PullProblem.UNAUTHORIZED),
+    ("authentication required", PullProblem.UNAUTHORIZED),
+    ("manifest unknown", PullProblem.NOT_FOUND),
+    ("not found", PullProblem.NOT_FOUND),
+    ("does not exist", PullProblem.NOT_FOUND),
+    ("couldn't parse image", PullProblem.INVALID_NAME),
+    ("InvalidImageName", PullProblem.INVALID_NAME),
+    ("invalid reference format", PullProblem.INVALID_NAME),
+    ("is not present with pull policy of Never", PullProblem.NEVER_PULLED),
+    ("ErrImageNeverPull", PullProblem.NEVER_PULLED),
+    ("no such host", PullProblem.UNREACHABLE),
+    ("i/o timeout", PullProblem.UNREACHABLE),
+    ("connection refused", PullProblem.UNREACHABLE),
+    ("deadline exceeded", PullProblem.UNREACHABLE),
+)
+
+
+def image_pull(match: re.Match[str], context: Context) -> Failure:
+    text = context.text[:8192]
+    image = said(match, "image")
+    if not image and (named := compiled(r'(?:image|reference) "(?P<image>[^"]{1,300})"').search(text)):
+        image = named["image"]
+    reason = next((problem for words, problem in _PULL if words in text), PullProblem.UNTOLD)
+    return ImagePull(text=context.text, image=image, reason=reason, detail=text)
+
+
+def unschedulable(match: re.Match[str], context: Context) -> Failure:
+    reasons: list[tuple[str, int]] = []
+    body = said(match, "body").partition("preemption:")[0]
+    for piece in re.split(r",\s+(?=\d)|[.;]\s+", body)[:30]:
+        counted = compiled(r"^(?P<count>\d{1,6}) (?P<reason>.{1,300})").match(piece.strip())
+        if counted:
+            reasons.append((counted["reason"].rstrip(". "), int(counted["count"])))
+        elif piece.strip(". "):
+            reasons.append((piece.strip(". "), 0))
+    return Unschedulable(text=context.text, nodes=number(match, "nodes"), reasons=tuple(reasons))
+
+
+def missing(match: re.Match[str], context: Context) -> Failure | None:
+    """Of all that is `not found` in a text, the first whose kind others depend on."""
+    found = next(
+        (one for one in match.re.finditer(context.text[:4000]) if said(one, "kind").lower() in _KINDS), None
+    )
+    if found is None:
+        return None
+    match, kind = found, _KINDS[said(found, "kind").lower()]
+    namespace, name = said(match, "namespace"), said(match, "name")
+    if "/" in name:
+        namespace, _, name = name.partition("/")
+    referrer = compiled(
+        r'(?P<plural>[a-z]{2,60})(?:\.[a-z0-9.-]{1,200})? "(?P<name>[^"]{1,253})" is forbidden'
+    ).search(context.text[:2000])
+    volume = compiled(r'for volume "(?P<volume>[^"]{1,253})"').search(context.text[:2000])
+    who = (
+        f"{referrer['plural']} {referrer['name']}"
+        if referrer
+        else f"volume {volume['volume']}"
+        if volume
+        else ""
+    )
+    return DependencyMissing(text=context.text, kind=kind, name=name, namespace=namespace, referrer=who)
+
+
+def custom_missing(match: re.Match[str], context: Context) -> Failure:
+    return DependencyMissing(text=context.text, kind=said(match, "kind"), name=said(match, "name"))
+
+
+def missing_key(match: re.Match[str], context: Context) -> Failure:
+    return DependencyMissing(
+        text=context.text,
+        kind=said(match, "kind"),
+        namespace=said(match, "namespace"),
+        name=said(match, "name"),
+        key=said(match, "key"),
+    )
+
+
+def mount(match: re.Match[str], context: Context) -> Failure:
+    return FailedMount(text=context.text, volume=said(match, "volume"), detail=said(match, "detail"))
+
+
+FIRST: tuple[Pattern, ...] = (
+    # Before the pull patterns, as those also say "not found".
+    Pattern(
+        "error looking up service account",
+        r"error looking up service account (?P<namespace>[\w.-]{1,253})/"
+        r"(?P<name>[\w.-]{1,253}): (?P<kind>serviceaccount) ",
+        missing,
+    ),
+    Pattern(
+        "find key",
+        r"couldn't find key (?P<key>\S{1,253}) in (?P<kind>Secret|ConfigMap) "
+        r"(?P<namespace>[\w.-]{1,253})/(?P<name>[\w.-]{1,253})",
+        missing_key,
+    ),
+    Pattern(
+        "references non-existent",
+        r"references non-existent (?:secret|config) key: (?P<key>\S{1,253})",
+        missing_key,
+    ),
+    Pattern("pull", r'Failed to pull image "(?P<image>[^"]{1,300})"', image_pull),
+    Pattern("Back-off pulling image", r'Back-off pulling image "(?P<image>[^"]{1,300})"', image_pull),
+    Pattern("ImagePullBackOff", r"ImagePullBackOff", image_pull),
+    Pattern("ErrImagePull", r"ErrImagePull", image_pull),
+    # The kubelet, asked for the log of a container that has not started.
+    Pattern("is waiting to start", r"(?:trying and failing to pull image|image can't be pulled)", image_pull),
+    Pattern("ErrImageNeverPull", r"ErrImageNeverPull", image_pull),
+    Pattern(
+        "Never",
+        r'Container image "(?P<image>[^"]{1,300})" is not present with pull policy of Never',
+        image_pull,
+    ),
+    Pattern("InvalidImageName", r"InvalidImageName", image_pull),
+    Pattern(
+        "failed to resolve reference", r'failed to resolve reference "(?P<image>[^"]{1,300})"', image_pull
+    ),
+    Pattern("default image tag", r'Failed to apply default image tag "(?P<image>[^"]{1,300})"', image_pull),
+    Pattern(
+        "failed to pull and unpack image",
+        r'failed to pull and unpack image "(?P<image>[^"]{1,300})"',
+        image_pull,
+    ),
+    Pattern(
+        "nodes are available", r"0/(?P<nodes>\d{1,6}) nodes are available:? ?(?P<body>.*)", unschedulable
+    ),
+    Pattern(
+        "no nodes available to schedule", r"no nodes available to schedule pods(?P<body>)", unschedulable
+    ),
+    Pattern(
+        "OOMKilled",
+        r'(?:container "?(?P<container>[\w.-]{1,253})"? )?.{0,60}OOMKilled',
+        fill(OomKilled),
+    ),
+    Pattern(
+        "restarting failed container",
+        r"restarting failed container[ =](?:\"?"
+        r"(?P<container>[\w.-]{1,253}))?(?:(?: in)? pod[ =]\"?(?P<pod>[a-z0-9.-]{1,253})"
+        r"(?:_(?P<namespace>[a-z0-9-]{1,63}))?)?",
+        fill(CrashLoop),
+    ),
+    Pattern("CrashLoopBackOff", r"CrashLoopBackOff", fill(CrashLoop)),
+    Pattern(
+        "probe",
+        r"(?P<probe>[Ll]iveness|[Rr]eadiness|[Ss]tartup) probe (?:failed|errored): (?P<detail>.*)",
+        lambda m, c: ProbeFailed(text=c.text, probe=said(m, "probe").lower(), detail=said(m, "detail")),
+    ),
+    Pattern(
+        "failed ",
+        r"Container (?P<container>[\w.-]{1,253}) failed (?P<probe>liveness|startup) probe",
+        fill(ProbeFailed),
+    ),
+    Pattern(
+        "reached the specified backoff limit",
+        r"Job has reached the specified backoff limit",
+        fill(BackoffLimitExceeded),
+    ),
+    Pattern("BackoffLimitExceeded", r"BackoffLimitExceeded", fill(BackoffLimitExceeded)),
+    Pattern(
+        "longer than specified deadline",
+        r"active (?:on the node )?longer than (?:the )?specified deadline",
+        fill(DeadlineExceeded),
+    ),
+    Pattern(
+        "exceeded its progress deadline",
+        r'(?P<kind>Deployment|ReplicaSet|Rollout) "'
+        r'(?P<name>[^"]{1,253})" (?:exceeded its progress deadline|'
+        r"has timed out progressing)",
+        lambda m, c: ProgressDeadline(
+            text=c.text, resource=Named(kind=said(m, "kind"), name=said(m, "name"))
+        ),
+    ),
+    Pattern(
+        "has timed out progressing",
+        r'(?P<kind>\w{1,63}) "(?P<name>[^"]{1,253})" has timed out progressing',
+        lambda m, c: ProgressDeadline(
+            text=c.text, resource=Named(kind=said(m, "kind"), name=said(m, "name"))
+        ),
+    ),
+    Pattern("ProgressDeadlineExceeded", r"ProgressDeadlineExceeded", fill(ProgressDeadline)),
+    Pattern(
+        "rollout to finish",
+        r"[Ww]aiting for rollout to finish: (?P<detail>.*)",
+        fill(RolloutUnfinished),
+    ),
+    Pattern(
+        "minimum availability", r"does not have minimum availability", fill(RolloutUnfinished, whole="detail")
+    ),
+    Pattern(
+        "pods to be ready", r"Waiting for \d{1,6} pods to be ready", fill(RolloutUnfinished, whole="detail")
+    ),
+    Pattern(
+        "failed with exit code",
+        r'[Cc]ontainer "?(?P<container>[\w.-]{1,253})"? (?:for pod \S{1,300} )?'
+        r"failed with exit code (?P<code>\d{1,5})",
+        fill(ContainerExited),
+    ),
+    Pattern(
+        "runAsNonRoot",
+        r"container has runAsNonRoot and image .*",
+        fill(ContainerConfigInvalid, whole="detail"),
+    ),
+    Pattern(
+        "exec format error",
+        r"exec format error",
+        fill(ContainerConfigInvalid, whole="detail"),
+    ),
+    Pattern(
+        "executable file not found in",
+        r"exec: .{1,300}executable file not found in .*",
+        fill(ContainerConfigInvalid, whole="detail"),
+    ),
+    Pattern(
+        "failed to create containerd task",
+        r"failed to create containerd task: .*",
+        fill(ContainerConfigInvalid, whole="detail"),
+    ),
+    Pattern(
+        "failed to start container",
+        r"failed to start container .*",
+        fill(ContainerConfigInvalid, whole="detail"),
+    ),
+    Pattern(
+        "OCI runtime create failed",
+        r"OCI runtime create failed: .*",
+        fill(ContainerConfigInvalid, whole="detail"),
+    ),
+    Pattern(
+        "reate pod sandbox",
+        r"(?:Failed to|failed to) create pod sandbox:? (?P<detail>.*)",
+        fill(SandboxFailed),
+    ),
+    Pattern("Pod was rejected", r"Pod was rejected: .*", fill(Evicted, whole="detail")),
+    Pattern("low on resource", r"The node was low on resource: .*", fill(Evicted, whole="detail")),
+    Pattern(
+        "ephemeral local storage usage exceeds",
+        r".*ephemeral local storage usage exceeds.*",
+        fill(Evicted, whole="detail"),
+    ),
+)
+
+TABLE: tuple[Pattern, ...] = (
+    Pattern(
+        " not found",
+        r"(?<![\w.-])(?P<kind>[A-Za-z]{4,60}(?:\.[a-z0-9.-]{1,200})?) \"(?P<name>[^\"]{1,253})\" not found",
+        missing,
+    ),
+    Pattern("no such secret", r"no such (?P<kind>secret|configmap):? (?P<name>\S{1,253})", missing),
+    Pattern(
+        "failed to get secretproviderclass",
+        r"(?P<kind>SecretProviderClass)\S{0,100} \"(?P<name>[^\"]{1,253})\" not found",
+        custom_missing,
+    ),
+    Pattern(
+        "no PriorityClass with name",
+        r"no (?P<kind>PriorityClass) with name (?P<name>\S{1,253}) was found",
+        custom_missing,
+    ),
+    Pattern(
+        "RuntimeClass",
+        r"pod rejected: (?P<kind>RuntimeClass) \"(?P<name>[^\"]{1,253})\" not found",
+        custom_missing,
+    ),
+    Pattern(
+        "MountVolume",
+        r"MountVolume\.\w{1,40} failed for volume \"(?P<volume>[^\"]{1,253})\" ?: (?P<detail>.*)",
+        mount,
+    ),
+    Pattern(
+        "Unable to attach or mount volumes",
+        r"Unable to attach or mount volumes: unmounted volumes=\[(?P<volume>[^\]]{1,300})\](?P<detail>.*)",
+        mount,
+    ),
+    Pattern(
+        "AttachVolume",
+        r"AttachVolume\.\w{1,40} failed for volume \"(?P<volume>[^\"]{1,253})\" ?: (?P<detail>.*)",
+        mount,
+    ),
+    Pattern(
+        "Multi-Attach error",
+        r"Multi-Attach error for volume \"(?P<volume>[^\"]{1,253})\" ?(?P<detail>.*)",
+        mount,
+    ),
+    Pattern(
+        "first consumer to be created",
+        r"waiting for first consumer to be created before binding",
+        lambda _, c: VolumePending(text=c.text, first_consumer=True),
+    ),
+    Pattern(
+        "waiting for a volume to be created",
+        r"waiting for a volume to be created, either by (?:the )?external provisioner "
+        r"['\"]?(?P<provisioner>[\w./-]{1,253})?",
+        fill(VolumePending),
+    ),
+    Pattern(
+        "no persistent volumes available",
+        r"no persistent volumes available for this claim.*",
+        fill(VolumePending, whole="detail"),
+    ),
+    Pattern(
+        "failed to provision volume",
+        r"failed to provision volume .*",
+        fill(VolumePending, whole="detail"),
+    ),
+    Pattern("ProvisioningFailed", r"ProvisioningFailed.*", fill(VolumePending, whole="detail")),
+    Pattern(
+        "missing request for",
+        r"missing request for (?P<resource>[a-z0-9./-]{1,253})"
+        r"(?: in container (?P<container>[a-z0-9-]{1,63}))?(?: of Pod (?P<pod>[a-z0-9.-]{1,253}))?",
+        fill(MetricsUnavailable, whole="detail"),
+    ),
+    Pattern(
+        "no pods returned by selector",
+        r"no pods returned by selector",
+        fill(MetricsUnavailable, whole="detail"),
+    ),
+    Pattern(
+        "load balancer",
+        r"(?:Error syncing load balancer|[Ff]ailed to ensure load balancer): (?P<detail>.*)",
+        fill(LoadBalancerFailed),
+    ),
+    Pattern("ContainerError", r"(?:Create|Run)ContainerError", fill(ContainerConfigInvalid, whole="detail")),
+    Pattern(
+        "ContainerConfigError", r"CreateContainerConfigError", fill(ContainerConfigInvalid, whole="detail")
+    ),
+)

@@ -1,0 +1,267 @@
+"""ApplicationSets whose generators need nothing but Git: list, git (directories, files), matrix, merge.
+
+Mirrors the generators of Argo CD 3.6 as far as they go here. What they cannot expand faithfully (other
+generators, functions of templates, patches) raises `NotExpanded`, and a plan says so instead of guessing.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.app_controller.deletion.finalizers import RESOURCES
+from whysync.argocd.repo_server.git.tree import walk
+from whysync.json_tree import Json, Object, copy_object, fields, items, text
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.yaml import Broken
+
+_HOLE: Final = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_INDEX: Final = re.compile(r"index\s+((?:\.\w+)+)\s+(\d+|\"[^\"]*\")")
+_PATH: Final = re.compile(r"(?:\.[\w-]+)+")
+_ODD: Final = re.compile(r"[^a-z0-9.-]")
+_MOST: Final = 1000
+_MOST_BYTES: Final = 1 << 20
+_KNOWN: Final = frozenset({"list", "git", "matrix", "merge"})
+Holds = Callable[[Object], bool]
+
+
+class NotExpanded(Exception):
+    """Why an ApplicationSet is left alone."""
+
+
+def expanded(body: Object, root: Path, holds: Holds) -> list[Object]:
+    """Its Applications; raises `NotExpanded`."""
+    return list(_Set(body, root, holds).applications())
+
+
+class _Set:
+    def __init__(self, body: Object, root: Path, holds: Holds) -> None:
+        self._meta = fields(body.get("metadata"))
+        self._spec = fields(body.get("spec"))
+        self._root = root
+        self._holds = holds
+        self._go = self._spec.get("goTemplate") is True
+
+    def applications(self) -> Iterator[Object]:
+        if self._spec.get("templatePatch"):
+            raise NotExpanded("it has a templatePatch")
+        template = fields(self._spec.get("template"))
+        for generator in items(self._spec.get("generators")):
+            for params in self._params(fields(generator)):
+                made = fields(self._filled(copy_object(template), params))
+                meta = fields(made.get("metadata"))
+                yield {
+                    "apiVersion": "argoproj.io/v1alpha1",
+                    "kind": "Application",
+                    "metadata": {
+                        **meta,
+                        **self._finalizers(meta),
+                        "namespace": text(self._meta.get("namespace")) or "argocd",
+                    },
+                    "spec": fields(made.get("spec")),
+                }
+
+    def _finalizers(self, meta: Object) -> Object:
+        """Its Applications take their objects along when they go, unless the set or the template says else.
+
+        Mirrors the end of `RenderTemplateParams` of Argo CD's ApplicationSet controller, 3.6.
+        """
+        policy = fields(self._spec.get("syncPolicy"))
+        if meta.get("finalizers") or policy.get("preserveResourcesOnDeletion") is True:
+            return {}
+        return {"finalizers": [RESOURCES]}
+
+    # --- generators ------------------------------------------------------------------------------
+
+    def _params(self, generator: Object) -> list[Object]:
+        kinds = [name for name in generator if name != "selector"]
+        if len(kinds) != 1 or kinds[0] not in _KNOWN or generator.get("selector"):
+            raise NotExpanded(f"its generator {', '.join(generator) or '(none)'} needs more than Git")
+        kind, how = kinds[0], fields(generator[kinds[0]])
+        if how.get("template") or how.get("elementsYaml") or how.get("pathParamPrefix"):
+            raise NotExpanded(f"its {kind} generator has options that are not read here")
+        match kind:
+            case "list":
+                found = [self._flat(fields(one)) for one in items(how.get("elements"))]
+            case "git":
+                found = list(self._of_git(how))
+            case "matrix":
+                found = self._matrix(how)
+            case _:
+                found = self._merge(how)
+        if len(found) > _MOST:
+            raise NotExpanded(f"it makes more than {_MOST} Applications")
+        return found
+
+    def _matrix(self, how: Object) -> list[Object]:
+        parts = [fields(one) for one in items(how.get("generators"))]
+        if len(parts) != 2:
+            raise NotExpanded("a matrix has two generators")
+        found: list[Object] = []
+        for first in self._params(parts[0]):
+            second = fields(self._filled(copy_object(parts[1]), first, strict=False))
+            found += [{**first, **one} for one in self._params(second)]
+            if len(found) > _MOST:
+                raise NotExpanded(f"it makes more than {_MOST} Applications")
+        return found
+
+    def _merge(self, how: Object) -> list[Object]:
+        keys = [text(one) for one in items(how.get("mergeKeys"))]
+        parts = [self._params(fields(one)) for one in items(how.get("generators"))]
+        if len(parts) < 2 or not keys:
+            raise NotExpanded("a merge has two generators or more, and mergeKeys")
+        found = parts[0]
+        for other in parts[1:]:
+            by_key = {self._key(one, keys): one for one in other}
+            found = [{**one, **by_key.get(self._key(one, keys), {})} for one in found]
+        return found
+
+    def _key(self, params: Object, keys: list[str]) -> str:
+        return repr([params.get(key) for key in keys])
+
+    def _of_git(self, how: Object) -> Iterator[Object]:
+        if not self._holds(how):
+            raise NotExpanded("its git generator reads another repository")
+        values = fields(how.get("values"))
+        for params in (*self._directories(how), *self._files(how)):
+            if values:
+                told = fields(self._filled(copy_object(values), params))
+                more: Object = {"values": told} if self._go else {f"values.{k}": v for k, v in told.items()}
+                yield {**params, **more}
+            else:
+                yield params
+
+    def _directories(self, how: Object) -> Iterator[Object]:
+        wanted = [fields(one) for one in items(how.get("directories"))]
+        if not wanted:
+            return
+        for path in walk(self._root):
+            relative = str(path.relative_to(self._root))
+            if path.is_symlink() or not path.is_dir() or any(p.startswith(".") for p in relative.split("/")):
+                continue
+            fits = [one for one in wanted if _matches(relative, text(one.get("path")))]
+            if fits and not any(one.get("exclude") is True for one in fits):
+                yield self._path(relative)
+
+    def _files(self, how: Object) -> Iterator[Object]:
+        wanted = [text(fields(one).get("path")) for one in items(how.get("files"))]
+        if not wanted:
+            return
+        for path in walk(self._root):
+            relative = str(path.relative_to(self._root))
+            if path.is_symlink() or not path.is_file() or not any(_matches(relative, one) for one in wanted):
+                continue
+            if path.stat().st_size > _MOST_BYTES:
+                raise NotExpanded(f"{relative} is too large")
+            folder, _, name = relative.rpartition("/")
+            for one in _content(path, relative):
+                yield {**self._flat(one), **self._path(folder or ".", name)}
+
+    def _path(self, folder: str, file: str = "") -> Object:
+        base = folder.rpartition("/")[2]
+        parts: list[Json] = [*folder.split("/")]
+        told: Object = {"path": folder, "basename": base, "basenameNormalized": _normal(base)}
+        if file:
+            told |= {"filename": file, "filenameNormalized": _normal(file)}
+        if self._go:
+            return {"path": {**told, "segments": parts}}
+        named: Object = {f"path.{key}": value for key, value in told.items() if key != "path"}
+        return {"path": folder, **named, **{f"path[{n}]": part for n, part in enumerate(parts)}}
+
+    def _flat(self, params: Object) -> Object:
+        """Without Go templates all parameters are text, under the path that leads to them."""
+        if self._go:
+            return params
+        found: Object = {}
+        waiting: list[tuple[str, Json]] = [*params.items()]
+        while waiting:
+            name, value = waiting.pop()
+            if isinstance(value, dict):
+                waiting += [(f"{name}.{key}", below) for key, below in value.items()]
+            elif isinstance(value, list):
+                waiting += [(f"{name}.{number}", below) for number, below in enumerate(value)]
+            else:
+                found[name] = _as_text(value)
+        return found
+
+    # --- templates -------------------------------------------------------------------------------
+
+    def _filled(self, value: Json, params: Object, *, strict: bool = True) -> Json:
+        if isinstance(value, str):
+            return _HOLE.sub(lambda hole: self._value(hole, params, strict=strict), value)
+        if isinstance(value, dict):
+            return {key: self._filled(below, params, strict=strict) for key, below in value.items()}
+        if isinstance(value, list):
+            return [self._filled(below, params, strict=strict) for below in value]
+        return value
+
+    def _value(self, hole: re.Match[str], params: Object, *, strict: bool) -> str:
+        expression = hole[1]
+        found = self._of_go(expression, params) if self._go else params.get(expression)
+        if found is None or isinstance(found, dict | list):
+            if not strict:
+                return hole[0]
+            raise NotExpanded(f"nothing here tells {{{{{expression[:60]}}}}}")
+        return _as_text(found)
+
+    def _of_go(self, expression: str, params: Object) -> Json:
+        expression, _, function = (part.strip() for part in expression.partition("|"))
+        if function not in ("", "normalize", "lower"):
+            return None
+        index = _INDEX.fullmatch(expression)
+        if index is not None:
+            found = _under(params, index[1])
+            if isinstance(found, list) and index[2].isdecimal() and int(index[2]) < len(found):
+                found = found[int(index[2])]
+            else:
+                found = fields(found).get(index[2].strip('"'))
+        else:
+            found = _under(params, expression) if _PATH.fullmatch(expression) else None
+        if isinstance(found, str) and function:
+            return _normal(found) if function == "normalize" else found.lower()
+        return found
+
+
+def _under(params: Object, path: str) -> Json:
+    found: Json = params
+    for part in path.strip(".").split("."):
+        found = fields(found).get(part)
+    return found
+
+
+def _content(path: Path, name: str) -> Iterator[Object]:
+    """An object, or a list of objects; one Application for each."""
+    for document in yaml.documents(path.read_bytes()):
+        if isinstance(document, Broken):
+            raise NotExpanded(f"{name} cannot be read")
+        several = document.body if isinstance(document.body, list) else [document.body]
+        yield from (fields(one) for one in several if one is not None)
+        return
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """`*` stays within a folder, `**` does not."""
+    return _parts_match(path.split("/"), pattern.strip("/").split("/")[:40])
+
+
+def _parts_match(path: list[str], pattern: list[str]) -> bool:
+    reached = {0}
+    for part in pattern:
+        if part == "**":
+            reached = set(range(min(reached, default=len(path) + 1), len(path) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(path) and fnmatch.fnmatchcase(path[at], part)}
+    return len(path) in reached
+
+
+def _normal(name: str) -> str:
+    return _ODD.sub("-", name.lower())[:253].strip("-.")
+
+
+def _as_text(value: Json) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

@@ -1,0 +1,179 @@
+"""What a commit changes, resource by resource, and what is at stake with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.argocd import hooks
+from whysync.diagnosis.difference import differences
+from whysync.json_tree import Object, dig, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
+from whysync.plan.plan import Change, Sort
+from whysync.plan.renames import lost_by_rename, renames
+from whysync.proofs.effects import Effects
+
+_WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"})
+_LOST: Final = {
+    "Secret": "nothing else holds its data",
+    "PersistentVolumeClaim": "its data may be lost with it",
+    "PersistentVolume": "its data may be lost with it",
+    "Namespace": "and all that is in it",
+    "Service": "its address is lost",
+    "Ingress": "its address is lost",
+}
+_ORDER: Final = tuple(Sort)
+_MOST_FIELDS: Final = 20
+
+
+def changes_of(
+    base: Iterable[Object],
+    head: Iterable[Object],
+    namespace: str,
+    *,
+    prunes: bool,
+    effects: Effects | None = None,
+    live: frozenset[Key] | None = None,
+    origins: Mapping[Key, str] | None = None,
+) -> tuple[Change, ...]:
+    """From one rendering to the other. `live` is what the cluster has, where that is known."""
+    old, new = _by_key(base, namespace), _by_key(head, namespace)
+    recreated = {ref.key for ref in effects.recreated} if effects is not None else set[Key]()
+    restarts = dict(effects.restarted) if effects is not None else {}
+    pods = {ref.key: number for ref, number in restarts.items()}
+    known = origins or {}
+    found: list[Change] = []
+    for key, obj in new.items():
+        ref, origin = _placed(obj, key), known.get(key, "")
+        if hooks.is_hook(obj):
+            if old.get(key) != obj:
+                found.append(Change(sort=Sort.HOOK, ref=ref, origin=origin))
+            continue
+        before = old.get(key)
+        if before is None and (live is None or key not in live):
+            found.append(Change(sort=Sort.CREATE, ref=ref, origin=origin))
+        elif before is None or before != obj:
+            pointers_of = _fields(before, obj) if before is not None else ()
+            if key in recreated:
+                risk = _LOST.get(ref.kind, "deleted first, then made anew")
+                found.append(
+                    Change(sort=Sort.RECREATE, ref=ref, risk=risk, fields=pointers_of, origin=origin)
+                )
+            elif before is None or pointers_of:
+                found.append(
+                    Change(
+                        sort=Sort.CHANGE,
+                        ref=ref,
+                        risk=_restart(ref, pointers_of, pods.get(key)),
+                        fields=pointers_of,
+                        origin=origin,
+                    )
+                )
+    for key, obj in old.items():
+        if key in new or hooks.is_hook(obj):
+            continue
+        ref = _placed(obj, key)
+        stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
+        risk = "stays in the cluster: it is not pruned" if stays else lost_with(obj)
+        found.append(Change(sort=Sort.KEEP if stays else Sort.PRUNE, ref=ref, risk=risk))
+    return tuple(sorted(_joined(found, old, new), key=_place))
+
+
+def _place(change: Change) -> tuple[int, str, str, bool]:
+    """By what happens; what is made under a new name stands below what goes for it."""
+    other = change.renamed
+    if other is None:
+        return _ORDER.index(change.sort), change.ref.kind, str(change.ref), False
+    made = change.sort is Sort.CREATE
+    return _ORDER.index(Sort.PRUNE), change.ref.kind, str(other if made else change.ref), made
+
+
+def lost_with(obj: Object) -> str:
+    kind = text(obj.get("kind"))
+    if kind == "CustomResourceDefinition":
+        return f"and with it every {text(dig(obj, 'spec', 'names', 'kind')) or 'object of its kind'}"
+    if kind in _WORKLOADS:
+        return "its pods stop"
+    if kind == "Service" and dig(obj, "spec", "type") != "LoadBalancer":
+        return ""
+    return _LOST.get(kind, "")
+
+
+def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
+    if ref.kind not in _WORKLOADS or not any(pointers.within(one, "/spec/template") for one in changed):
+        return ""
+    return f"restart of {pods} pods" if pods and pods > 1 else "restart"
+
+
+def _joined(found: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
+    """Both halves of a rename, each with the name of the other."""
+    gone = {one.ref.key: one for one in found if one.sort in (Sort.PRUNE, Sort.KEEP)}
+    made = {one.ref.key: one for one in found if one.sort is Sort.CREATE}
+    before = renames(
+        {key: old[key] for key in gone if key in old}, {key: new[key] for key in made if key in new}
+    )
+    after = {key: one for one, key in before.items()}
+    result: list[Change] = []
+    for one in found:
+        key = one.ref.key
+        if one.sort is Sort.CREATE and key in before:
+            one = replace(one, renamed=gone[before[key]].ref)
+        elif one.sort in (Sort.PRUNE, Sort.KEEP) and key in after:
+            pruned = one.sort is Sort.PRUNE
+            risk = lost_by_rename(old[key], new[after[key]], one.risk) if pruned else one.risk
+            one = replace(one, renamed=made[after[key]].ref, risk=risk)
+        result.append(one)
+    return result
+
+
+def _fields(before: Object, after: Object) -> tuple[str, ...]:
+    return tuple(sorted({one.pointer for one in differences(after, before)})[:_MOST_FIELDS])
+
+
+def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
+    found: dict[Key, Object] = {}
+    for obj in objects:
+        key = key_of(obj, namespace)
+        if not key.name:  # several may leave their names to the server
+            key = key._replace(name=text(dig(obj, "metadata", "generateName")))
+        found.setdefault(key, obj)
+    return found
+
+
+def key_of(obj: Object, namespace: str) -> Key:
+    """With the app's namespace where the manifest has none; the scope of kinds is not asked here."""
+    key = ref_of(obj).key
+    return key if key.namespace or key.kind in _CLUSTER else key._replace(namespace=namespace)
+
+
+def _placed(obj: Object, key: Key) -> Ref:
+    ref = ref_of(obj)
+    beginning = text(dig(obj, "metadata", "generateName"))
+    name = ref.name or (f"{beginning}…" if beginning else "")
+    return Ref(group=ref.group, version=ref.version, kind=ref.kind, namespace=key.namespace, name=name)
+
+
+_CLUSTER: Final = frozenset(
+    {
+        "Namespace",
+        "CustomResourceDefinition",
+        "ClusterRole",
+        "ClusterRoleBinding",
+        "PersistentVolume",
+        "StorageClass",
+        "PriorityClass",
+        "IngressClass",
+        "RuntimeClass",
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "APIService",
+        "CSIDriver",
+        "ClusterIssuer",
+        "Node",
+    }
+)

@@ -1,0 +1,192 @@
+"""A checkout with two sides: the commit that is deployed now, and what would be merged."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from whysync.argocd.compare.sources import has_multiple_sources, source_of
+from whysync.argocd.repo_server.git import GitFailed, Repo, Tree, open_repo, tree_of_work_tree, work_tree
+from whysync.argocd.repo_server.git.revisions import is_commit
+from whysync.argocd.repo_server.git.tree import walk
+from whysync.argocd.repo_server.git_sources import GitSources
+from whysync.argocd.repo_server.git_url import repository_key
+from whysync.argocd.repo_server.render import RenderOptions
+from whysync.argocd.repo_server.repository import RepoProblem
+from whysync.errors import NotFound, UsageError
+from whysync.json_tree import Object, fields, items, text
+
+_MAINS: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+
+
+@dataclass(slots=True, kw_only=True)
+class Side:
+    """Files under the name of a commit; `told` is how a person calls it."""
+
+    commit: str
+    told: str
+    tree: Tree
+
+
+@dataclass(slots=True, kw_only=True)
+class Checkout:
+    root: Path
+    repo: Repo
+    base: Side
+    head: Side
+    network: bool = False
+    _changed: frozenset[str] | None = field(default=None)
+    _failed: dict[bytes, RepoProblem] = field(default_factory=dict[bytes, RepoProblem])
+
+    def changed_paths(self) -> frozenset[str]:
+        """Files that differ between the two sides."""
+        if self._changed is None:
+            old, new = _files(self.base.tree.root), _files(self.head.tree.root)
+            self._changed = frozenset(path for path in old.keys() | new.keys() if _differ(path, old, new))
+        return self._changed
+
+    def holds(self, source: Object) -> bool:
+        """Is it a source whose files are in this checkout?"""
+        url = text(source.get("repoURL"))
+        if not url or source.get("chart") or url.startswith("oci://"):
+            return False
+        own = self.repo.url
+        if repository_key(url) == repository_key(own) or _owner_and_name(url) == _owner_and_name(own):
+            return True
+        if _is_url(own):
+            return False
+        # A checkout without an origin may be that of any repository: its folders tell.
+        path = text(source.get("path")).strip("/") or "."
+        return any(_inside(side.tree.root, path) for side in (self.head, self.base))
+
+    def sources(self, applications: list[Object], side: Side) -> GitSources:
+        """What renders these Applications, with this side for every branch of this repository."""
+        every = [source for one in applications for source in sources_of(one)]
+        urls = sorted({text(source.get("repoURL")) for source in every if self.holds(source)})
+        own = {repository_key(url) for url in urls}
+        tags = {name.removeprefix("refs/tags/") for name in self.repo.refs() if name.startswith("refs/tags/")}
+
+        def stands_for(url: str, revision: str) -> str:
+            pinned = is_commit(revision) or revision in tags
+            return "" if pinned or repository_key(url) not in own else side.commit
+
+        repos = [self.repo.known_as(url) for url in urls]
+        options = RenderOptions(network=self.network)
+        found = GitSources(repos, options=options, stands_for=stands_for, failed=self._failed)
+        for url in urls:
+            found.add_tree(url, side.commit, side.tree)
+        return found
+
+    def close(self) -> None:
+        self.base.tree.close()
+        self.head.tree.close()
+
+    def __enter__(self) -> Checkout:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_checkout(place: str, *, base: str = "", head: str = "", network: bool = False) -> Checkout:
+    """`head` is empty for the files as they are; `base` for where they parted from the main branch."""
+    root = work_tree(place)
+    if root is None:
+        raise NotFound(
+            what=f"{place!r} is in no Git checkout",
+            why="a plan compares two commits of one repository",
+            next="run it in a checkout, or name a path in one",
+        )
+    repo = open_repo(str(root))
+    after = _commit(repo, head, "--head") if head else ""
+    before = _commit(repo, base, "--base") if base else _parting(repo, after or "HEAD")
+    old = repo.tree(before)
+    try:
+        new = repo.tree(after) if after else tree_of_work_tree(str(root))
+    except BaseException:
+        old.close()
+        raise
+    return Checkout(
+        root=root,
+        repo=repo,
+        base=Side(commit=before, told=_short(base or before), tree=old),
+        head=Side(commit=after or new.identity[:40], told=_short(head) or "work tree", tree=new),
+        network=network,
+    )
+
+
+def _short(revision: str) -> str:
+    return revision[:7] if is_commit(revision) else revision
+
+
+def _commit(repo: Repo, told: str, flag: str) -> str:
+    """A branch that a clone of CI has only of its origin is found there."""
+    why = ""
+    for expression in (told, f"refs/remotes/origin/{told}"):
+        try:
+            return repo.commit(expression)
+        except GitFailed as problem:
+            why = why or problem.message
+    raise UsageError(
+        what=f"{flag} {told!r} is no commit of this repository",
+        why=why,
+        next="give a branch, a tag or a commit; a shallow clone of CI may lack it: fetch it first",
+    )
+
+
+def _parting(repo: Repo, head: str) -> str:
+    """Where the head parted from the main branch."""
+    for main in _MAINS:
+        try:
+            return repo.merge_base(repo.commit(main), repo.commit(head))
+        except GitFailed:
+            continue
+    raise UsageError(
+        what="nothing says what the head is to be compared with",
+        why=f"none of {', '.join(_MAINS)} is a commit here that it shares history with",
+        next="give --base, such as --base main",
+    )
+
+
+def sources_of(application: Object) -> list[Object]:
+    spec = fields(application.get("spec"))
+    if has_multiple_sources(spec):
+        return [fields(one) for one in items(spec.get("sources"))]
+    return [source_of(spec)]
+
+
+def _files(root: Path) -> dict[str, Path]:
+    return {
+        str(path.relative_to(root)): path for path in walk(root) if path.is_symlink() or not path.is_dir()
+    }
+
+
+def _differ(path: str, old: dict[str, Path], new: dict[str, Path]) -> bool:
+    one, other = old.get(path), new.get(path)
+    if one is None or other is None or one.is_symlink() != other.is_symlink():
+        return True
+    if one.is_symlink():
+        return os.readlink(one) != os.readlink(other)
+    return one.stat().st_size != other.stat().st_size or one.read_bytes() != other.read_bytes()
+
+
+def _inside(root: Path, path: str) -> bool:
+    found = (root / path).resolve()
+    return found.is_relative_to(root) and found.exists()
+
+
+def _is_url(place: str) -> bool:
+    return "://" in place or ("@" in place and ":" in place)
+
+
+def _owner_and_name(url: str) -> str:
+    """`owner/name`, so that the addresses for HTTPS and for SSH are one."""
+    if not _is_url(url):
+        return f"local:{url}"
+    parts = repository_key(url).replace(":", "/").split("/")
+    return "/".join(parts[-2:])

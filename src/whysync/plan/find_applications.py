@@ -1,0 +1,159 @@
+"""The Applications of a tree: those in its files, and those that other Applications render."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from whysync.argocd.app_controller.deletion.finalizers import RESOURCES, Finalizers
+from whysync.argocd.repo_server.git.tree import walk
+from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
+from whysync.json_tree import Object, dig, fields, text
+from whysync.kubernetes.api.ref import group_of
+from whysync.plan.application_sets import NotExpanded, expanded
+from whysync.plan.checkout import Checkout, Side, sources_of
+
+_MOST_BYTES: Final = 5 << 20
+GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundApp:
+    body: Object
+    file: str
+    """Relative to the checkout; empty where another Application renders it."""
+
+    @property
+    def name(self) -> str:
+        return qualified(self.body)
+
+
+def qualified(body: Object) -> str:
+    meta = fields(body.get("metadata"))
+    return f"{text(meta.get('namespace')) or 'argocd'}/{text(meta.get('name'))}"
+
+
+def is_application(body: Object) -> bool:
+    return body.get("kind") == "Application" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
+
+
+def gone_in_words(app: FoundApp, objects: int) -> str:
+    """What becomes of the objects of an Application that leaves Git: its own finalizers decide."""
+    if not Finalizers.of(app.body).cascades:
+        fate = "its objects stay in the cluster, and nobody manages them any more"
+    else:
+        count = f"its {objects} objects are" if objects > 1 else "what it deployed is"
+        fate = f"{count} deleted with it, and the data they hold (finalizer {RESOURCES})"
+    return (
+        f"Application {app.name} is not in Git any more: when Argo CD deletes it, {fate}; not planned further"
+    )
+
+
+def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | None = None) -> list[FoundApp]:
+    """By their files; of two with one name the first counts. Files that cannot be read hold none.
+
+    `notes` gets what could not be expanded.
+    """
+    found: dict[str, FoundApp] = {}
+    root = side.tree.root
+    paths = [root / only] if only else list(walk(root))
+    for path in paths:
+        if path.suffix not in (".yaml", ".yml", ".json") or path.is_symlink() or not path.is_file():
+            continue
+        file = str(path.relative_to(root))
+        for body in _objects(path):
+            for made in _of_set(body, checkout, side, file, notes) if _is_set(body) else (body,):
+                if is_application(made) and text(dig(made, "metadata", "name")):
+                    one = FoundApp(body=placed(made), file=file)
+                    found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def _is_set(body: Object) -> bool:
+    return body.get("kind") == "ApplicationSet" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
+
+
+def _of_set(body: Object, checkout: Checkout, side: Side, file: str, notes: list[str] | None) -> list[Object]:
+    try:
+        return expanded(body, side.tree.root, checkout.holds)
+    except (NotExpanded, RecursionError) as problem:
+        if notes is not None:
+            notes.append(f"the ApplicationSet in {file} is not expanded: {problem}")
+        return []
+
+
+def placed(body: Object) -> Object:
+    """As Argo CD would get it: in a namespace, without a status of its own."""
+    meta = fields(body.get("metadata"))
+    told: Object = {**meta, "namespace": text(meta.get("namespace")) or "argocd"}
+    return {
+        **{key: value for key, value in body.items() if key not in ("status", "operation")},
+        "metadata": told,
+    }
+
+
+def _objects(path: Path) -> list[Object]:
+    if path.stat().st_size > _MOST_BYTES:
+        return []
+    data = path.read_bytes()
+    if b"Application" not in data or b"argoproj.io" not in data:
+        return []
+    found: list[Object] = []
+    # Templates of charts are no YAML: what comes before the first document that is none counts.
+    with contextlib.suppress(NotAnObject, RecursionError):
+        found.extend(one.body for one in objects_in(data))
+    return found
+
+
+def concerns(app: FoundApp, path: str, checkout: Checkout) -> bool:
+    """Does a path of the checkout hold the app's file or its manifests, or lie among these?"""
+    if path in ("", "."):
+        return True
+    if _within(app.file, path):
+        return True
+    for source in sources_of(app.body):
+        folder = text(source.get("path")).strip("/").removeprefix("./")
+        if folder and checkout.holds(source) and (_within(folder, path) or _within(path, folder)):
+            return True
+    return False
+
+
+def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
+    """By `manifest-generate-paths`, as Argo CD's webhook reads it; without it everything may touch an app."""
+    told = text(dig(app.body, "metadata", "annotations", GENERATE_PATHS))
+    changed = checkout.changed_paths()
+    if not told or app.file in changed:
+        return True
+    for source in sources_of(app.body):
+        if not checkout.holds(source):
+            continue
+        folder = text(source.get("path")).strip("/")
+        for one in filter(None, (part.strip() for part in told.split(";"))):
+            wanted = _joined("" if one.startswith("/") else folder, one)
+            if any(_fits(path, wanted) for path in changed):
+                return True
+    return False
+
+
+def _joined(folder: str, path: str) -> str:
+    parts: list[str] = []
+    for part in f"{folder}/{path}".split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _fits(path: str, wanted: str) -> bool:
+    from fnmatch import fnmatchcase
+
+    if any(char in wanted for char in "*?["):
+        return fnmatchcase(path, wanted)
+    return _within(path, wanted)
+
+
+def _within(path: str, folder: str) -> bool:
+    return not folder or path == folder or path.startswith(f"{folder.rstrip('/')}/")

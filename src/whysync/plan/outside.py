@@ -1,0 +1,196 @@
+"""What comes from outside of a commit: objects that other hands make, and operators of custom resources.
+
+A Secret that the base names and Git does not hold is made by somebody, or the base would not run. One that
+the commit names for the first time is another matter: nobody knows of it yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from whysync.diagnosis.case import Case
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import group_of
+from whysync.kubernetes.apiserver.server import Model
+from whysync.proofs.assumed import asked_keys
+from whysync.proofs.objects import Kinds, is_built_in_group, unmasked
+from whysync.queries.references import references_of
+
+_KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
+_BESIDE: Final = {
+    "Namespace": ("", "namespaces"),
+    "CustomResourceDefinition": ("apiextensions.k8s.io", "customresourcedefinitions"),
+    "Secret": ("", "secrets"),
+    "ConfigMap": ("", "configmaps"),
+    "ServiceAccount": ("", "serviceaccounts"),
+    "PersistentVolumeClaim": ("", "persistentvolumeclaims"),
+    "StorageClass": ("storage.k8s.io", "storageclasses"),
+    "PriorityClass": ("scheduling.k8s.io", "priorityclasses"),
+    "IngressClass": ("networking.k8s.io", "ingressclasses"),
+    "ResourceQuota": ("", "resourcequotas"),
+    "LimitRange": ("", "limitranges"),
+    "ValidatingAdmissionPolicy": ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+    "ValidatingAdmissionPolicyBinding": (
+        "admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings",
+    ),
+}
+"""What an object of the head may name, or what may keep it out, by where the model keeps it."""
+_RIGHTS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
+_EVERYTHING: Final = "taken-for-granted.whysync.dev"
+_VALUE: Final = "dW5rbm93bg=="
+_HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
+
+
+def outside_objects(
+    known: Iterable[Object], desired: list[Object], namespace: str, *, coming: list[Object]
+) -> list[Object]:
+    """What pods of `known` name and `desired` does not bring, and what operators make, also of what comes."""
+    brought = {_name(one, namespace) for one in desired}
+    wanted = {place: None for one in known for place in _named(one, namespace)}
+    wanted |= {place: None for one in (*desired, *coming) for place in _made_by_operators(one, namespace)}
+    return [_made(*place, [*desired, *coming], namespace) for place in sorted(wanted) if place not in brought]
+
+
+def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
+    """Settings by which custom resources are healthy: their operators are taken to do their work."""
+    found: dict[str, str] = {}
+    for one in desired:
+        group, kind = group_of(text(one.get("apiVersion"))), text(one.get("kind"))
+        if (
+            group
+            and kind
+            and not is_built_in_group(group)
+            and (group, kind) != ("argoproj.io", "Application")
+        ):
+            found[f"resource.customizations.health.{group}_{kind}"] = _HEALTHY
+    return dict(sorted(found.items()))
+
+
+def beside(case: Case, model: Model) -> list[Object]:
+    """What the facts have of the kinds that others name, and the model of the app's own part lacks."""
+    return [
+        unmasked(one.body)
+        for kind, store in _BESIDE.items()
+        for one in case.live_of_kind(kind)
+        if model.store.get((store, one.ref.namespace, one.ref.name)) is None
+    ]
+
+
+def new_kinds(case: Case, head: list[Object]) -> list[Object]:
+    """Definitions for kinds that come with the head, that it does not define, and that the facts lack."""
+    seen = (*case.world.snapshot.live, *case.desired)
+    known = {(one.ref.group, one.ref.kind) for one in seen}
+    known |= {
+        (text(one.spec.get("group")), text(dig(one.spec, "names", "kind")))
+        for one in case.live_of_kind("CustomResourceDefinition")
+    }
+    made = Kinds(case, [], head).assumed()
+    return [
+        one
+        for one in made
+        if (text(dig(one, "spec", "group")), text(dig(one, "spec", "names", "kind"))) not in known
+    ]
+
+
+def rights(case: Case) -> tuple[list[Object], str]:
+    """Who may do what, where syncs run under an account of their own; and what is taken for granted.
+
+    Facts seldom have the rights of accounts: then that of the sync may do everything.
+    """
+    if not case.argocd.impersonation_enabled:
+        return [], ""
+    known = [one.body for kind in _RIGHTS for one in case.live_of_kind(kind)]
+    if any(text(one.get("kind")).endswith("Binding") for one in known):
+        return known, ""
+    group = "rbac.authorization.k8s.io"
+    role: Object = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": _EVERYTHING},
+        "rules": [
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+            {"nonResourceURLs": ["*"], "verbs": ["*"]},
+        ],
+    }
+    binding: Object = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": _EVERYTHING},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _EVERYTHING},
+        "subjects": [{"kind": "Group", "apiGroup": group, "name": "system:serviceaccounts"}],
+    }
+    return [role, binding], "the account of the sync is taken to have the rights that it needs"
+
+
+def let_webhooks_fail(case: Case, model: Model) -> None:
+    """Those of which the facts say that nobody answers; of all others nobody knows, and they agree.
+
+    So it is with one whose URL is the server's own machine, or whose Service has no pod that is ready.
+    """
+    slices: dict[tuple[str, str], list[Object]] = {}
+    for one in case.live_of_kind("EndpointSlice"):
+        service = text(dig(one.body, "metadata", "labels", "kubernetes.io/service-name"))
+        slices.setdefault((one.ref.namespace, service), []).append(one.body)
+    services = {(one.ref.namespace, one.ref.name): one.body for one in case.live_of_kind("Service")}
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for configuration in case.live_of_kind(kind):
+            for hook in map(fields, items(configuration.body.get("webhooks"))):
+                client = fields(hook.get("clientConfig"))
+                target = fields(client.get("service"))
+                place = text(target.get("namespace")), text(target.get("name"))
+                if place in services and slices.get(place) and not any(map(_has_ready, slices[place])):
+                    model.load([services[place], *slices[place]])
+                elif "url" not in client:
+                    continue
+                model.webhooks.pop(text(hook.get("name")), None)
+
+
+def _has_ready(slice: Object) -> bool:
+    return any(dig(one, "conditions", "ready") is not False for one in items(slice.get("endpoints")))
+
+
+def _named(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
+    space = text(dig(obj, "metadata", "namespace")) or namespace
+    for one in references_of(Manifest(obj, role=Role.DESIRED)):
+        if one.kind in _KINDS and one.name:
+            yield one.kind, space, one.name
+
+
+def _made_by_operators(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
+    meta = fields(obj.get("metadata"))
+    space, name = text(meta.get("namespace")) or namespace, text(meta.get("name"))
+    match text(obj.get("kind")):
+        case "ExternalSecret":
+            yield "Secret", space, text(dig(obj, "spec", "target", "name")) or name
+        case "SealedSecret":
+            yield "Secret", space, text(dig(obj, "spec", "template", "metadata", "name")) or name
+        case "Certificate":
+            secret = text(dig(obj, "spec", "secretName"))
+            if secret:
+                yield "Secret", space, secret
+        case _:
+            return
+
+
+def _name(obj: Object, namespace: str) -> tuple[str, str, str]:
+    meta = fields(obj.get("metadata"))
+    return text(obj.get("kind")), text(meta.get("namespace")) or namespace, text(meta.get("name"))
+
+
+def _made(kind: str, space: str, name: str, desired: list[Object], namespace: str) -> Object:
+    obj: Object = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": space}}
+    values: dict[str, Json] = dict.fromkeys(asked_keys(desired, kind, space, name, namespace), _VALUE)
+    match kind:
+        case "Secret":
+            return {**obj, "type": "Opaque", "data": values}
+        case "ConfigMap":
+            return {**obj, "data": values}
+        case "PersistentVolumeClaim":
+            asked: Object = {"requests": {"storage": "1Gi"}}
+            spec: Object = {"accessModes": ["ReadWriteOnce"], "resources": asked, "volumeName": f"pv-{name}"}
+            return {**obj, "spec": spec, "status": {"phase": "Bound"}}
+        case _:
+            return obj

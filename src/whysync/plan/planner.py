@@ -1,0 +1,346 @@
+"""From two commits to a plan: which Applications are touched, and what their sync would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.argocd.repo_server.git.tree import missing_in_words
+from whysync.argocd.repo_server.git_sources import GitSources
+from whysync.argocd.repo_server.repository import RepoProblem
+from whysync.diagnosis.case import Case
+from whysync.errors import NotFound, Unreadable
+from whysync.facts.masking import mask_snapshot
+from whysync.facts.snapshot import Gap, Snapshot
+from whysync.json_tree import Object, copy_object, dig, fields, text
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Key
+from whysync.plan.changes import changes_of, key_of
+from whysync.plan.checkout import Checkout, Side, sources_of
+from whysync.plan.find_applications import (
+    FoundApp,
+    apps_in,
+    concerns,
+    gone_in_words,
+    is_application,
+    may_be_touched,
+    placed,
+    qualified,
+)
+from whysync.plan.plan import AppPlan, Ground, Plan, Run
+from whysync.plan.safety import safety_of
+from whysync.plan.secrets import with_shape
+from whysync.plan.simulations import case_in, masked, on_empty, onto
+from whysync.plan.trial import Trial
+from whysync.proofs.world import NotSimulated
+
+_MOST_APPS: Final = 500
+_MOST_UNSEEN: Final = 10
+_HEAD: Final = "the head/"
+
+
+@dataclass(slots=True, kw_only=True)
+class Rendering:
+    objects: list[Object] = field(default_factory=list[Object])
+    origins: dict[Key, str] = field(default_factory=dict[Key, str])
+    problem: str = ""
+    gap: str = ""
+    """Set where only this machine cannot render it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Touched:
+    """An app that the commit changes, on both sides."""
+
+    app: FoundApp
+    old: FoundApp | None
+    base: Rendering
+    new: Rendering
+
+
+def plan(
+    checkout: Checkout,
+    *,
+    path: str = "",
+    name: str = "",
+    file: str = "",
+    live: Snapshot | None = None,
+    closely: Callable[[tuple[str, ...]], Snapshot] | None = None,
+    on_base: bool = True,
+    keep: bool = False,
+    trials: dict[str, Trial] | None = None,
+) -> Plan:
+    """`path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
+
+    Where `live` only lists the Applications, `closely` gets the facts of those that the commit touches.
+    `trials` gets by name what is needed to try fixes. With `keep`, passing runs tell what they left, too.
+    """
+    notes = [
+        f"{side.told}: {missing_in_words(side.tree.missing)}"
+        for side in (checkout.base, checkout.head)
+        if side.tree.missing
+    ]
+    found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
+    touched: list[_Touched] = []
+    untouched: list[str] = []
+    before = {one.name: one for one in apps_in(checkout, checkout.base)}
+    known = {one.name for one in found}
+    waiting = list(found)
+    while waiting and len(touched) + len(untouched) < _MOST_APPS:
+        app = waiting.pop(0)
+        old = before.get(app.name) or (app if not app.file else None)
+        new = rendered(checkout, app, checkout.head)
+        for child in (FoundApp(body=placed(one), file="") for one in new.objects if is_application(one)):
+            if child.name not in known:
+                known.add(child.name)
+                waiting.append(child)
+        base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
+        same = old is not None and old.body == app.body and new.problem == base.problem
+        if not may_be_touched(app, checkout) or (same and new.objects == base.objects):
+            untouched.append(app.name)
+            continue
+        touched.append(_Touched(app=app, old=old, base=base, new=new))
+    facts = _facts_of(touched, live, closely)
+    planned = [_planned(checkout, one, facts, trials, on_base=on_base, keep=keep) for one in touched]
+    if not (path or name or file):
+        notes += [
+            gone_in_words(before[name], len(rendered(checkout, before[name], checkout.base).objects))
+            for name in sorted(before.keys() - known)
+        ]
+    return Plan(
+        base=checkout.base.told,
+        head=checkout.head.told,
+        apps=tuple(sorted(planned, key=lambda one: one.name)),
+        untouched=tuple(sorted(untouched)),
+        notes=tuple(notes),
+    )
+
+
+def _chosen(
+    checkout: Checkout, *, path: str, name: str, file: str, live: Snapshot | None, notes: list[str]
+) -> list[FoundApp]:
+    found = apps_in(checkout, checkout.head, only=file, notes=notes)
+    if file:
+        if not found:
+            raise Unreadable(
+                what=f"{file} holds no Application",
+                why="no object of kind Application (argoproj.io) with a name is in it",
+                next="name the file of an Application",
+            )
+    elif live is not None:
+        own = {one.name for one in found}
+        bodies = (placed(copy_object(one.body)) for one in live.applications)
+        elsewhere = (FoundApp(body=body, file="") for body in bodies)
+        found += [
+            one
+            for one in elsewhere
+            if one.name not in own and any(checkout.holds(source) for source in sources_of(one.body))
+        ]
+    if name:
+        chosen = [one for one in found if name in (one.name, one.name.partition("/")[2])]
+        if not chosen:
+            raise NotFound(
+                what=f"there is neither a path nor an Application {name!r} here",
+                why=f"{len(found)} Applications were found",
+                next="give a path of the checkout, or the name of one of its Applications",
+            )
+        return chosen
+    chosen = [one for one in found if concerns(one, path, checkout)]
+    if chosen or file:
+        return chosen or found
+    folder = checkout.head.tree.root / path
+    if path in ("", ".") or not folder.is_dir():
+        raise NotFound(
+            what="there is no Application here",
+            why="; ".join(
+                ["no file of the head holds one: how the manifests are deployed is not known", *notes]
+            ),
+            next="name the folder of the manifests, give --app FILE, or facts with --live BUNDLE",
+        )
+    made = folder.name
+    notes.append(f"no Application deploys {path}: one with the name {made} is imagined, in namespace {made}")
+    return [FoundApp(body=_imagined(checkout, path, made), file="")]
+
+
+def _imagined(checkout: Checkout, path: str, name: str) -> Object:
+    policy: Object = {"automated": {"prune": True}, "syncOptions": ["CreateNamespace=true"]}
+    source: Object = {"repoURL": checkout.repo.url, "path": path, "targetRevision": "HEAD"}
+    target: Object = {"server": "https://kubernetes.default.svc", "namespace": name}
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": "argocd"},
+        "spec": {"project": "default", "source": source, "destination": target, "syncPolicy": policy},
+    }
+
+
+def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
+    result = Rendering()
+    namespace = text(dig(app.body, "spec", "destination", "namespace"))
+    with checkout.sources([app.body], side) as sources:
+        try:
+            for source in sources_of(app.body):
+                if source.get("ref") and not source.get("path") and not source.get("chart"):
+                    continue
+                commit = sources.resolve(source, text(source.get("targetRevision")))
+                for one in sources.rendered(app.body, source, commit).objects:
+                    result.objects.append(one.body)
+                    result.origins.setdefault(key_of(one.body, namespace), str(one.origin))
+        except RepoProblem as problem:
+            result.problem = problem.message
+            lacking = sources.unavailable.get(app.name)
+            if lacking is not None or not any(checkout.holds(one) for one in sources_of(app.body)):
+                result.gap = problem.message
+    return result
+
+
+def _facts_of(
+    touched: list[_Touched],
+    live: Snapshot | None,
+    closely: Callable[[tuple[str, ...]], Snapshot] | None,
+) -> Snapshot | None:
+    """Nobody asks a cluster about apps that stay as they are, or that cannot be run there."""
+    if live is None or closely is None:
+        return live
+    there = {qualified(one.body) for one in live.applications}
+    names = {one.app.name for one in touched if not one.new.problem}
+    return closely(tuple(sorted(names & there))) if names & there else live
+
+
+def _planned(
+    checkout: Checkout,
+    touched: _Touched,
+    live: Snapshot | None,
+    trials: dict[str, Trial] | None,
+    *,
+    on_base: bool,
+    keep: bool,
+) -> AppPlan:
+    """Broken manifests fail everywhere alike: one cluster is enough to tell it."""
+    app, old, base, new = touched.app, touched.old, touched.base, touched.new
+    if new.gap:
+        return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
+    with checkout.sources([app.body], checkout.head) as head:
+        fresh = on_empty(app.body, new.objects, head, known=base.objects, keep=keep)
+    if new.problem:
+        return AppPlan(name=app.name, file=app.file, runs=(fresh,))
+    notes: list[str] = []
+    case = _found_case(live, app.name, base) if live is not None else None
+    if live is not None and case is None:
+        notes.append("the facts of --live do not have this app: it is planned as a new one")
+    unseen = tuple(gap for gap in case.gaps if "masked" not in gap.why) if case is not None else ()
+    if base.gap:
+        unseen += (Gap(what="the manifests of the base", why=f"{base.gap}; all objects are listed as new"),)
+    notes += [f"not seen: {gap.what}: {gap.why}" for gap in unseen[:_MOST_UNSEEN]]
+    onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
+    head_objects = new.objects
+    ground = Ground.LIVE
+    if onto_base and old is not None:
+        case, head_objects = _based(checkout, app, old, base, new)
+        ground = Ground.BASE
+        if case is None:
+            notes.append("the base itself does not come up on an empty cluster: nothing is told of a change")
+    elif case is not None:
+        head_objects = _as_seen(case, base.objects, new.objects)
+    if trials is not None:
+        trials[app.name] = Trial(
+            application=app.body,
+            head=new.objects,
+            known=base.objects,
+            found=case,
+            found_head=head_objects,
+            ground=ground,
+        )
+    runs: list[Run] = []
+    effects = None
+    if case is not None:
+        try:
+            run, effects = onto(case, head_objects, ground, keep=keep)
+            runs.append(run)
+        except NotSimulated as problem:
+            notes.append(f"not run on {ground.value}: {problem}")
+    runs.append(fresh)
+    prunes = fields(dig(app.body, "spec", "syncPolicy", "automated")).get("prune") is True
+    changes = changes_of(
+        base.objects,
+        new.objects,
+        text(dig(app.body, "spec", "destination", "namespace")),
+        prunes=prunes,
+        effects=effects,
+        live=frozenset(one.key for one in case.world.snapshot.live) if case is not None and live else None,
+        origins=new.origins,
+    )
+    return AppPlan(
+        name=app.name,
+        file=app.file,
+        runs=tuple(runs),
+        changes=changes,
+        safety=None if base.gap else safety_of(changes, runs),
+        notes=tuple(notes),
+        unseen=unseen,
+    )
+
+
+def _found_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
+    """The app as the facts have it; what Git renders to is taken from the base where they do not tell."""
+    try:
+        case = case_in(live, name)
+    except KeyError:
+        return None
+    if case.desired or not base.objects:
+        return case
+    copies = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in base.objects)
+    hidden = mask_snapshot(Snapshot(desired={name: copies}))
+    return case_in(replace(live, desired={**live.desired, **hidden.desired}), name)
+
+
+def _based(
+    checkout: Checkout, app: FoundApp, old: FoundApp, base: Rendering, new: Rendering
+) -> tuple[Case | None, list[Object]]:
+    """A cluster on which the base was synced, and the head with the same marks for the same secrets."""
+    with checkout.sources([old.body], checkout.base) as sources:
+        snapshot = _synced_base(old, base, new, sources)
+    if snapshot is None:
+        return None, new.objects
+    spec = fields(app.body.get("spec"))
+    applications = tuple(
+        one.with_body({**one.body, "spec": spec}) if one.ref.name == app.name.partition("/")[2] else one
+        for one in snapshot.applications
+    )
+    coming = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in new.objects)
+    both = masked(replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: coming}))
+    desired = dict(both.desired)
+    head = [with_shape(one.body, plain) for one, plain in zip(desired.pop(_HEAD), new.objects, strict=True)]
+    # The settings are our own, and a key such as `ExternalSecret` would have its value masked.
+    return case_in(replace(both, desired=desired, settings=snapshot.settings), app.name), head
+
+
+def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSources) -> Snapshot | None:
+    """Where the base itself does not come up, nothing can be told from it."""
+    run = on_empty(
+        old.body,
+        base.objects,
+        sources,
+        known=base.objects,
+        coming=new.objects,
+        ground=Ground.BASE,
+        mask=False,
+    )
+    return run.snapshot if run.passed else None
+
+
+def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]:
+    """Secrets that the commit leaves alone are those of the facts, whose values are masked."""
+    seen = {(one.ref.kind, one.ref.name): one.body for one in case.desired if one.ref.kind == "Secret"}
+    same = {text(dig(one, "metadata", "name")): one for one in base if one.get("kind") == "Secret"}
+    result: list[Object] = []
+    for obj in head:
+        name = text(dig(obj, "metadata", "name"))
+        known = seen.get(("Secret", name)) if obj.get("kind") == "Secret" else None
+        result.append(known if known is not None and same.get(name) == obj else obj)
+    coming = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in result)
+    hidden = mask_snapshot(Snapshot(desired={_HEAD: coming})).desired[_HEAD]
+    return [with_shape(one.body, plain) for one, plain in zip(hidden, result, strict=True)]

@@ -1,0 +1,134 @@
+"""The same object under another name, or in another namespace.
+
+Git and people call that a rename. Kubernetes has no such thing: one object is deleted and another one made,
+and what belonged to the first (its pods, volumes, address) does not move over.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from whysync.json_tree import Json, Object, dig, text
+from whysync.kubernetes.api.ref import Key
+
+_NEAR: Final = 0.8
+_NEAR_NAME: Final = 0.5
+_MOST_PAIRS: Final = 40_000
+"""Compared in all: a commit that exchanges thousands of objects is no rename."""
+_MOST_LEAVES: Final = 2_000
+_TELLING: Final = 3
+"""Leaves that make a body known though it differs; of smaller ones the names have to be alike too."""
+_HASH: Final = re.compile(r"-[a-z0-9]{10}$")
+_Leaves = dict[tuple[str | int, ...], tuple[Json, Json]]
+"""Each as it is written, and without the object's own name."""
+
+
+def renames(gone: Mapping[Key, Object], made: Mapping[Key, Object]) -> dict[Key, Key]:
+    """What each was called before, by its new key. Each is used once; the closest pairs come first."""
+    old = {key: _leaves(body, key.name) for key, body in gone.items()}
+    new = {key: _leaves(body, key.name) for key, body in made.items()}
+    scored: list[tuple[float, float, Key, Key]] = []
+    budget = _MOST_PAIRS
+    for key, leaves in new.items():
+        for other, before in old.items():
+            if (key.group, key.kind) != (other.group, other.kind):
+                continue
+            budget -= 1
+            if budget < 0:
+                break
+            body = _share(leaves, before)
+            hashed = _is_hashed_anew(key.name, other.name)
+            if body < _NEAR and not hashed:
+                continue
+            names = _alike(key.name, other.name)
+            telling = len(leaves) >= _TELLING or (body == 1.0 and leaves) or names >= _NEAR_NAME
+            if hashed or telling:
+                scored.append((body, names, key, other))
+    found: dict[Key, Key] = {}
+    used: set[Key] = set()
+    for _, _, key, other in sorted(scored, key=lambda one: (-one[0], -one[1], one[2], one[3])):
+        if key not in found and other not in used:
+            found[key] = other
+            used.add(other)
+    return found
+
+
+def lost_by_rename(old: Object, new: Object, risk: str) -> str:
+    """What does not come along; `risk` is what is lost with any object of that kind."""
+    name = text(dig(new, "metadata", "name"))
+    match text(old.get("kind")):
+        case "Secret":
+            same = all(old.get(one) == new.get(one) for one in ("data", "stringData"))
+            return "" if same else risk
+        case "StatefulSet":
+            return f"its pods stop, its volumes stay behind, and {name} begins with empty ones"
+        case "PersistentVolumeClaim":
+            return f"its data may be lost with it: {name} begins empty"
+        case "Deployment" | "DaemonSet" | "ReplicaSet":
+            return f"its pods stop, whether those of {name} are ready or not"
+        case "Service":
+            return risk or "whoever calls it by that name does not find it any more"
+        case _:
+            return risk
+
+
+def _is_hashed_anew(one: str, other: str) -> bool:
+    """What a generator of Kustomize makes has another hash for other content."""
+    stem, before = _HASH.sub("", one), _HASH.sub("", other)
+    return stem == before and stem != one and before != other
+
+
+def _alike(one: str, other: str) -> float:
+    return 1.0 if one == other else difflib.SequenceMatcher(None, one[:100], other[:100]).ratio()
+
+
+def _share(one: _Leaves, other: _Leaves) -> float:
+    """How much of the larger body stands at the same place in the other one."""
+    if one == other:
+        return 1.0
+    equal = 0
+    for place, (written, nameless) in one.items():
+        there = other.get(place)
+        equal += there is not None and (written == there[0] or nameless == there[1])
+    return equal / max(len(one), len(other), 1)
+
+
+def _leaves(body: Object, name: str) -> _Leaves:
+    """All that an object says beside its name and namespace.
+
+    Labels and selectors often repeat the name, and follow it, or do not.
+    """
+    found: _Leaves = {}
+    for place, value in _walk(body):
+        if len(found) >= _MOST_LEAVES:
+            break
+        if place[0] in ("apiVersion", "kind", "status") or place[:2] in (
+            ("metadata", "name"),
+            ("metadata", "namespace"),
+        ):
+            continue
+        found[place] = value, _nameless(value, name) if isinstance(value, str) else value
+    return found
+
+
+def _nameless(value: str, name: str) -> str:
+    """Of a short name only the whole value counts: `a` is in every other word."""
+    if len(name) < 3:
+        return "\0" if value == name else value
+    return value.replace(name, "\0")
+
+
+def _walk(body: Object) -> Iterator[tuple[tuple[str | int, ...], Json]]:
+    """Leaves with their places, without recursion: bodies may be deep."""
+    waiting: list[tuple[tuple[str | int, ...], Json]] = [((key,), value) for key, value in body.items()]
+    while waiting:
+        place, value = waiting.pop()
+        if len(place) < 30 and isinstance(value, dict) and value:
+            waiting += [((*place, key), one) for key, one in value.items()]
+        elif len(place) < 30 and isinstance(value, list) and value:
+            waiting += [((*place, number), one) for number, one in enumerate(value)]
+        else:
+            yield place, value

@@ -1,0 +1,25 @@
+"""Is it safe to merge? What the run did that cannot be taken back, and what it would have gone on to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.plan.plan import Change, Run, Sort
+
+_MOST: Final = 6
+
+
+def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
+    """A sync that fails early has not pruned yet: what the commit takes away counts all the same."""
+    done = next((run.safety for run in runs if run.safety is not None), None)
+    told = list(done.reasons) if done is not None else []
+    known = {ref.key for reason in told for ref in reason.refs}
+    harm: list[Reason] = []
+    for one in changes:
+        if one.sort is Sort.PRUNE and one.risk and one.ref.key not in known:
+            harm.append(Reason(text=f"it deletes {one.ref}: {one.risk}", refs=(one.ref,)))
+    if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
+        return Safety(sync=SyncSafety.UNSAFE, reasons=tuple([*harm, *told][:_MOST]))
+    return done if done is not None else Safety(sync=SyncSafety.SAFE)

@@ -1,0 +1,95 @@
+"""Which Services containers plainly talk to: as words of their commands and of their environment.
+
+Nobody can tell from a manifest what a program does. But a hook whose command names `http://shop:8080` where
+the commit has a Service `shop` needs that Service, and the model's kubelet can play it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from whysync.argocd import hooks
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.controllers.behavior import PodScript, Script
+from whysync.proofs.objects import pod_templates
+
+_HOST: Final = re.compile(
+    r"(?:[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?)?([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?"
+)
+_LONGEST: Final = 20_000
+
+
+def needs_of(obj: Object, services: dict[tuple[str, str], Object], namespace: str) -> tuple[str, ...]:
+    """`db.shop:5432` for each Service that a hook or a Job names with a port or as the host of a URL."""
+    own = text(dig(obj, "metadata", "namespace")) or namespace
+    found: dict[str, None] = {}
+    for template in pod_templates(obj):
+        for raw in items(template.get("containers")):
+            for word in _words(fields(raw)):
+                for host, port in _hosts(word):
+                    name, _, rest = host.partition(".")
+                    space = rest.partition(".")[0]
+                    service = services.get((space or own, name))
+                    if service is not None and (not port or port in _ports(service)):
+                        told = name if space in ("", own) else f"{name}.{space}"
+                        found[f"{told}:{port}" if port else told] = None
+    return tuple(found)
+
+
+def services_in(objects: Iterable[Object], namespace: str) -> dict[tuple[str, str], Object]:
+    return {
+        (text(dig(one, "metadata", "namespace")) or namespace, text(dig(one, "metadata", "name"))): one
+        for one in objects
+        if one.get("kind") == "Service"
+    }
+
+
+def with_callers(
+    script: Script, objects: list[Object], namespace: str, *, there: Iterable[tuple[str, str]] = ()
+) -> Script:
+    """The script, with the Services that hooks of this commit wait for.
+
+    Those that are `there` from before answer already: facts seldom have their endpoints.
+    """
+    services = services_in(objects, namespace)
+    for known in there:
+        services.pop(known, None)
+    parts: list[PodScript] = []
+    for obj in objects:
+        if not services or not hooks.is_hook(obj) or obj.get("kind") != "Job":
+            continue
+        calls = needs_of(obj, services, namespace)
+        name = text(dig(obj, "metadata", "name")) or text(dig(obj, "metadata", "generateName"))
+        if calls and name:
+            parts.append(
+                PodScript(
+                    namespace=text(dig(obj, "metadata", "namespace")) or namespace,
+                    name=f"{name}*",
+                    calls=calls,
+                    on_no_answer="wait",
+                    runs_seconds=5,
+                )
+            )
+    return replace(script, pods=(*parts, *script.pods)) if parts else script
+
+
+def _words(container: Object) -> Iterator[str]:
+    for place in ("command", "args"):
+        for one in items(container.get(place)):
+            yield from text(one)[:_LONGEST].split()
+    for raw in items(container.get("env")):
+        yield text(dig(raw, "value"))[:_LONGEST]
+
+
+def _hosts(word: str) -> Iterator[tuple[str, int]]:
+    """Hosts with a port, and hosts of URLs: a bare word is no host."""
+    for found in _HOST.finditer(word.strip("'\"").lower()):
+        if found[2] or "://" in found[0]:
+            yield found[1], int(found[2] or 0)
+
+
+def _ports(service: Object) -> set[int]:
+    return {integer(dig(one, "port")) for one in items(dig(service, "spec", "ports"))}

@@ -1,0 +1,291 @@
+"""The sync of a commit, run on a cluster in memory: an empty one, or one as it was found."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.argocd.app_controller.app_of_apps import definitions
+from whysync.argocd.repo_server.repository import Repository
+from whysync.argocd.simulation.from_facts import destination_for, with_project
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.masking import Masker, mask_snapshot
+from whysync.facts.simulated import snapshot_of
+from whysync.facts.snapshot import Gap, Snapshot
+from whysync.json_tree import Object, copy_object, dig, fields, text
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
+from whysync.kubernetes.timeline import Restless
+from whysync.plan.find_applications import is_application, qualified
+from whysync.plan.outside import (
+    beside,
+    health_of_custom_kinds,
+    let_webhooks_fail,
+    new_kinds,
+    outside_objects,
+    rights,
+)
+from whysync.plan.plan import Ground, Run
+from whysync.plan.service_callers import with_callers
+from whysync.plan.steps import steps_of
+from whysync.plan.syncing import Ended, retry_of, synced
+from whysync.proofs.assumed import namespaces
+from whysync.proofs.damage import harm
+from whysync.proofs.effects import Effects, effects_of
+from whysync.proofs.effects_text import Told
+from whysync.proofs.objects import Kinds
+from whysync.proofs.settled_cluster import StillLife
+from whysync.proofs.world import Simulated, simulated
+
+NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
+"""A Monday. Plans are the same whenever they are made."""
+_SETTINGS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
+
+
+def on_empty(
+    application: Object,
+    desired: list[Object],
+    repository: Repository,
+    *,
+    known: Iterable[Object] = (),
+    coming: Iterable[Object] = (),
+    ground: Ground = Ground.EMPTY,
+    mask: bool = True,
+    keep: bool = True,
+) -> Run:
+    """`desired` is what it renders to, as far as that is known: what nobody brings is told from it.
+
+    `known` are manifests that run already: what they need from outside is there. `coming` are those that
+    will be synced after these: what they need from outside is there, too. Without `keep`, only a run that
+    fails says what it left behind.
+    """
+    name = qualified(application)
+    namespace = name.partition("/")[0]
+    case = _imagined(application, desired)
+    clock = Clock(NOON)
+    model = Model(clock)
+    later = list(coming)
+    kinds = Kinds(case, [], [*desired, *later])
+    spaces = namespaces(case, [], desired)
+    home = definitions(namespace)
+    if not any(is_application(one) for one in desired):
+        home = home[-1:]
+    own = {text(dig(one, "metadata", "name")) for one in definitions(namespace)}
+    made = [one for one in kinds.assumed() if text(dig(one, "metadata", "name")) not in own]
+    others = outside_objects(known, desired, case.destination_namespace, coming=later)
+    model.load([*_usual(), *home, *spaces, *_spaces_of(others, [*home, *spaces], case), *made, *others])
+    healthy = health_of_custom_kinds([*desired, *later])
+    script = with_callers(Script(), desired, case.destination_namespace)
+    simulation = Simulation(
+        repository,
+        applications=[quieted(application)],
+        projects=with_project(application, []),
+        config_maps=[_settings(one, namespace, healthy if one == "argocd-cm" else {}) for one in _SETTINGS],
+        destinations=[destination_for(application, model)],
+        life=lambda model: Life(model, script),
+        namespace=namespace,
+    )
+    notes = [f"Namespace {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in spaces]
+    notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
+    notes += [f"{one['kind']} {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in others]
+    notes += [f"the operator of {one.rpartition('_')[2]} is taken to do its work" for one in healthy]
+    start = len(simulation.argocd.trace)
+    ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
+    found = _seen(simulation, application, ended, desired) if keep or not ended.passed else None
+    steps = steps_of(simulation, name, desired, simulation.argocd.trace[start:], passed=ended.passed)
+    hidden = _hiding(desired)
+    return Run(
+        ground=ground,
+        passed=ended.passed,
+        message=hidden(ended.message),
+        seconds=ended.seconds,
+        steps=tuple(
+            replace(step, items=tuple(replace(one, note=hidden(one.note)) for one in step.items))
+            for step in steps
+        ),
+        notes=(*notes, *ended.notes),
+        snapshot=masked(_without_our_settings(found)) if mask and found is not None else found,
+    )
+
+
+def _hiding(desired: list[Object]) -> Callable[[str], str]:
+    """What servers say may repeat a value that they refuse: those of Secrets are marks from here on."""
+    masker = Masker()
+    for one in desired:
+        if one.get("kind") == "Secret":
+            masker.mask_object(copy_object(one))
+    return masker.masked_text
+
+
+def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -> tuple[Run, Effects]:
+    """The head, synced onto what a Case has; `keep` as above. Raises `NotSimulated`."""
+    objects = [copy_object(one) for one in head]
+    there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
+
+    kinds = new_kinds(case, objects)
+    allowed, granted = rights(case)
+
+    def life(model: Model, script: Script) -> Life:
+        model.load([*kinds, *allowed, *beside(case, model)])
+        return StillLife(model, with_callers(script, objects, case.destination_namespace, there=there))
+
+    world = simulated(case, everything=True, quiet=True, bare=not case.desired, life=life)
+    simulation = world.simulation
+    let_webhooks_fail(case, simulation.model)
+    with contextlib.suppress(Restless, NoRest):  # who writes there is told by the run itself
+        simulation.timeline.settle()
+    before = world.codes[1]
+    world.push(objects)
+    since, start = len(simulation.model.store.journal), len(simulation.argocd.trace)
+    simulation.argocd.refresh(world.app)
+    retry = retry_of(case.application.body)
+    ended = synced(simulation, world.app, prune=case.prunes, retry=retry, before=before)
+    effects = effects_of(world, since)
+    found = _seen(simulation, case.application.body, ended, head) if keep or not ended.passed else None
+    run = Run(
+        ground=ground,
+        passed=ended.passed,
+        message=ended.message,
+        seconds=ended.seconds,
+        steps=steps_of(simulation, world.app, head, simulation.argocd.trace[start:], passed=ended.passed),
+        safety=_safety(world, effects),
+        notes=(
+            *(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)),
+            *(f"the cluster is taken to know {text(dig(one, 'spec', 'names', 'kind'))}" for one in kinds),
+            *([granted] if granted else []),
+            *ended.notes,
+        ),
+        snapshot=None if found is None else masked(_after(found, ground)),
+    )
+    return run, effects
+
+
+def _seen(simulation: Simulation, application: Object, ended: Ended, desired: list[Object]) -> Snapshot:
+    """What a bundle would hold now: the app with its own policy, manifests without Argo CD's marks."""
+    found = snapshot_of(simulation)
+    name, spec = qualified(application), fields(application.get("spec"))
+    apps = tuple(
+        one.with_body({**one.body, "spec": spec}) if one.ref.place == name else one
+        for one in found.applications
+    )
+    known = {(one.namespace, one.pod, one.container) for one in found.logs}
+    gone = [one for one in ended.logs if (one.namespace, one.pod, one.container) not in known]
+    rendered = dict(found.desired)
+    if rendered.get(name):
+        rendered[name] = tuple(Manifest(one, role=Role.DESIRED, origin="git") for one in desired)
+    return replace(found, applications=apps, desired=rendered, logs=(*found.logs, *gone))
+
+
+def _after(found: Snapshot, ground: Ground) -> Snapshot:
+    return found if ground is Ground.LIVE else _without_our_settings(found)
+
+
+def _without_our_settings(found: Snapshot) -> Snapshot:
+    """How custom resources are judged here is no setting of anybody's Argo CD."""
+    bare = tuple(
+        one.with_body({**one.body, "data": {}}) if one.ref.name == "argocd-cm" else one
+        for one in found.settings
+    )
+    return replace(found, settings=bare)
+
+
+def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Object]:
+    """What is there from outside lies in a namespace; the app may still ask for it to be made."""
+    names = {text(dig(one, "metadata", "name")) for one in known if one.get("kind") == "Namespace"}
+    wanted = {text(dig(one, "metadata", "namespace")) for one in others} - names - {"default", "kube-system"}
+    if not case.has_sync_option("CreateNamespace=true"):
+        wanted.discard(case.destination_namespace)
+    return [_namespace(name) for name in sorted(wanted - {""})]
+
+
+def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
+    """Values are masked in all facts alike: that is no news."""
+    return [one for one in gaps if "masked" not in one.why]
+
+
+def _safety(world: Simulated, effects: Effects) -> Safety:
+    told: list[Told] = sorted(harm(world, effects), key=lambda one: (not one.unsafe, -one.weight))
+    unsafe = any(one.unsafe for one in told)
+    unknown = any(one.unknown for one in told)
+    reasons = tuple(Reason(text=one.text, refs=one.refs) for one in told[:6])
+    sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
+    return Safety(sync=sync, reasons=reasons)
+
+
+def _settings(name: str, namespace: str, data: dict[str, str]) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace},
+        "data": {**data},
+    }
+
+
+def quieted(application: Object) -> Object:
+    """Argo CD starts nothing by itself: the plan starts the one sync that it is about."""
+    spec = fields(application.get("spec"))
+    policy = {key: value for key, value in fields(spec.get("syncPolicy")).items() if key != "automated"}
+    return {**application, "spec": {**spec, "syncPolicy": policy}}
+
+
+def _imagined(application: Object, desired: list[Object]) -> Case:
+    name = qualified(application)
+    snapshot = Snapshot(
+        collected_at=NOON,
+        applications=(Manifest(application, role=Role.APPLICATION),),
+        desired={name: tuple(Manifest(one, role=Role.DESIRED) for one in desired)},
+    )
+    return case_in(snapshot, name)
+
+
+def case_in(snapshot: Snapshot, name: str) -> Case:
+    """Raises `KeyError`."""
+    world = World(snapshot)
+    for manifest, app in world.decoded:
+        if name in (app.qualified_name, app.name):
+            return Case(world, manifest, app)
+    raise KeyError(name)
+
+
+def _usual() -> list[Object]:
+    return [_namespace(name) for name in ("default", "kube-system")]
+
+
+def _namespace(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
+
+
+def masked(found: Snapshot) -> Snapshot:
+    """Masking changes what it is given, so that is a copy."""
+    return mask_snapshot(
+        replace(
+            found,
+            applications=_copies(found.applications),
+            projects=_copies(found.projects),
+            settings=_copies(found.settings),
+            desired={name: _copies(one) for name, one in found.desired.items()},
+            live=_copies(found.live),
+            events=_copies(found.events),
+        )
+    )
+
+
+def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
+    return tuple(one.with_body(copy_object(one.body)) for one in manifests)

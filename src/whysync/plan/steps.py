@@ -1,0 +1,142 @@
+"""Phases and waves of a run: what of each was done, failed, was waited for, or was never reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.argocd import hooks
+from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.hooks import SyncPhase
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.json_tree import Object, dig, fields, integer, text
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.plan.plan import Item, State, Step
+from whysync.plan.service_callers import needs_of, services_in
+
+_ORDER: Final = tuple(SyncPhase)
+_NAMES: Final = {phase.value: number for number, phase in enumerate(_ORDER)}
+_FAILED: Final = ("Failed", "Error", "SyncFailed")
+_DONE: Final = ("Succeeded", "Synced", "Pruned", "PruneSkipped")
+_Key = tuple[int, Ref]
+
+
+def steps_of(
+    simulation: Simulation, name: str, desired: list[Object], moments: Iterable[Moment], *, passed: bool
+) -> tuple[Step, ...]:
+    planned: dict[_Key, tuple[int, Object]] = {}
+    for obj in desired:
+        for phase in hooks.sync_phases(obj):
+            if phase in _ORDER and text(dig(obj, "metadata", "name")):
+                planned[_ORDER.index(phase), bare(ref_of(obj))] = hooks.wave_of(obj), obj
+    states: dict[_Key, Moment] = {}
+    begun: dict[_Key, Moment] = {}
+    start: datetime | None = None
+    waves: dict[_Key, int] = {key: wave for key, (wave, _) in planned.items()}
+    failed = dig(simulation.argocd.status(name), "operationState", "phase") != "Succeeded"
+    for moment in moments:
+        if moment.app == name and moment.what is What.STARTED:
+            start = start or moment.at
+        if moment.app == name and moment.what is What.RESULT and moment.about is not None:
+            key = _NAMES.get(moment.phase, 1), bare(moment.about)
+            states[key] = moment
+            begun.setdefault(key, moment)
+            waves.setdefault(key, moment.wave or 0)
+        if failed and moment.app == name and moment.what is What.ENDED:
+            break  # tries that fail like the first one tell no more
+    said = text(dig(simulation.argocd.status(name), "operationState", "message"))
+    namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
+    health = fields(simulation.argocd.status(name).get("health"))
+    services = services_in(desired, namespace)
+    farthest = max(((key[0], waves[key]) for key in states), default=(-1, 0))
+    groups: dict[tuple[int, int], list[Item]] = {}
+    ordered = sorted(
+        waves.items(), key=lambda one: (one[0][0], one[1], hooks.kind_rank(one[0][1].kind), one[0][1])
+    )
+    for key, wave in ordered:
+        moment = states.get(key)
+        done = passed or not failed
+        behind = done or (key[0], wave) < farthest or key[1].kind == "Namespace"  # which has no health
+        state = _state(moment, behind=behind)
+        note = "pruned" if moment is not None and moment.text == "pruned" else ""
+        if state is State.FAILED and moment is not None:
+            note = moment.text
+        body = planned[key][1] if key in planned else {}
+        needs = needs_of(body, services, namespace) if hooks.is_hook(body) else ()
+        if state in (State.FAILED, State.WAITING) and hooks.is_hook(body):
+            note = _waits(body, needs) or note
+        elif state is State.DONE and not behind and not passed and _is_named(key[1], said):
+            state, note = State.WAITING, "never healthy"
+        elif state is State.DONE and not passed and not failed and _is_blamed(key[1], health):
+            state, note = State.WAITING, f"stays {text(health.get('status'))}"
+        groups.setdefault((key[0], wave), []).append(
+            Item(
+                ref=key[1],
+                state=state,
+                note=note,
+                hook=hooks.is_hook(body),
+                waits_for=Ref(kind="Service", name=_service(needs[0])) if needs else None,
+            )
+        )
+    return tuple(
+        Step(
+            phase=_ORDER[phase].value,
+            wave=wave,
+            items=tuple(found),
+            began=_after(start, (begun.get((phase, one.ref)) for one in found), min),
+            ended=_after(start, (states.get((phase, one.ref)) for one in found), max),
+        )
+        for (phase, wave), found in groups.items()
+        if not (_ORDER[phase] is SyncPhase.SYNC_FAIL and all(one.state is State.NOT_REACHED for one in found))
+    )
+
+
+def _state(moment: Moment | None, *, behind: bool) -> State:
+    if moment is None:
+        return State.NOT_REACHED
+    if moment.status in _FAILED:
+        return State.FAILED
+    if moment.status in _DONE or moment.text == "pruned" or behind:
+        return State.DONE
+    return State.WAITING
+
+
+def _after(
+    start: datetime | None, moments: Iterable[Moment | None], which: Callable[[Iterable[datetime]], datetime]
+) -> float | None:
+    times = [one.at for one in moments if one is not None]
+    return (which(times) - start).total_seconds() if times and start is not None else None
+
+
+def _service(need: str) -> str:
+    """The name in `db.shop:5432`."""
+    return need.partition(":")[0].partition(".")[0]
+
+
+def _waits(hook: Object, needs: tuple[str, ...]) -> str:
+    """`waits for Service/shop … deadline 600 s`."""
+    parts = [f"waits for Service/{_service(needs[0])}"] if needs else []
+    deadline = integer(fields(hook.get("spec")).get("activeDeadlineSeconds"))
+    if deadline:
+        parts.append(f"deadline {deadline} s")
+    elif needs:
+        parts.append("no deadline")
+    return " … ".join(parts)
+
+
+def _is_named(ref: Ref, said: str) -> bool:
+    return said.startswith("waiting for") and f"{ref.kind}/{ref.name}" in said
+
+
+def _is_blamed(ref: Ref, health: Object) -> bool:
+    """The app's health names the resource that it comes from: `Caused by apps/Deployment:shop/web`."""
+    said = text(health.get("message"))
+    return f"{ref.kind}:" in said and said.endswith(f"/{ref.name}")
+
+
+def bare(ref: Ref) -> Ref:
+    """Without version and namespace: a manifest may leave its namespace to the app."""
+    return replace(ref, version="", namespace="", cluster="")

@@ -1,0 +1,155 @@
+"""One sync, from its start to health or failure, and tried again where Argo CD would and it can help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from whysync.argocd.api.application import Retry
+from whysync.argocd.server.server import Denied
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.argocd.sync.retry import AUTOMATED_LIMIT, BadBackoff, retry_delay
+from whysync.facts.simulated import snapshot_of
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.container_log import Log
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
+from whysync.kubernetes.timeline import Restless
+
+_LONGEST: Final = timedelta(hours=1)
+_HEALTH: Final = timedelta(minutes=15)
+_LOOKS: Final = (timedelta(seconds=15), timedelta(seconds=45))
+_FINE: Final = ("Healthy", "Suspended", "")
+_MOST_TRIES: Final = 10
+_EVENTS: Final = (("", "events"), ("events.k8s.io", "events"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """What came of a sync."""
+
+    passed: bool
+    message: str
+    seconds: float
+    notes: tuple[str, ...] = ()
+    logs: tuple[Log, ...] = ()
+    """Of pods on the way: those of a Job that runs into its deadline are deleted with what they said."""
+
+
+def retry_of(application: Object) -> Retry:
+    """As its policy says; an automated sync is tried again even where it says nothing."""
+    policy = fields(dig(application, "spec", "syncPolicy"))
+    told = policy.get("retry")
+    if isinstance(told, dict):
+        return decode(told, Retry)[0] or Retry()
+    automated = policy.get("automated")
+    is_on = isinstance(automated, dict) and automated.get("enabled") is not False
+    return Retry(limit=AUTOMATED_LIMIT if is_on else 0)
+
+
+def synced(simulation: Simulation, name: str, *, prune: bool, retry: Retry, before: str = "Healthy") -> Ended:
+    """`before` is the health that the app had; one that stays as it was is no failure of the commit."""
+    return _Sync(simulation, name, prune, retry).run(before)
+
+
+@dataclass(slots=True)
+class _Sync:
+    simulation: Simulation
+    name: str
+    prune: bool
+    retry: Retry
+    tries: int = 1
+    since: int = 0
+    """How much had been written to the cluster before the last try."""
+    logs: dict[tuple[str, str, str], Log] = field(default_factory=dict[tuple[str, str, str], Log])
+
+    def run(self, before: str) -> Ended:
+        argocd, clock = self.simulation.argocd, self.simulation.clock
+        began = clock.now
+
+        def ended(passed: bool, message: str, *notes: str) -> Ended:
+            return Ended(
+                passed=passed,
+                message=message,
+                seconds=(clock.now - began).total_seconds(),
+                notes=notes,
+                logs=tuple(self.logs.values()),
+            )
+
+        notes: list[str] = []
+        try:
+            self.simulation.timeline.settle()
+            problem = _cannot_compare(argocd.status(self.name))
+            if problem:
+                return ended(False, problem)
+            problem = self._try()
+            if problem:
+                first = ended(False, problem)
+                if not self._tried_again():
+                    return first
+                notes.append(f"it passes at try {self.tries}: at first {_bare(problem)}")
+            self.simulation.until(lambda: argocd.sync_and_health(self.name)[1] in _FINE, _HEALTH)
+            health = argocd.sync_and_health(self.name)[1]
+        except Denied as refusal:
+            return ended(False, f"Argo CD refuses the sync: {str(refusal).rpartition('desc = ')[2]}")
+        except (Restless, NoRest) as restless:
+            return ended(False, f"the cluster never comes to rest: {restless}")
+        if health in _FINE:
+            return ended(True, "", *notes)
+        if health == before:
+            return ended(True, "", *notes, f"the app was {health} before, and stays so")
+        return ended(False, f"the sync succeeds, and the app ends {health}", *notes)
+
+    def _try(self) -> str:
+        """One sync; why it failed."""
+        argocd = self.simulation.argocd
+        wanted: Object = {"sync": {"prune": self.prune}, "retry": {"limit": 0}}
+        self.since = len(self.simulation.model.store.journal)
+        argocd.request_sync(self.name, wanted)
+        done = False
+        for while_ in (*_LOOKS, _LONGEST):
+            done = self.simulation.until(lambda: "operation" not in argocd.applications[self.name], while_)
+            if done:
+                break
+            self.logs |= {
+                (one.namespace, one.pod, one.container): one for one in snapshot_of(self.simulation).logs
+            }
+        state = fields(argocd.status(self.name).get("operationState"))
+        message = text(state.get("message"))
+        if not done:
+            return f"the sync never ends: {message}"
+        return "" if state.get("phase") == "Succeeded" else f"the sync fails: {message}"
+
+    def _tried_again(self) -> bool:
+        """As often as the policy allows, and as long as something has changed since the last try began.
+
+        Else the answer would be the same.
+        """
+        limit = self.retry.limit if 0 <= self.retry.limit < _MOST_TRIES else _MOST_TRIES
+        until = self.simulation.clock.now + _LONGEST
+        while self.tries <= limit and "operation" not in self.simulation.argocd.applications[self.name]:
+            try:
+                pause = retry_delay(self.retry, self.tries - 1)
+            except BadBackoff:
+                return False
+            self.simulation.run(max(pause, timedelta(seconds=1)))
+            written = self.simulation.model.store.journal[self.since :]
+            moved = any(change.place[0] not in _EVENTS for change in written)
+            if not moved or self.simulation.clock.now > until:
+                return False
+            self.tries += 1
+            if not self._try():
+                return True
+        return False
+
+
+def _bare(problem: str) -> str:
+    return problem.removeprefix("the sync fails: ")
+
+
+def _cannot_compare(status: Object) -> str:
+    for one in map(fields, items(status.get("conditions"))):
+        if one.get("type") in ("ComparisonError", "InvalidSpecError"):
+            return text(one.get("message"))
+    return ""

@@ -1,0 +1,108 @@
+"""A fix, tried where the commit failed: the same sync on the same clusters, with the manifest mended."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
+from whysync.diagnosis.report import AppReport
+from whysync.fixes.edit import edited
+from whysync.json_tree import Object, dig, text
+from whysync.kubernetes.clock import Clock
+from whysync.plan.find_applications import is_application
+from whysync.plan.plan import Ground
+from whysync.plan.simulations import NOON, on_empty, onto
+from whysync.proofs.sources import repositories_of
+from whysync.proofs.world import NotSimulated
+
+log = logging.getLogger(__name__)
+_CLUSTERS = {
+    Ground.EMPTY: "an empty cluster",
+    Ground.BASE: "one with the base",
+    Ground.LIVE: "the cluster as it is now",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What is needed to run the sync of one app again, with other manifests."""
+
+    application: Object
+    head: list[Object]
+    """As rendered."""
+    known: list[Object]
+    """What runs already."""
+    found: Case | None
+    """The base or the live cluster, where there is one."""
+    found_head: list[Object]
+    """As rendered, with the marks of `found` for secrets."""
+    ground: Ground
+
+    def passes(self, fix: Fix) -> tuple[Ground, ...] | None:
+        """Where the mended commit passes; `None` where it cannot be tried, or fails anywhere."""
+        mended = _mended(self.head, fix)
+        if mended is None or any(is_application(one) for one in mended):
+            return None
+        clock = Clock(NOON)
+        repositories = repositories_of(self.application, mended, clock)
+        if not on_empty(self.application, mended, repositories, known=self.known, keep=False).passed:
+            return None
+        again = _mended(self.found_head, fix)
+        if self.found is None or again is None:
+            return (Ground.EMPTY,)
+        try:
+            return (
+                (Ground.EMPTY, self.ground)
+                if onto(self.found, again, self.ground, keep=False)[0].passed
+                else None
+            )
+        except NotSimulated:
+            return (Ground.EMPTY,)
+
+
+def with_trials(report: AppReport, trial: Trial | None) -> AppReport:
+    """The first edit of a manifest that each finding offers, proven where it passes on all clusters."""
+    if trial is None:
+        return report
+    return replace(
+        report,
+        findings=tuple(
+            replace(
+                finding,
+                fixes=tuple(_tried(fix, trial, first=not number) for number, fix in enumerate(finding.fixes)),
+            )
+            for finding in report.findings
+        ),
+    )
+
+
+def _tried(fix: Fix, trial: Trial, *, first: bool) -> Fix:
+    if not first or fix.kind is not FixKind.MANIFEST or not fix.edits:
+        return fix
+    try:
+        passed = trial.passes(fix)
+    except Exception:  # a plan without this proof is better than none
+        log.debug("the trial of %s failed", fix.title, exc_info=True)
+        return fix
+    if passed is None:
+        return fix
+    where = " and ".join(f"on {_CLUSTERS[one]}" for one in passed)
+    why = f"with it the sync passes {where}"
+    return replace(fix, proof=Proof(status=ProofStatus.PROVEN, rounds=len(passed), why=why))
+
+
+def _mended(objects: list[Object], fix: Fix) -> list[Object] | None:
+    target = fix.target
+    if target is None:
+        return None
+    names = [(text(one.get("kind")), text(dig(one, "metadata", "name"))) for one in objects]
+    if names.count((target.kind, target.name)) != 1:
+        return None
+    return [
+        edited(one, fix.edits) if name == (target.kind, target.name) else one
+        for one, name in zip(objects, names, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Child processes with limits: other programs, and code that users wrote."""

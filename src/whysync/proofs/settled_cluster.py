@@ -1,0 +1,75 @@
+"""A cluster that was found, not started: what is at rest stays so until somebody touches it.
+
+`Life` would look at everything that it meets, and so make a ReplicaSet for each Deployment that the facts
+have without one. Here only what was in motion is looked at from the start.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.controller_manager import Life
+
+_STUCK: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName"})
+_COUNTED: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
+_ALWAYS: Final = frozenset({"HorizontalPodAutoscaler", "Namespace", "Node", "ServiceAccount"})
+
+
+class StillLife(Life):
+    def __init__(self, model: Model, script: Script | None = None, *, nodes: int = 3) -> None:
+        super().__init__(model, script, nodes=nodes)
+        journal = self.model.store.journal
+        for change in journal:
+            told = self._by_kind.get(change.place[0], ()) if is_in_motion(change.obj) else ()
+            for one in (*told, *self._all):
+                one.heard(change)
+        self._heard = len(journal)
+
+
+def is_in_motion(obj: Object) -> bool:
+    """Would a controller do something about it though nothing else happens?"""
+    kind = text(obj.get("kind"))
+    meta, status = fields(obj.get("metadata")), fields(obj.get("status"))
+    if kind in _ALWAYS or meta.get("deletionTimestamp"):
+        return True
+    if kind == "Pod":
+        return _pod_moves(status)
+    if kind == "Job":
+        done = any(
+            dig(one, "status") == "True" and dig(one, "type") in ("Complete", "Failed")
+            for one in items(status.get("conditions"))
+        )
+        return not done or "ttlSecondsAfterFinished" in fields(obj.get("spec"))
+    if kind == "PersistentVolumeClaim":
+        return status.get("phase") != "Bound"
+    if kind == "ResourceQuota":
+        return not status.get("hard")  # nobody has counted yet, and until then it limits nothing
+    if kind in _COUNTED:
+        if not items(dig(obj, "spec", "template", "spec", "containers")):
+            return False  # cut too short to run
+        if any(
+            dig(one, "type") == "ReplicaFailure" and dig(one, "status") == "True"
+            for one in items(status.get("conditions"))
+        ):
+            return True  # pods that could not be made are tried again
+        return not status or integer(status.get("observedGeneration")) < integer(meta.get("generation"))
+    return False
+
+
+def _pod_moves(status: Object) -> bool:
+    """It is on its way up, or waits for something; one that fails again and again is as it is."""
+    if status.get("phase") in ("Succeeded", "Failed"):
+        return False
+    states = [
+        fields(one)
+        for group in ("initContainerStatuses", "containerStatuses")
+        for one in items(status.get(group))
+    ]
+    if any(text(dig(one, "state", "waiting", "reason")) in _STUCK for one in states):
+        return False
+    mains = [fields(one) for one in items(status.get("containerStatuses"))]
+    runs = not mains or all("running" in fields(one.get("state")) for one in mains)
+    return status.get("phase") != "Running" or not runs

@@ -1,0 +1,96 @@
+"""`argocd app sync`, run on the world of a Case, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Final
+
+from whysync.argocd.server.server import Denied
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.fixes.while_syncing import is_running
+from whysync.json_tree import text
+from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
+from whysync.kubernetes.timeline import Restless
+from whysync.proofs.aftermath import Held, held
+from whysync.proofs.damage import harm
+from whysync.proofs.effects import effects_of
+from whysync.proofs.effects_text import Told
+from whysync.proofs.model_agreement import disagreement, no_comparison
+from whysync.proofs.outcome_text import hold_words, outcome, side_effects
+from whysync.proofs.world import NotSimulated, Simulated, simulated
+
+_LONGEST_SYNC: Final = timedelta(minutes=30)
+_MOST_REASONS: Final = 6
+
+
+def tried(case: Case, findings: Sequence[Finding]) -> Safety:
+    try:
+        return _tried(case, findings)
+    except NotSimulated as problem:
+        return _unknown(problem.gap.why)
+    except (Restless, NoRest) as problem:
+        return _unknown(f"the model of this cluster never comes to rest ({problem})")
+
+
+def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
+    world = simulated(case, quiet=not is_running(case))
+    since = len(world.simulation.model.store.journal)
+    world.simulation.timeline.settle()
+    if world.codes[0] not in ("Synced", "OutOfSync"):
+        return _unknown(f"on the model Argo CD cannot compare the app: {no_comparison(world)}")
+    apart = disagreement(world)
+    told: list[Told] = []
+    if is_running(case):
+        told.append(Told(text="a sync runs already, and another one is refused until it ends", weight=66))
+    else:
+        since = len(world.simulation.model.store.journal)
+        try:
+            world.sync()
+        except Denied as problem:
+            why = str(problem).rpartition("desc = ")[2]
+            return Safety(sync=SyncSafety.SAFE, reasons=(Reason(text=f"Argo CD would refuse it: {why}"),))
+    ended = world.until(lambda: not world.is_operating, _LONGEST_SYNC)
+    effects = effects_of(world, since)
+    told += harm(world, effects)
+    told += outcome(world, findings, ended=ended)
+    result = Held()
+    if text(world.operation.get("phase")) == "Succeeded":
+        result = held(world)
+        told += hold_words(world, effects, result)
+    told += side_effects(world, effects, result, sure=not apart)
+    told += _doubts(world, apart)
+    return _verdict(told)
+
+
+def _verdict(told: list[Told]) -> Safety:
+    ranked = sorted(told, key=lambda one: -one.weight)
+    if any(one.unsafe for one in ranked):
+        sync = SyncSafety.UNSAFE
+        ranked.sort(key=lambda one: not one.unsafe)
+    elif any(one.unknown for one in ranked):
+        sync = SyncSafety.UNKNOWN
+        ranked.sort(key=lambda one: not one.unknown)
+    else:
+        sync = SyncSafety.SAFE
+    reasons = tuple(Reason(text=one.text, refs=one.refs) for one in ranked[:_MOST_REASONS])
+    return Safety(sync=sync, reasons=reasons)
+
+
+def _doubts(world: Simulated, apart: Sequence[str]) -> Iterator[Told]:
+    """What the answer may hang on, and the facts lack."""
+    for one in apart:
+        yield Told(text=one, unknown=True, weight=60)
+    unseen = [gap.what for gap in world.part.gaps]
+    if unseen:
+        more = f" and {len(unseen) - 2} more" if len(unseen) > 2 else ""
+        listed = f"{', '.join(unseen[:2])}{more}"
+        yield Told(
+            text=f"what it does to {listed} is not known: not among the facts", unknown=True, weight=60
+        )
+
+
+def _unknown(why: str) -> Safety:
+    return Safety(sync=SyncSafety.UNKNOWN, reasons=(Reason(text=why),))

@@ -1,0 +1,366 @@
+"""A Case as a running world: its cluster in the model, its Application in Argo CD's hands, others at work.
+
+    world = simulated(case)
+    world.sync()
+    world.run(timedelta(minutes=10))
+    world.codes  # ("Synced", "Healthy")
+
+What the facts lack is either said as a gap, where an answer may hang on it, or assumed, where pods that run
+prove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from whysync.argocd.compare.sources import has_multiple_sources, source_of
+from whysync.argocd.repo_server.repository import Folder, GitRepositories
+from whysync.argocd.simulation.from_facts import destination_for, marked_live, with_project
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.diagnosis.case import Case
+from whysync.facts.snapshot import Gap
+from whysync.json_tree import Object, copy_object, dig, fields, text
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.proofs.assumed import assumed_objects, namespaces
+from whysync.proofs.crd_creators import DefinitionMakers
+from whysync.proofs.nodes import nodes_for
+from whysync.proofs.objects import Kinds, has_marks, unmasked
+from whysync.proofs.operators import Operators
+from whysync.proofs.pod_behavior import begun_again, script_of
+from whysync.proofs.raised_quotas import Quotas
+from whysync.proofs.scope import Part, part_of
+from whysync.proofs.settled_cluster import StillLife
+from whysync.proofs.sources import held_by, repositories_of, sources_of
+from whysync.proofs.truncated import completed, is_cut, whole
+from whysync.proofs.workload_children import Crew
+from whysync.proofs.writers import Writers, writers_for
+
+
+class NotSimulated(Exception):
+    """The facts do not make a world; `gap` says what is missing."""
+
+    def __init__(self, gap: Gap) -> None:
+        super().__init__(f"{gap.what}: {gap.why}")
+        self.gap = gap
+
+
+@dataclass(slots=True, kw_only=True)
+class Simulated:
+    case: Case
+    simulation: Simulation
+    app: str
+    """Qualified, as Argo CD has it."""
+    part: Part
+    writers: Writers
+    """Who else writes in this world, each with its evidence."""
+    gaps: tuple[Gap, ...]
+    """What the facts lack and an answer may hang on."""
+    script: Script
+    operators: Operators
+    makers: DefinitionMakers
+    before: dict[Key, Object] = field(default_factory=dict[Key, Object])
+    """The objects of the cluster as they were at the start."""
+
+    # --- what is done ----------------------------------------------------------------------------
+
+    def sync(self, *, prune: bool | None = None, user: str = "admin") -> None:
+        """`argocd app sync`, with the app's own options; raises `engine.argocd.Denied`.
+
+        Without a word on `prune`, as the app's own policy has it.
+        """
+        wanted: Object = {"prune": self.case.prunes if prune is None else prune}
+        self.simulation.argocd.request_sync(self.app, {"sync": wanted}, user=user)
+
+    def push(self, desired: Iterable[Manifest | Object]) -> str:
+        """A new commit that renders to these manifests (all of the app's, as `Case.desired`).
+
+        Those that were left out of this world stay out, unless they differ from before. Gives the commit.
+        """
+        known = {id(one.body): one for one in self.case.desired}
+        inside = {id(one.body) for one in self.part.desired}
+        bodies = [one.body if isinstance(one, Manifest) else one for one in desired]
+        same = [one.body for one in self.case.desired]
+        kept = [body for body in bodies if id(body) in inside or (id(body) not in known and body not in same)]
+        kept += [
+            body
+            for body in bodies
+            if body not in kept and any(body == other.body for other in self.part.desired)
+        ]
+        manifests = [Manifest(body, role=Role.DESIRED) for body in kept]
+        made = [whole(one.body) if _is_cut(self.case, one) else one.body for one in manifests]
+        told = {self._placed(body) for body in bodies}
+        rest = [body for body in self.part.as_live if self._placed(body) not in told]
+        return self._commit(tuple(unmasked(copy_object(body)) for body in (*made, *rest)))
+
+    def _placed(self, body: Object) -> Key:
+        key = ref_of(body).key
+        return key if key.namespace else key._replace(namespace=self.case.destination_namespace)
+
+    def _commit(self, manifests: tuple[Object, ...]) -> str:
+        repositories = self.simulation.repository
+        assert isinstance(repositories, GitRepositories)
+        source = sources_of(self.case.application.body).main
+        git = repositories.get(source.url)
+        assert git is not None
+        folder = Folder(manifests=manifests, source_type=source.type)
+        return git.push({source.path: folder}, branch=source.branch or git.default_branch)
+
+    def wake(self) -> None:
+        """From now on Argo CD syncs by itself again, as the app's policy says."""
+        policy = fields(dig(self.case.application.body, "spec", "syncPolicy"))
+
+        def woken(app: Object) -> Object:
+            return {**app, "spec": {**fields(app.get("spec")), "syncPolicy": policy}}
+
+        if policy:
+            self.edit(woken)
+
+    def edit(self, change: Callable[[Object], Object]) -> None:
+        """Change the Application, as `kubectl edit` would."""
+        self.simulation.argocd.edit(self.app, change)
+
+    def run(self, duration: timedelta) -> None:
+        """Raises `Restless`, of `cluster.timeline` or of `cluster.life.life`."""
+        self.simulation.run(duration)
+
+    def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
+        return self.simulation.until(holds, limit)
+
+    # --- what is seen ----------------------------------------------------------------------------
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        """Sync and health, as Argo CD says them now."""
+        return self.simulation.argocd.sync_and_health(self.app)
+
+    @property
+    def status(self) -> Object:
+        return self.simulation.argocd.status(self.app)
+
+    @property
+    def operation(self) -> Object:
+        """`status.operationState`; empty where no sync has begun."""
+        return fields(self.status.get("operationState"))
+
+    @property
+    def is_operating(self) -> bool:
+        return "operation" in self.simulation.argocd.applications[self.app]
+
+    def objects(self) -> dict[Key, Object]:
+        return {ref_of(one).key: one for one in self.simulation.model.objects() if one.get("kind") != "Event"}
+
+    def ref(self, key: Key) -> Ref:
+        """As reports cite it: with the version that the object has."""
+        found = self.before.get(key)
+        return (
+            ref_of(found)
+            if found is not None
+            else Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
+        )
+
+
+def simulated(
+    case: Case,
+    *,
+    touched: Iterable[Key] = (),
+    only: frozenset[Key] | None = None,
+    everything: bool = False,
+    others: bool = True,
+    quiet: bool = False,
+    bare: bool = False,
+    life: Callable[[Model, Script], Life] = StillLife,
+) -> Simulated:
+    """The world of a Case at its `now`; raises `NotSimulated`.
+
+    `touched` are resources that will change though they are fine now; with `only`, nothing moves but these
+    and what is touched; `everything` leaves nothing out;
+    without `others`, nobody but Argo CD and Kubernetes writes. `quiet`: Argo CD starts nothing by itself, and
+    an operation under way does not go on, until `wake`. `bare`: nobody knows of anything that Git renders to.
+    """
+    if not bare:
+        _check(case)
+    part = part_of(case, touched=touched, only=only, everything=everything)
+    application = _operating(case.application.body)
+    namespace = argocd_namespace(case)
+    clock = Clock(case.now)
+    model = Model(clock)
+    refused = {one.key for one in case.results if one.status == "SyncFailed"}
+    desired = [
+        unmasked(one.body if one.key in refused or not _is_cut(case, one) else whole(one.body))
+        for one in part.desired
+    ]
+    desired += [unmasked(one) for one in part.as_live]
+    well = _well(case)
+    live = [_put_right(one.body, case, well) for one in part.live]
+    kinds = Kinds(case, live, desired)
+    definitions = kinds.assumed()
+    live += [_stub(row.ref) for row in part.stubs]
+    live = marked_live(application, desired, live, case.argocd, namespace)
+    live = Crew(live, well=well, now=case.now).completed()
+    live += assumed_objects(case, live, desired, well)
+    live += namespaces(case, live, desired)
+    live += nodes_for(live, desired)
+    strangers = model.load([*definitions, *live])
+    held = held_by(application, desired, live)
+    repositories = repositories_of(application, desired, clock, held)
+    writers = writers_for(case, part, model, active=others)
+    operators = Operators(case, model)
+    makers = DefinitionMakers(case, model)
+    secrets = [one.body for one in case.world.snapshot.settings if one.ref.kind == "Secret"]
+    script = script_of(case, live, part.desired)
+    simulation = Simulation(
+        writers.rendering(repositories),
+        applications=[_quieted(application) if quiet else application],
+        projects=with_project(application, [one.body for one in case.world.snapshot.projects]),
+        config_maps=_config_maps(case, namespace),
+        destinations=[destination_for(application, model, secrets)],
+        life=lambda model: life(model, script),
+        others=[operators, makers, Quotas(case, model, writers.refusals), *writers.participants],
+        namespace=namespace,
+    )
+    gaps = [*part.gaps, *kinds.gaps, *_gaps(case, strangers, part)]
+    made = Simulated(
+        case=case,
+        simulation=simulation,
+        app=next(iter(simulation.argocd.applications)),
+        part=part,
+        writers=writers,
+        gaps=tuple(gaps),
+        script=script,
+        operators=operators,
+        makers=makers,
+    )
+    made.before = made.objects()
+    return made
+
+
+def _operating(application: Object) -> Object:
+    """While an operation runs, the Application holds it; people show the status alone."""
+    state = {**fields(dig(application, "status", "operationState"))}
+    if state.get("phase") not in ("Running", "Terminating"):
+        return application
+    spec = fields(application.get("spec"))
+    wanted: Object = {"sync": {"revision": text(dig(application, "status", "sync", "revision"))}}
+    told = fields(application.get("operation")) or fields(state.get("operation")) or wanted
+    state["operation"] = fields(state.get("operation")) or told
+    result = {**fields(state.get("syncResult"))}
+    if result and not result.get("source") and not result.get("sources"):
+        if has_multiple_sources(spec):
+            result["sources"] = spec["sources"]
+        else:
+            result["source"] = source_of(spec)
+        state["syncResult"] = result
+    status: Object = {**fields(application.get("status")), "operationState": state}
+    return {**application, "operation": told, "status": status}
+
+
+def _quieted(application: Object) -> Object:
+    spec = fields(application.get("spec"))
+    policy: Object = {
+        key: value for key, value in fields(spec.get("syncPolicy")).items() if key != "automated"
+    }
+    rest: Object = {key: value for key, value in application.items() if key != "operation"}
+    return {**rest, "spec": {**spec, "syncPolicy": policy}}
+
+
+def argocd_namespace(case: Case) -> str:
+    """Argo CD's own: as the status says, else where its settings are, else where the app is."""
+    told = case.app.status.controller_namespace
+    config = next((s.ref.namespace for s in case.world.snapshot.settings if s.ref.name == "argocd-cm"), "")
+    return told or config or case.app.namespace or "argocd"
+
+
+def _check(case: Case) -> None:
+    name = case.app.name
+    if not case.desired and not case.renders_to_nothing:
+        raise NotSimulated(
+            Gap(
+                what="what Git renders to",
+                why="the facts have no manifests of this app",
+                how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
+            )
+        )
+    there = any(
+        row.status == "Synced" or (row.health or case.app.status.health).status != "Missing"
+        for row in case.app.status.resources
+    )
+    if there and not case.world.snapshot.live:
+        raise NotSimulated(
+            Gap(
+                what="the live objects",
+                why="the facts have no live objects of its cluster",
+                how_to_get="kubectl get … -o yaml --show-managed-fields, as live/",
+            )
+        )
+
+
+def _is_cut(case: Case, manifest: Manifest) -> bool:
+    """Cut by hand like the live object beside it; what Argo CD could not apply is judged as it stands."""
+    live = case.live_of(manifest.key)
+    return live is not None and is_cut(live.body)
+
+
+def _put_right(body: Object, case: Case, well: frozenset[str]) -> Object:
+    if body.get("kind") == "Pod":
+        return begun_again(body, case.now)
+    return completed(unmasked(body), well=str(ref_of(body).key) in well)
+
+
+def _well(case: Case) -> frozenset[str]:
+    """The keys of what Argo CD calls healthy."""
+    return frozenset(
+        str(row.key)
+        for row in case.app.status.resources
+        if row.health is None or row.health.status == "Healthy"
+    )
+
+
+def _stub(ref: Ref) -> Object:
+    meta: Object = {"name": ref.name}
+    if ref.namespace:
+        meta["namespace"] = ref.namespace
+    return {"apiVersion": ref.api_version, "kind": ref.kind, "metadata": meta}
+
+
+def _config_maps(case: Case, namespace: str) -> list[Object]:
+    maps = [one.body for one in case.world.snapshot.settings if one.ref.kind == "ConfigMap"]
+    params = "argocd-cmd-params-cm"
+    if case.app.namespace != namespace and not any(dig(one, "metadata", "name") == params for one in maps):
+        # Argo CD looks after the app, so it was told to look into its namespace.
+        meta: Object = {"name": params, "namespace": namespace}
+        data: Object = {"application.namespaces": case.app.namespace}
+        maps.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data})
+    return maps
+
+
+def _gaps(case: Case, strangers: list[Object], part: Part) -> list[Gap]:
+    found: list[Gap] = []
+    namespace = case.app.namespace or "argocd"
+    if case.project_manifest is None and not case.project:
+        found.append(
+            Gap(
+                what=f"AppProject {case.app.project}",
+                why="it is not among the facts: one that permits everything stands for it",
+                how_to_get=f"kubectl -n {namespace} get appproject {case.app.project} -o yaml",
+            )
+        )
+    for kind in sorted({f"{text(one.get('apiVersion'))} {text(one.get('kind'))}" for one in strangers}):
+        found.append(Gap(what=f"objects of {kind}", why="the model does not serve this version of the kind"))
+    masked = [one.ref for one in part.desired if has_marks(one.body) and _differs(case, one)]
+    found += [
+        Gap(what=f"the values of {ref}", why="they are masked: whether they are right cannot be told")
+        for ref in masked
+    ]
+    return found
+
+
+def _differs(case: Case, manifest: Manifest) -> bool:
+    live = case.live_of(manifest.key)
+    return live is None or fields(live.body.get("data")) != fields(manifest.body.get("data"))

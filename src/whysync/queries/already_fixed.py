@@ -1,0 +1,66 @@
+"""Is what made the last sync fail out of the world by now? Auto-sync does not look, so somebody has to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.json_tree import Missing, Object, dig
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.validation.quantities import amount
+from whysync.messages.failures.apply import NamespaceMissing, QuotaExceeded
+from whysync.messages.failures.base import Failure
+from whysync.messages.parse import understand
+from whysync.messages.wrappers import LayerKind
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+
+def mended_by(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:
+    """The live object that shows it: a namespace that is there, a quota that has room.
+
+    `namespace` is that of the object that failed: quotas of other namespaces often have the same name.
+    """
+    if isinstance(failure, NamespaceMissing):
+        found = case.live_named("Namespace", "", failure.namespace or case.destination_namespace)
+        return found if found is not None and not found.meta.get("deletionTimestamp") else None
+    if isinstance(failure, QuotaExceeded) and failure.requested and failure.quota:
+        quota = case.live_named("ResourceQuota", namespace or case.destination_namespace, failure.quota)
+        return quota if quota is not None and has_room(quota.body, failure.requested) else None
+    return None
+
+
+def has_room(quota: Object, requested: str) -> bool:
+    """`services=1,requests.cpu=500m` against what is allowed and used now."""
+    for part in requested.split(","):
+        name, _, wanted = part.strip().partition("=")
+        hard, used = dig(quota, "spec", "hard", name), dig(quota, "status", "used", name)
+        allowed, taken, more = amount(hard), amount(used), amount(wanted)
+        if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
+            return False
+        if taken + more > allowed:
+            return False
+    return True
+
+
+def given_up_and_mended(case: Case) -> tuple[Manifest, ...]:
+    """What shows that nothing stands in the way of a commit any more that auto-sync gave up; else nothing."""
+    operation = case.operation
+    if operation is None or operation.phase not in FAILED_PHASES or not case.is_automated:
+        return ()
+    given_up = any(
+        condition.type == "SyncError"
+        and understand(condition.message).layer(LayerKind.SYNC_ATTEMPT) is not None
+        for condition in case.app.status.conditions
+    )
+    failures = [
+        (failure, result.ref.namespace)
+        for result in case.results
+        if result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES
+        for failure in understand(result.message).failures
+    ]
+    shown = [mended_by(case, failure, namespace) for failure, namespace in failures]
+    if not given_up or not shown or any(one is None for one in shown):
+        return ()
+    return tuple({one.key: one for one in shown if one is not None}.values())

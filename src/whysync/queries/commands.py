@@ -1,0 +1,73 @@
+"""Commands that a person can paste: words that came from a cluster are quoted, so they stay words."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from whysync.kubernetes.api.ref import Ref
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+CONTROLLER = "statefulset/argocd-application-controller"
+REPO_SERVER = "deployment/argocd-repo-server"
+API_SERVER = "deployment/argocd-server"
+_CONTROL_PLANES = ("", "argocd", "openshift-gitops")
+
+
+def argocd_namespace(case: Case) -> str:
+    """Where Argo CD itself runs, as far as the Application tells."""
+    known = case.app.status.controller_namespace
+    known = known or (case.app.namespace if case.app.namespace in _CONTROL_PLANES else "")
+    return known if known and all(char.isalnum() or char == "-" for char in known) else "argocd"
+
+
+def app_argument(case: Case) -> str:
+    """As the `argocd` command wants it: with the namespace where that is not Argo CD's own."""
+    if case.app.namespace in (*_CONTROL_PLANES, argocd_namespace(case)):
+        return quote(case.app.name)
+    return quote(case.app.qualified_name)
+
+
+def remark(words: str) -> str:
+    """A line for the reader between commands; foreign words in it stay on that line."""
+    return f"# {' '.join(words.split())}"
+
+
+def beside(command: str, words: str) -> str:
+    """A command with a remark behind it."""
+    return f"{command}   {remark(words)}"
+
+
+def sync(case: Case, *flags: str) -> str:
+    return " ".join(("argocd app sync", app_argument(case), *flags))
+
+
+def hard_refresh(case: Case) -> str:
+    return f"argocd app get {app_argument(case)} --hard-refresh"
+
+
+def refresh(case: Case) -> str:
+    return f"argocd app get {app_argument(case)} --refresh"
+
+
+def terminate(case: Case) -> str:
+    return f"argocd app terminate-op {app_argument(case)}"
+
+
+def restart(case: Case, *parts: str) -> str:
+    """Restart parts of Argo CD itself."""
+    return kubectl("rollout", "restart", *parts, namespace=argocd_namespace(case))
+
+
+def kubectl(*words: str, namespace: str = "") -> str:
+    """`kubectl -n NAMESPACE WORDS…`, each word quoted."""
+    place = ("-n", namespace) if namespace else ()
+    return " ".join(quote(word) for word in ("kubectl", *place, *words))
+
+
+def on_object(verb: str, ref: Ref, *flags: str) -> str:
+    """`kubectl -n production delete job.batch migrate …`."""
+    kind = f"{ref.kind}.{ref.group}" if ref.group else ref.kind
+    return kubectl(verb, kind.lower(), ref.name, *flags, namespace=ref.namespace)

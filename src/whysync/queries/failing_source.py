@@ -1,0 +1,126 @@
+"""Which of an Application's sources a failure is about, and which secret holds its credentials."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from whysync.argocd.api.application import Source
+from whysync.json_tree import fields, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.parse import Message
+from whysync.messages.wrappers import LayerKind
+from whysync.queries.commands import beside
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_SECRET_TYPE = "argocd.argoproj.io/secret-type"
+_COMMIT = re.compile("[0-9a-f]{40}")
+_REF = re.compile(r"\w[\w./+-]{0,250}")
+"""A branch, a tag or a commit; no constraint such as `v1.*`, which only Argo CD resolves."""
+
+
+def failing_source(case: Case, message: Message, *, url: str = "") -> Source | None:
+    """By `source 2 of 3` in the text, by the address it names, or because there is only one."""
+    sources = case.app.sources
+    layer = message.layer(LayerKind.SOURCE_N_OF_M)
+    if layer is not None and layer.index is not None and 0 < layer.index <= len(sources):
+        return sources[layer.index - 1]
+    if url:
+        for source in sources:
+            if _plain(source.repo_url) == _plain(url):
+                return source
+    return sources[0] if len(sources) == 1 else None
+
+
+def source_pointer(case: Case, source: Source) -> str:
+    """Where it stands in the Application."""
+    if not case.app.spec.sources:
+        return "/spec/source"
+    return f"/spec/sources/{case.app.spec.sources.index(source)}"
+
+
+def source_flag(case: Case, source: Source | None) -> str:
+    """What `argocd app set` asks for where there are several sources; it counts from 1."""
+    if not case.app.spec.sources:
+        return ""
+    known = source is not None and source in case.app.spec.sources
+    position = str(case.app.spec.sources.index(source) + 1) if known and source is not None else "N"
+    return f" --source-position {position}"
+
+
+def synced_commit(case: Case, source: Source | None) -> str:
+    """The commit of this source that was synced last; empty where that is not known, or is no commit."""
+    history = case.app.status.history
+    if source is None or source.chart or not history:
+        return ""
+    last = history[-1]
+    several = case.app.spec.sources
+    at = several.index(source) if source in several else 0
+    revision = last.revisions[at] if several and at < len(last.revisions) else last.revision
+    return revision if is_commit(revision) else ""
+
+
+def is_commit(revision: str) -> bool:
+    return _COMMIT.fullmatch(revision) is not None
+
+
+def commits_since_the_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:
+    """The command that lists them, where it is known what was synced last: one of them broke it."""
+    revision = synced_commit(case, source)
+    if source is None or not revision:
+        return ()
+    until = source.target_revision if _REF.fullmatch(source.target_revision) else "HEAD"
+    command = f"git log --oneline {revision[:8]}..{quote(until)} -- {quote(source.path or '.')}"
+    return (beside(command, "what changed since it was last synced"),)
+
+
+def is_oci(url: str) -> bool:
+    """A registry: no `helm repo add` knows it. Argo CD writes the address of OCI charts without a scheme."""
+    return url.startswith("oci://") or (bool(url) and "://" not in url and not url.startswith("git@"))
+
+
+def oci_chart(url: str, chart: str) -> str:
+    return f"oci://{url.removeprefix('oci://').rstrip('/')}/{chart}"
+
+
+def repository_secret(case: Case, url: str) -> Manifest | None:
+    """The secret whose address is this repository's, else the credential template with the longest prefix.
+
+    Mirrors `util/db` of Argo CD 3.6: an exact `repository` secret wins over every `repo-creds`. Only a
+    secret whose address can be read is found: `sources/` masks what looks like a credential.
+    """
+    best: tuple[int, Manifest | None] = (0, None)
+    for secret in case.world.snapshot.settings:
+        kind = text(secret.labels.get(_SECRET_TYPE))
+        known = _plain(_secret_url(secret))
+        if not known or secret.ref.kind != "Secret":
+            continue
+        if kind == "repository" and known == _plain(url):
+            return secret
+        if kind == "repo-creds" and _plain(url).startswith(known) and len(known) > best[0]:
+            best = (len(known), secret)
+    return best[1]
+
+
+def _secret_url(secret: Manifest) -> str:
+    given = text(fields(secret.body.get("stringData")).get("url"))
+    if given:
+        return given
+    encoded = text(fields(secret.body.get("data")).get("url"))
+    try:
+        return base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        return encoded
+
+
+def _plain(url: str) -> str:
+    """One spelling for the several that Git hosts accept: `git@host:org/repo` and `ssh://git@host/org/repo`."""
+    bare = url.strip().lower().rstrip("/").removesuffix(".git")
+    for scheme in ("https://", "http://", "ssh://", "oci://"):
+        bare = bare.removeprefix(scheme)
+    return bare.rpartition("@")[2].replace(":", "/", 1)

@@ -1,0 +1,94 @@
+"""Failures that are one trouble: a dead webhook that breaks forty resources is one finding, not forty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+import msgspec
+
+from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.failures import Reported
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.base import Failure
+from whysync.messages.parse import Message, within
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+F = TypeVar("F", bound=Failure)
+
+
+class Grouped(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
+    """`failure` is the one that tells most; `resources` are those that it was said of, each once.
+
+    `hidden`: it was found inside another failure (an immutable field inside a server-side diff error).
+    """
+
+    failure: F
+    reports: tuple[Reported[F], ...]
+    explains: tuple[str, ...]
+    resources: tuple[Ref, ...]
+    hidden: bool
+
+    @property
+    def first(self) -> Reported[F]:
+        return self.reports[0]
+
+    @property
+    def message(self) -> Message:
+        return self.reports[0].message
+
+    @property
+    def ref(self) -> Ref | None:
+        return self.resources[0] if self.resources else self.reports[0].ref
+
+    @property
+    def others(self) -> str:
+        """` and 3 more`, for a sentence that names the first resource only."""
+        count = len(self.resources) - 1
+        return f" and {count} more" if count > 0 else ""
+
+    def cited(self, *, says: str, most: int = 3) -> tuple[Evidence, ...]:
+        return tuple(report.cite(says=says) for report in self.reports[:most])
+
+
+def grouped(case: Case, kind: type[F], *, by: Callable[[F], object] = lambda _: "") -> Iterator[Grouped[F]]:
+    """The failures of one kind, also those inside others, joined by what `by` answers.
+
+    A text that tells nothing by that measure joins the first that does. What no present symptom says any
+    more (an event about a Pod that is ready by now) is history, and left out.
+    """
+    found: dict[object, list[tuple[Reported[F], bool]]] = {}
+    for report, hidden in _reports(case, kind):
+        found.setdefault(by(report.failure), []).append((report, hidden))
+    untold = [key for key in found if _is_untold(key)]
+    told = [key for key in found if not _is_untold(key)]
+    if told:
+        for key in untold:
+            found[told[0]] += found.pop(key)
+    by_id = {symptom.id: symptom for symptom in case.symptoms}
+    for group in found.values():
+        reports = tuple(report for report, _ in group)
+        ids = dict.fromkeys(id for report in reports for id in report.symptoms if id in by_id)
+        if not ids:
+            continue
+        refs = dict.fromkeys(ref for id in ids if (ref := by_id[id].ref) is not None)
+        yield Grouped(
+            failure=reports[0].failure,
+            reports=reports,
+            explains=tuple(ids),
+            resources=tuple(refs),
+            hidden=all(hidden for _, hidden in group),
+        )
+
+
+def _reports(case: Case, kind: type[F]) -> Iterator[tuple[Reported[F], bool]]:
+    for report in case.reported:
+        for depth, failure in enumerate(within(report.failure)):
+            if isinstance(failure, kind):
+                yield cast("Reported[F]", msgspec.structs.replace(report, failure=failure)), depth > 0
+
+
+def _is_untold(key: object) -> bool:
+    return not any(cast("tuple[object, ...]", key)) if isinstance(key, tuple) else not key

@@ -1,0 +1,162 @@
+"""Differences that do not count: fields that Argo CD's diff does not show, or that an ignore rule hides.
+
+A three-way diff does not see what Git never set; an ignore rule hides what it names. Neither is wrong. They
+are worth a note only where a person, not a controller or the API server, wrote the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.argocd.ignore_differences import Rule, application_rules
+from whysync.diagnosis.difference import Difference, differences
+from whysync.json_tree import MISSING, Missing, Object, fields, items, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.field_writers import Writer, WriterKind, kind_of, writer_of
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+BY_HAND = frozenset(
+    {WriterKind.KUBECTL_EDIT, WriterKind.KUBECTL_PATCH, WriterKind.KUBECTL_SCALE, WriterKind.CONSOLE}
+)
+_NOT_DRIFT = (
+    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+    "/metadata/creationTimestamp",
+    "/metadata/finalizers",
+    "/metadata/generation",
+    "/metadata/managedFields",
+    "/metadata/namespace",
+    "/metadata/ownerReferences",
+    "/metadata/resourceVersion",
+    "/metadata/selfLink",
+    "/metadata/uid",
+    "/status",
+)
+_RESTARTED = "kubectl.kubernetes.io~1restartedAt"
+# Switches that are off unless somebody turns them on.
+_SWITCHES = {"CronJob": "/spec/suspend", "Job": "/spec/suspend", "Deployment": "/spec/paused"}
+
+
+class Unseen(msgspec.Struct, frozen=True, kw_only=True):
+    """One field of a resource that Argo CD calls Synced, and that is not as Git has it."""
+
+    key: Key
+    desired: Manifest
+    live: Manifest
+    difference: Difference
+    writer: Writer | None
+    rule: Rule | None = None
+
+    @property
+    def pointer(self) -> str:
+        return self.difference.pointer
+
+
+def unseen_by_hand(case: Case) -> Iterator[Unseen]:
+    """Fields of Synced resources that a person wrote; without managedFields, what nobody else writes."""
+    for key, desired, live in _pairs(case, "Synced"):
+        managers = items(live.meta.get("managedFields"))
+        if not managers:
+            for found in _only_people_write(desired, live):
+                yield Unseen(key=key, desired=desired, live=live, difference=found, writer=None)
+        if not any(_is_hand(fields(entry)) for entry in managers):
+            continue
+        for found in differences(desired.body, live.body):
+            if isinstance(found.found, Missing) or _is_no_drift(found.pointer):
+                continue
+            writer = writer_of(live.body, found.pointer)
+            if writer is not None and writer.kind in BY_HAND:
+                yield Unseen(key=key, desired=desired, live=live, difference=found, writer=writer)
+
+
+def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Unseen]:
+    """Fields that Git declares, that live has otherwise, and that a rule of the Application hides.
+
+    Of rows with that status: one that is OutOfSync all the same is a riddle of its own.
+    """
+    rules = tuple(application_rules(case.app.spec.ignore_differences))
+    normalizer = case.own_ignoring
+    if normalizer is None:
+        return
+    for key, desired, live in _pairs(case, status):
+        applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
+        if not applying:
+            continue
+        left = {
+            d.pointer
+            for d in differences(normalizer.normalize(desired.body), normalizer.normalize(live.body))
+        }
+        for found in differences(desired.body, live.body):
+            declared = not isinstance(found.wanted, Missing) and not isinstance(found.found, Missing)
+            if declared and found.pointer not in left and not _is_no_drift(found.pointer):
+                writer = writer_of(live.body, found.pointer)
+                yield Unseen(
+                    key=key, desired=desired, live=live, difference=found, writer=writer, rule=applying[0]
+                )
+
+
+def emptied_by_ignoring(case: Case) -> Iterator[Unseen]:
+    """Maps and lists that only the cluster has, of OutOfSync rows, whose whole content a rule takes away."""
+    rules = tuple(application_rules(case.app.spec.ignore_differences))
+    normalizer = case.own_ignoring
+    for key, desired, live in _pairs(case, "OutOfSync") if normalizer is not None and rules else ():
+        applying = [rule for rule in rules if rule.mismatch(live.ref) is None]
+        left = normalizer.normalize(live.body) if normalizer is not None and applying else live.body
+        for found in differences(desired.body, live.body) if left is not live.body else ():
+            shell = pointers.resolve(left, found.pointer)
+            if isinstance(found.wanted, Missing) and found.found and shell in ({}, []):
+                yield Unseen(
+                    key=key, desired=desired, live=live, difference=found, writer=None, rule=applying[0]
+                )
+
+
+def _pairs(case: Case, status: str) -> Iterator[tuple[Key, Manifest, Manifest]]:
+    for row in case.app.status.resources:
+        if row.status == status:
+            desired, live = case.desired_of(row.key), case.live_of(row.key)
+            if desired is not None and live is not None:
+                yield row.key, desired, live
+
+
+def _is_hand(given: Object) -> bool:
+    kind = kind_of(
+        text(given.get("manager")),
+        operation=text(given.get("operation")),
+        subresource=text(given.get("subresource")),
+    )
+    return kind in BY_HAND and given.get("subresource") != "status"
+
+
+def _is_no_drift(pointer: str) -> bool:
+    return pointer.endswith(_RESTARTED) or any(pointers.within(pointer, one) for one in _NOT_DRIFT)
+
+
+def _only_people_write(desired: Manifest, live: Manifest) -> Iterator[Difference]:
+    """Only the cluster has it, and neither a default nor a controller explains it."""
+    kind = live.ref.kind
+    if kind == "ConfigMap":
+        injected = any("inject" in name for name in (*live.labels, *live.annotations))
+        if not injected and not live.meta.get("ownerReferences"):
+            yield from _added(desired, live, ("data",))
+    elif kind == "Ingress":
+        # settings that its controller reads; what such controllers write has no prefix of their name
+        for found in _added(desired, live, ("metadata", "annotations")):
+            if ".ingress.kubernetes.io/" in pointers.split(found.pointer)[-1]:
+                yield found
+    elif kind in _SWITCHES:
+        switch = _SWITCHES[kind]
+        if live.at(switch) is True and isinstance(desired.at(switch), Missing):
+            yield Difference(switch, MISSING, True)
+
+
+def _added(desired: Manifest, live: Manifest, path: tuple[str, ...]) -> Iterator[Difference]:
+    declared = fields(desired.at(pointers.join(path)))
+    for name, value in sorted(fields(live.at(pointers.join(path))).items()):
+        if name not in declared:
+            yield Difference(pointers.join((*path, name)), MISSING, value)

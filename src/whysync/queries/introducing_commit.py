@@ -1,0 +1,104 @@
+"""Which commit brought the present version of a workload, and how the version before it was.
+
+A Deployment that could not keep its pods says since when it is not available. Where that began with the
+present version, the one before it was well to the end, though none of its pods is left to show it. Where the
+present version was well at first, what ails it came later, and the one before it may be ill as well.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.queries.commands import app_argument
+from whysync.queries.failing_source import is_commit
+from whysync.queries.timestamps import instant
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_REVISION: Final = "deployment.kubernetes.io/revision"
+_ROUNDED: Final = timedelta(seconds=2)
+"""Instants are written in whole seconds."""
+_AFTERWARDS: Final = timedelta(minutes=1)
+_COMPLETE: Final = "NewReplicaSetAvailable"
+"""Why a rollout progresses no more: it was complete once. That stays so, whatever becomes of its Pods."""
+_GRACE: Final = 30
+"""Seconds that Pods have to stop, where their template says nothing."""
+
+
+def versions(case: Case, deployment: Manifest) -> list[Manifest]:
+    """Its ReplicaSets, the newest first."""
+    sets = (one for one in case.owned_by(deployment.ref) if one.ref.kind == "ReplicaSet")
+    return sorted(sets, key=lambda one: -number_of(one))
+
+
+def number_of(replica_set: Manifest) -> int:
+    told = text(replica_set.annotations.get(_REVISION))
+    return int(told) if told.isascii() and told.isdecimal() and len(told) < 10 else 0
+
+
+def well_until_then(deployment: Manifest, new: Manifest) -> Evidence | None:
+    """The condition that shows it: not available since the new version came, and so available before."""
+    told = {text(fields(one).get("type")): at for at, one in enumerate(_conditions(deployment))}
+    if "Available" not in told or "Progressing" not in told:
+        return None
+    available, progress = (_conditions(deployment)[told[one]] for one in ("Available", "Progressing"))
+    if available.get("status") != "False" or progress.get("reason") == _COMPLETE:
+        return None
+    came, since = instant(new.meta.get("creationTimestamp")), instant(available.get("lastTransitionTime"))
+    began = instant(deployment.meta.get("creationTimestamp"))
+    if came is None or since is None or since < came - _stopping(deployment, new) - _ROUNDED:
+        return None
+    if began is not None and came <= began + _ROUNDED:
+        return None
+    says = "it was available until the present version came"
+    return cite(deployment, f"/status/conditions/{told['Available']}", says=says)
+
+
+def _conditions(deployment: Manifest) -> list[Object]:
+    return [fields(one) for one in items(deployment.status.get("conditions"))]
+
+
+def _stopping(deployment: Manifest, new: Manifest) -> timedelta:
+    """With the strategy Recreate, the new version is made when the last Pod of the old one has stopped."""
+    if dig(deployment.spec, "strategy", "type") != "Recreate":
+        return timedelta()
+    seconds = integer(dig(new.spec, "template", "spec", "terminationGracePeriodSeconds"), _GRACE)
+    return timedelta(seconds=min(max(seconds, 0), 3600))
+
+
+def brought_by(case: Case, new: Manifest) -> Evidence | None:
+    """The revision in whose sync the version was made, and how to see and take back what came with it."""
+    came = instant(new.meta.get("creationTimestamp"))
+    history = case.app.status.history
+    for index in range(len(history) - 1, 0, -1):
+        entry, before = history[index], history[index - 1]
+        if not entry.revision or entry.revision == before.revision:
+            continue
+        if came is not None and _is_within(came, entry.deploy_started_at, entry.deployed_at):
+            says = "; ".join((*_what_came(before.revision, entry.revision), _rollback(case, before.id)))
+            return cite(case.application, f"/status/history/{index}/revision", says=says)
+    return None
+
+
+def _what_came(before: str, after: str) -> tuple[str, ...]:
+    """One sync may bring several commits; and a chart's version is no commit at all."""
+    if is_commit(before) and is_commit(after):
+        return (f"what came with it: git log {before[:7]}..{after[:7]}", "git revert takes it back")
+    return (f"it came with {after}" + (f", after {before}" if before else ""),)
+
+
+def _rollback(case: Case, id: int) -> str:
+    if case.is_automated:
+        return "argocd app rollback is refused while auto-sync is on"
+    return f"argocd app rollback {app_argument(case)} {id} holds until the next sync"
+
+
+def _is_within(at: datetime, began: datetime | None, ended: datetime | None) -> bool:
+    if ended is None:
+        return False
+    return (began or ended - _AFTERWARDS) - _ROUNDED <= at <= ended + _AFTERWARDS

@@ -1,0 +1,60 @@
+"""A line of a log as part of a sentence: without its time and level, and short enough to read."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from whysync.messages.log_patterns import LogReason
+from whysync.messages.logs import LogFailure
+
+_LONGEST = 160
+_SAID_OF = {
+    LogReason.CONNECTION_REFUSED: "connection refused to",
+    LogReason.TIMEOUT: "no answer in time from",
+    LogReason.DNS: "no such host:",
+    LogReason.AUTH_FAILED: "login rejected for",
+    LogReason.MISSING_ENV: "environment variable missing:",
+    LogReason.MISSING_FILE: "file missing:",
+    LogReason.MISSING_COMMAND: "command missing:",
+    LogReason.MISSING_TABLE: "table missing:",
+    LogReason.MISSING_DATABASE: "database missing:",
+}
+
+
+_OF_HOSTS = (LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT, LogReason.DNS)
+
+
+def root_in_words(failure: LogFailure) -> str:
+    """`connection refused to 10.0.1.45:5432` where the line tells of what; else its own words."""
+    said = _SAID_OF.get(failure.reason)
+    telling = bool(said) and (failure.reason not in _OF_HOSTS or _is_address(failure.subject))
+    if not telling or not failure.subject:
+        return line_in_words(failure.text)
+    return f"{said} {failure.subject}{_port(failure)}"
+
+
+def _port(failure: LogFailure) -> str:
+    """`host "10.0.1.45", port 5432`: the port belongs to the address, where the subject lacks it."""
+    _, found, rest = failure.text.partition(" port ")
+    digits = rest.split(" ", 1)[0].strip("?:,.)\"'")
+    return f":{digits}" if found and digits.isdigit() and ":" not in failure.subject else ""
+
+
+def _is_address(subject: str) -> bool:
+    return any(char in ".:-" or char.isdigit() for char in subject)
+
+
+def line_in_words(line: str) -> str:
+    bare = _prefix().sub("", line.strip()[:2000], count=1).strip() or line.strip()
+    return bare if len(bare) <= _LONGEST else f"{bare[:_LONGEST].rstrip()}…"
+
+
+@cache
+def _prefix() -> re.Pattern[str]:
+    """A date and time, and a level, as most loggers write them."""
+    return re.compile(
+        r"^[\[(]?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d[\d:.,]*(?:Z|[+-]\d\d:?\d\d| UTC)?[\])]?[\s|-]*"
+        r"(?:\[?(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|INFO|ERR|PANIC)\]?[:\s|-]+)?",
+        re.IGNORECASE,
+    )

@@ -1,0 +1,78 @@
+"""Checks for absent fields, put into a health script exactly where it stops: proposed only if it then runs.
+
+A script of somebody else is not understood here, only read line by line. The line that fails tells which
+fields it reads through; those that the object lacks are asked for first.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from whysync.argocd.health.assess import assess
+from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.settings.overrides import ResourceOverride
+from whysync.json_tree import Missing, dig
+from whysync.kubernetes.api.manifest import Manifest
+
+_LINE: Final = re.compile(r"<string>:(\d{1,5}):")
+_PATH: Final = re.compile(r"\bobj((?:\.[A-Za-z_]\w{0,100}){1,10})")
+_BRANCH: Final = re.compile(r"^(\s*)(if|elseif)\s+(.*\S)\s+then\s*$")
+_LOOP: Final = re.compile(r"^(\s*for\b.*\bi?pairs\()(obj[\w.]{1,200})(\)\s*do\s*)$")
+_ASSIGNED: Final = re.compile(r"^(\s*)([A-Za-z_][\w.]{0,100}\s*=[^=].*\S)\s*$")
+_MOST: Final = 6
+"""Lines that may have to change; a script that needs more is one for its author."""
+
+
+def guarded(script: str, live: Manifest) -> tuple[str, Verdict] | None:
+    """The script with its checks, and what it says of the object then."""
+    name = f"{live.ref.group}/{live.ref.kind}"
+    lines = script.splitlines()
+    for _ in range(_MOST + 1):
+        found = assess(live.body, {name: ResourceOverride(health_lua="\n".join(lines) + "\n")})
+        if found is None:
+            return None
+        if found.error is None:
+            changed = "\n".join(lines) + "\n"
+            return (changed, found.verdict) if lines != script.splitlines() else None
+        at = _LINE.search(found.error)
+        number = int(at[1]) - 1 if at is not None else -1
+        if not 0 <= number < len(lines):
+            return None
+        better = _checked(lines[number], live)
+        if better is None:
+            return None
+        lines[number] = better
+    return None
+
+
+def _checked(line: str, live: Manifest) -> str | None:
+    """The line with a question before it for each field that it needs and that is not there."""
+    loop = _LOOP.match(line)
+    if loop is not None and " or {}" not in line:
+        whole = _absent(loop[2], live, whole=True)
+        asked = " and ".join([*whole, loop[2]]) if _absent(loop[2], live) else loop[2]
+        return f"{loop[1]}{asked} or {{}}{loop[3]}" if whole else None
+    absent = [one for one in _absent(line, live) if f"{one} ~= nil" not in line]
+    if not absent:
+        return None
+    asks = " and ".join(f"{one} ~= nil" for one in absent)
+    branch, assigned = _BRANCH.match(line), _ASSIGNED.match(line)
+    if branch is not None:
+        inner = f"({branch[3]})" if re.search(r"\bor\b", branch[3]) else branch[3]
+        return f"{branch[1]}{branch[2]} {asks} and {inner} then"
+    if assigned is not None:
+        return f"{assigned[1]}if {asks} then {assigned[2]} end"
+    return None
+
+
+def _absent(line: str, live: Manifest, *, whole: bool = False) -> list[str]:
+    """`obj.status` of `obj.status.phase`, where the object has no status: the shortest that is missing."""
+    found: dict[str, None] = {}
+    for read in _PATH.finditer(line):
+        parts = read[1].strip(".").split(".")
+        for end in range(1, len(parts) + whole):
+            if isinstance(dig(live.body, *parts[:end]), Missing):
+                found[".".join(("obj", *parts[:end]))] = None
+                break
+    return list(found)

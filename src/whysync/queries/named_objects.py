@@ -1,0 +1,40 @@
+"""From the words of an error (`Deployment.apps "api"`) to the object that the Case knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.failures.base import Named
+from whysync.queries.kind_scopes import is_namespaced
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+
+def named_ref(case: Case, named: Named, said_of: Ref | None = None) -> Ref:
+    """The resource that a text names, completed by what the Case knows; else the one it was said of.
+
+    Where a text names nothing at all, the Application itself is what it is about.
+    """
+    said_of = case.placed(said_of) if said_of is not None else None
+    if said_of is not None and (not named.name or named.name == said_of.name):
+        return said_of
+    if not named.name:
+        return said_of or case.application.ref
+    for key in (*case.rows, *case.desired_by_key, *case.world.live_keys_by_name.get(named.name, ())):
+        if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
+            return Ref(group=key.group, kind=key.kind, namespace=_space(case, key), name=key.name)
+    return Ref(
+        group=named.group,
+        kind=named.kind or named.resource or "object",
+        namespace=named.namespace,
+        name=named.name,
+    )
+
+
+def _space(case: Case, key: Key) -> str:
+    """What Argo CD never gets to apply has no row, and has not been given its namespace either."""
+    if key.namespace or key in case.rows or key not in case.desired_by_key:
+        return key.namespace
+    return case.destination_namespace if is_namespaced(case, key.kind) else ""

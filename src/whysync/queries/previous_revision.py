@@ -1,0 +1,231 @@
+"""The version of a workload that ran before the present one: the safest way back.
+
+A rollout that fails leaves the Pods of the version before it in place. Their ReplicaSet (of a StatefulSet:
+its ControllerRevision) holds the whole template, so what Git has to say to have that version again is known
+to the last field, and that it runs has been seen. Where none of its Pods is left, such as with the strategy
+Recreate, it counts only if the Deployment was available until the present version came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from whysync.diagnosis.equivalent_values import same_but
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, integer, items, same, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import child, split
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import beside, on_object, sync
+from whysync.queries.introducing_commit import brought_by, versions, well_until_then
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_TEMPLATE = "/spec/template"
+_ANNOTATIONS = f"{_TEMPLATE}/metadata/annotations"
+_HASH = "pod-template-hash"
+_OF_CONTENT = ("checksum", "hash", "sha256")
+_NOT_OF_GIT = ("/creationTimestamp", "~1restartedAt")
+_MOST_EDITS = 12
+_NAMED = 2
+_MASK = b"<masked "
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """`edits` bring the manifest in Git back to it; `done` when Git says so already, and was not synced."""
+
+    kept: Manifest
+    edits: tuple[Edit, ...]
+    done: bool
+    evidence: tuple[Evidence, ...]
+    runs: bool = True
+    """It still does; else it did until the present version came."""
+
+    @property
+    def named(self) -> str:
+        return "what still runs" if self.runs else "what ran before"
+
+    @property
+    def words(self) -> str:
+        """`image shop:1.4.2`, `resources.limits.memory 512Mi`: what differs most tellingly, and how much."""
+        told = [_in_words(edit) for edit in self.edits if edit.pointer.endswith("/image")]
+        told = told or [_in_words(edit) for edit in self.edits]
+        more = f" and {len(self.edits) - _NAMED} more" if len(self.edits) > _NAMED else ""
+        return ", ".join(told[:_NAMED]) + (more if len(told) > _NAMED else "")
+
+
+def with_way_back(case: Case, finding: Finding, *, first: bool = True) -> Finding:
+    """The finding with the way back as its first fix (or its last), where its workload has one."""
+    before = ran_before(case, finding.about)
+    if before is None:
+        return finding
+    if before.done:
+        return replace(
+            finding,
+            about=case.application.ref,
+            verdict=f"{finding.verdict}; Git has gone back by now to {before.named} ({before.words})",
+            evidence=(*before.evidence, *finding.evidence),
+            fixes=(Fix.run(sync(case), title=f"Sync: Git has {before.named}"), *finding.fixes),
+        )
+    back = replace(way_back(finding.about, before), afterwards=tuple(_stuck(case, finding.about)))
+    others = [fix for fix in finding.fixes if fix.edits != back.edits]
+    return replace(
+        finding,
+        evidence=(*before.evidence, *finding.evidence),
+        fixes=(back, *others) if first else (*others, back),
+    )
+
+
+def _stuck(case: Case, ref: Ref) -> Iterator[str]:
+    """A StatefulSet does not replace a Pod that is not ready, not even to go back: somebody has to."""
+    live = case.live_of(ref.key)
+    if live is None or ref.kind != "StatefulSet" or live.spec.get("podManagementPolicy") == "Parallel":
+        return
+    new = text(live.status.get("updateRevision"))
+    for story in case.pods_of(ref):
+        if text(story.pod.labels.get("controller-revision-hash")) == new and not _is_ready(story.pod):
+            yield beside(on_object("delete", story.pod.ref), "it is not replaced while it is not ready")
+
+
+def way_back(ref: Ref, before: Before) -> Fix:
+    image = any(edit.pointer.endswith("/image") for edit in before.edits)
+    return Fix.change(
+        ref,
+        *before.edits,
+        title=f"Go back in Git to {before.named}: {before.words}",
+        risk="what the new version has changed elsewhere, such as in a database, stays changed"
+        if image
+        else "",
+    )
+
+
+def ran_before(case: Case, ref: Ref) -> Before | None:
+    """`None` too where Git asks for a third version by now, or where not all that differs is known."""
+    live, declared = case.live_of(ref.key), case.desired_of(ref.key)
+    if live is None or declared is None:
+        return None
+    now = fields(live.at(_TEMPLATE))
+    for kept, template, evidence in _kept(case, live):
+        if same(template, now):
+            continue
+        steps = tuple(_steps(declared.at(_TEMPLATE), now, template, _TEMPLATE))
+        if not steps or len(steps) > _MOST_EDITS or any(_is_out_of_reach(edit) for edit, _ in steps):
+            return None
+        left = [(edit, current) for edit, current in steps if not _is_done(declared, edit)]
+        if not all(current for _, current in left):
+            return None
+        edits = tuple(edit for edit, _ in left or steps)
+        runs = kept.ref.kind != "ReplicaSet" or bool(integer(kept.status.get("readyReplicas")))
+        return Before(kept=kept, edits=edits, done=not left, evidence=evidence, runs=runs)
+    return None
+
+
+def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[Evidence, ...]]]:
+    """What still has ready Pods below the workload, with its template, the newest first; else what had."""
+    sets = versions(case, live)
+    # The newest one is not that of the present version where its own could not be made.
+    present = bool(sets) and same(_plain(sets[0].at(_TEMPLATE)), _plain(live.at(_TEMPLATE)))
+    commit = brought_by(case, sets[0]) if present else None
+    told = (commit,) if commit is not None else ()
+    running = [one for one in sets if integer(one.status.get("readyReplicas"))]
+    for one in running:
+        seen = cite(one, "/status/readyReplicas", says="the version before it still runs")
+        yield one, _plain(one.at(_TEMPLATE)), (seen, *told)
+    if len(sets) > 1 and present and not running:
+        well = well_until_then(live, sets[0])
+        if well is not None:
+            yield sets[1], _plain(sets[1].at(_TEMPLATE)), (well, *told)
+    current, new = text(live.status.get("currentRevision")), text(live.status.get("updateRevision"))
+    if not current or current == new:
+        return
+    for one in case.owned_by(live.ref):
+        if one.ref.kind == "ControllerRevision" and one.ref.name == current:
+            for story in case.pods_of(live.ref):
+                ready = (
+                    text(story.pod.labels.get("controller-revision-hash")) == current and not story.failing
+                )
+                if ready and _is_ready(story.pod):
+                    seen = cite(story.pod, "/status/phase", says="the version before it still runs")
+                    yield one, _plain(dig(one.body, "data", "spec", "template")), (seen,)
+                    return
+
+
+def _is_ready(pod: Manifest) -> bool:
+    conditions = (fields(raw) for raw in items(pod.status.get("conditions")))
+    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+def _plain(value: Json | Missing) -> Object:
+    """The template as its workload has it: without the label that tells ReplicaSets apart.
+
+    A ControllerRevision is a patch, and says so inside.
+    """
+    template = {key: one for key, one in fields(value).items() if key != "$patch"}
+    meta = fields(template.get("metadata"))
+    labels = {key: one for key, one in fields(meta.get("labels")).items() if key != _HASH}
+    return {**template, "metadata": {**meta, "labels": labels}}
+
+
+def _steps(
+    git: Json | Missing, now: Json | Missing, then: Json | Missing, at: str
+) -> Iterator[tuple[Edit, bool]]:
+    """Edits of Git, from the present template to the one before; and whether Git still has the present."""
+    if same(now, then) or at.endswith(_NOT_OF_GIT):
+        return
+    own, present, before = _by_name(git), _by_name(now), _by_name(then)
+    if at == _ANNOTATIONS or (isinstance(now, dict) and isinstance(then, dict)):
+        for key in sorted({*fields(now), *fields(then)}):
+            was, will = fields(now).get(key, MISSING), fields(then).get(key, MISSING)
+            yield from _steps(fields(git).get(key, MISSING), was, will, child(at, key))
+    elif present and list(present) == list(before):
+        for index, name in enumerate(own):
+            if name in present:
+                yield from _steps(own[name], present[name], before[name], child(at, index))
+    elif isinstance(then, Missing):
+        yield Remove(pointer=at), _agree(git, now)
+    else:
+        # In a list of named parts, those that did not change stay as Git writes them: without defaults.
+        kept = [own[n] if n in own and same(present.get(n), one) else one for n, one in before.items()]
+        yield Set(pointer=at, value=kept or then), _agree(git, now)
+
+
+def _by_name(values: Json | Missing) -> dict[str, Json]:
+    """A list of named parts; empty where it is none."""
+    found = {text(fields(one).get("name")): one for one in items(values)}
+    return found if "" not in found and len(found) == len(items(values)) else {}
+
+
+def _agree(git: Json | Missing, now: Json | Missing) -> bool:
+    if isinstance(git, (dict, list)) or isinstance(now, (dict, list)):
+        return True  # what lies inside is Git's, with defaults filled in
+    return same(git, now) or same_but(git, now) is not None
+
+
+def _is_out_of_reach(edit: Edit) -> bool:
+    """A checksum of something else, which would have to go back too; a value that nobody may see."""
+    parts = split(edit.pointer)
+    annotated = parts[2:4] == ("metadata", "annotations")
+    if annotated and any(word in parts[-1].lower() for word in _OF_CONTENT):
+        return True
+    return not isinstance(edit, Remove) and _MASK in msgspec.json.encode(edit.value)
+
+
+def _is_done(declared: Manifest, edit: Edit) -> bool:
+    found = declared.at(edit.pointer)
+    return isinstance(found, Missing) if isinstance(edit, Remove) else same(found, edit.value)
+
+
+def _in_words(edit: Edit) -> str:
+    parts = [part for part in split(edit.pointer)[3:] if not part.isdecimal()]
+    name = ".".join(parts[1:] if parts[:1] in (["containers"], ["initContainers"]) else parts)
+    if isinstance(edit, Remove):
+        return f"without {name}"
+    value = edit.value
+    return f"{name} {value}" if isinstance(value, (str, int)) else name

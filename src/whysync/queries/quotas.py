@@ -1,0 +1,59 @@
+"""Room in a quota: how much it would have to allow, and how much of a workload it lets run as it is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from whysync.golang.quantity import canonical_quantity
+from whysync.json_tree import Missing, dig, integer
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.validation.quantities import amount
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_MI: Final = 2**20
+
+
+def lacking(case: Case, ref: Ref) -> tuple[int, int] | None:
+    """How many replicas of a workload run, and how many are wanted, where it is the same version of all.
+
+    In the middle of a rollout the numbers tell nothing: pods of the version before it count too.
+    """
+    live = case.live_of(ref.key)
+    if live is None or ref.kind not in ("Deployment", "ReplicaSet", "StatefulSet"):
+        return None
+    wanted, ready = integer(live.spec.get("replicas"), 1), integer(live.status.get("readyReplicas"))
+    there = integer(live.status.get("replicas"))
+    if ref.kind == "Deployment" and integer(live.status.get("updatedReplicas")) != there:
+        return None
+    return (ready, wanted) if ready == there < wanted else None
+
+
+def enough(quota: Manifest, requested: str, times: int) -> dict[str, str] | None:
+    """What the quota would have to allow for so many more of what was asked for; only what is too little.
+
+    Nothing where all of it fits; `None` where that cannot be counted.
+    """
+    found: dict[str, str] = {}
+    for part in requested.split(","):
+        name, _, wanted = part.strip().partition("=")
+        hard, used = dig(quota.body, "spec", "hard", name), dig(quota.body, "status", "used", name)
+        allowed, taken, more = amount(hard), amount(used), amount(wanted)
+        if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
+            return None
+        needed = taken + more * times
+        if needed > allowed:
+            found[name] = _written(name, needed)
+    return found
+
+
+def _written(name: str, value: Fraction) -> str:
+    """As people write it: bytes in Mi where they are whole ones, shares of a CPU in thousandths."""
+    if ("memory" in name or "storage" in name) and value.denominator == 1 and value.numerator % _MI == 0:
+        return canonical_quantity(f"{value.numerator // _MI}Mi")
+    if value.denominator == 1:
+        return canonical_quantity(str(value.numerator))
+    return canonical_quantity(f"{-(-value.numerator * 1000 // value.denominator)}m")

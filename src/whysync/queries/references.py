@@ -1,0 +1,124 @@
+"""What an object names and cannot do without: a Pod its Secrets and claims, an autoscaler its target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.json_tree import Json, dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_TEMPLATES = {
+    "Pod": "",
+    "CronJob": "/spec/jobTemplate/spec/template",
+}
+_WORKLOADS = (
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "Job",
+    "ReplicationController",
+    "Rollout",
+)
+
+
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """`pointer` leads to the name, inside the referrer."""
+
+    kind: str
+    name: str
+    pointer: str
+
+    @property
+    def is_namespaced(self) -> bool:
+        return self.kind != "IngressClass"
+
+
+def references_of(manifest: Manifest) -> Iterator[Reference]:
+    """The objects without which its Pods do not start; what is marked `optional` is left out.
+
+    Of an autoscaler, what it scales; of an Ingress, its class.
+    """
+    if manifest.ref.kind == "HorizontalPodAutoscaler":
+        target = fields(manifest.spec.get("scaleTargetRef"))
+        if target.get("name") and target.get("kind"):
+            yield Reference(
+                kind=text(target.get("kind")),
+                name=text(target.get("name")),
+                pointer="/spec/scaleTargetRef/name",
+            )
+        return
+    if manifest.ref.kind == "Ingress":
+        named = text(manifest.spec.get("ingressClassName"))
+        if named:
+            yield Reference(kind="IngressClass", name=named, pointer="/spec/ingressClassName")
+        return
+    template = _template_of(manifest)
+    if template is None:
+        return
+    spec, base = fields(manifest.at(f"{template}/spec")), f"{template}/spec"
+    account = text(spec.get("serviceAccountName"))
+    if account and account != "default":
+        yield Reference(kind="ServiceAccount", name=account, pointer=f"{base}/serviceAccountName")
+    for index, volume in enumerate(items(spec.get("volumes"))):
+        yield from _volume(fields(volume), f"{base}/volumes/{index}")
+    for group in ("initContainers", "containers"):
+        for index, container in enumerate(items(spec.get(group))):
+            yield from _container(fields(container), f"{base}/{group}/{index}")
+
+
+def keys_asked_of(manifest: Manifest, kind: str, name: str) -> list[str]:
+    """The keys of one Secret or ConfigMap that its Pods ask for by name; a volume may take all."""
+    found: set[str] = set()
+    for reference in references_of(manifest):
+        if (reference.kind, reference.name) == (kind, name):
+            asking = fields(manifest.at(reference.pointer.rpartition("/")[0]))
+            found.add(text(asking.get("key")))
+            found.update(text(dig(item, "key")) for item in items(asking.get("items")))
+    return sorted(found - {""})
+
+
+def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
+    """It is not live, though others of its kind in that namespace are: so the listing is no gap."""
+    where = namespace if reference.is_namespaced else ""
+    known = case.world.live_names.get((reference.kind, where))
+    return bool(known) and reference.name not in known
+
+
+def _template_of(manifest: Manifest) -> str | None:
+    if manifest.ref.kind in _WORKLOADS:
+        return "/spec/template"
+    return _TEMPLATES.get(manifest.ref.kind)
+
+
+def _volume(volume: dict[str, Json], base: str) -> Iterator[Reference]:
+    for kind, source, name in (
+        ("Secret", "secret", "secretName"),
+        ("ConfigMap", "configMap", "name"),
+        ("PersistentVolumeClaim", "persistentVolumeClaim", "claimName"),
+    ):
+        named = text(dig(volume, source, name))
+        if named and dig(volume, source, "optional") is not True:
+            yield Reference(kind=kind, name=named, pointer=f"{base}/{source}/{name}")
+
+
+def _container(container: dict[str, Json], base: str) -> Iterator[Reference]:
+    for index, entry in enumerate(items(container.get("envFrom"))):
+        yield from _named(entry, ("secretRef", "configMapRef"), f"{base}/envFrom/{index}")
+    for index, entry in enumerate(items(container.get("env"))):
+        value = dig(entry, "valueFrom")
+        if isinstance(value, dict):
+            yield from _named(value, ("secretKeyRef", "configMapKeyRef"), f"{base}/env/{index}/valueFrom")
+
+
+def _named(entry: Json, sources: tuple[str, str], base: str) -> Iterator[Reference]:
+    for kind, source in zip(("Secret", "ConfigMap"), sources, strict=True):
+        named = text(dig(entry, source, "name"))
+        if named and dig(entry, source, "optional") is not True:
+            yield Reference(kind=kind, name=named, pointer=f"{base}/{source}/name")

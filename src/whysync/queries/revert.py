@@ -1,0 +1,61 @@
+"""A change that the API server refuses, taken back: Git as the live object is, which goes on running.
+
+Nothing of such a change has arrived, so the cluster shows what was before it. That holds only where Git has
+moved on since the last sync: other differences have other makers, and would be written into Git with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from whysync.argocd.api.application import HealthCode
+from whysync.diagnosis.drift import Drift, is_shown
+from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.diagnosis.mechanism import TRACKING_ID, Mechanism, mechanism_of
+from whysync.json_tree import MISSING, Missing
+from whysync.kubernetes.api.ref import Ref
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_MOST = 12
+_BAD = (HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN)
+
+
+def taken_back(case: Case, ref: Ref) -> Fix | None:
+    live = case.live_of(ref.key)
+    drifts = [one for one in case.drifts if one.ref.key == ref.key and one.pointer != TRACKING_ID]
+    if live is None or not drifts or len(drifts) > _MOST:
+        return None
+    health = case.health_of(live)
+    if health is not None and health.code in _BAD:
+        return None
+    if any(mechanism_of(case, drift) is not Mechanism.NOT_SYNCED_YET for drift in drifts):
+        return None
+    return Fix.change(
+        ref,
+        *(_as_live(drift) for drift in drifts),
+        title="Or take the change back: in Git as it runs",
+        risk="what the change was for is not there then",
+    )
+
+
+def is_taken_back(case: Case, ref: Ref, explains: Iterable[str]) -> bool:
+    """Was the sync of this object refused, and does Git say by now what runs? Then it is not written again.
+
+    What is refused later, such as its Pods, is another story: there Git and the cluster never differed.
+    """
+    live, desired = case.live_of(ref.key), case.desired_of(ref.key)
+    if live is None or desired is None or not any(one.startswith("result:") for one in explains):
+        return False
+    return not is_shown(case, desired, live)
+
+
+def _as_live(drift: Drift) -> Edit:
+    found = drift.live.at(drift.pointer) if not isinstance(drift.found, Missing) else MISSING
+    return (
+        Remove(pointer=drift.pointer)
+        if isinstance(found, Missing)
+        else Set(pointer=drift.pointer, value=found)
+    )

@@ -1,0 +1,60 @@
+"""Who should answer behind a Service: the workloads whose Pods it selects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.json_tree import Object, dig, fields, integer, text
+from whysync.kubernetes.api.manifest import Manifest
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+_WORKLOADS = ("Deployment", "StatefulSet")
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_MOST = 100
+
+
+class _Spec(msgspec.Struct):
+    replicas: int = 1
+
+
+class _Applied(msgspec.Struct):
+    spec: _Spec = msgspec.field(default_factory=_Spec)
+
+
+def workloads_behind(case: Case, service: Manifest) -> Iterator[Manifest]:
+    wanted = fields(service.spec.get("selector"))
+    if not wanted:
+        return
+    for one in case.world.live_by_namespace.get(service.ref.namespace, ()):
+        labels = fields(dig(one.spec, "template", "metadata", "labels"))
+        if one.ref.kind in _WORKLOADS and is_selected(labels, wanted):
+            yield one
+
+
+def is_selected(labels: Object, selector: Object) -> bool:
+    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+
+
+def scaled_to_zero(case: Case, service: Manifest) -> tuple[Manifest, int] | None:
+    """The only workload behind it, where that is at 0 replicas; and how many it had, else 1."""
+    found = list(workloads_behind(case, service))
+    if len(found) != 1 or found[0].spec.get("replicas") != 0:
+        return None
+    return found[0], min(max(_declared(case, found[0]), 1), _MOST)
+
+
+def _declared(case: Case, workload: Manifest) -> int:
+    """As Git has it, or as it was last applied."""
+    desired = case.desired_of(workload.key)
+    if desired is not None:
+        return integer(desired.spec.get("replicas"), 1)
+    try:
+        told = msgspec.json.decode(text(workload.annotations.get(_LAST_APPLIED)) or "{}", type=_Applied)
+    except (msgspec.MsgspecError, RecursionError):
+        return 1
+    return told.spec.replicas

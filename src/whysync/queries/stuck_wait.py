@@ -1,0 +1,152 @@
+"""Why a wait will not end by itself: read off the objects that are waited for."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.rule import Fact
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.argocd import Awaited
+from whysync.messages.failures.workload import ImagePull
+from whysync.messages.parse import understand
+from whysync.queries.timestamps import age_at
+from whysync.queries.unschedulable import label_of_no_node, why_unfit
+from whysync.queries.waiting_on import Wait, result_of
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+# The controller hears of it at once, and looks again after three minutes at the latest.
+_NOTICED = timedelta(minutes=3)
+_FIRST_MINUTES = timedelta(minutes=2)
+HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
+
+
+class Stall(msgspec.Struct, frozen=True, kw_only=True):
+    """`words` complete "it waits for X: …"; `certain` when the objects prove it, not the clock."""
+
+    words: str
+    evidence: tuple[Evidence, ...] = ()
+    certain: bool = True
+    ended: bool = False
+    """It has ended well, and need not run again."""
+    deed: str = ""
+    """What a person has to mend, as the beginning of a sentence."""
+    image: str = ""
+    """That cannot be pulled."""
+    label: str = ""
+    """That its Pod asks for, and no node has."""
+
+
+def why_stalled(case: Case, wait: Wait) -> Stall | None:
+    """`None` while it may still end well."""
+    live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
+    row = case.rows.get(wait.ref.key)
+    if wait.what is Awaited.HOOK:
+        found = _ended(case, wait, live) or _gone(case, wait, live, declared)
+        if found is not None:
+            return found
+    found = _cannot_start(case, wait)
+    if found is not None:
+        return found
+    code, message = health_of_row(case, row) if row is not None else ("", "")
+    if code in ("Degraded", "Suspended"):
+        return Stall(words=f"it is {code}" + (f": {message}" if message else ""))
+    if wait.is_long and code and message:
+        return Stall(words=f"it is still {code}: {message}", certain=False)
+    if wait.is_long:
+        return Stall(words="it should have ended by now", certain=False)
+    return None
+
+
+def _ended(case: Case, wait: Wait, live: Manifest | None) -> Stall | None:
+    """The Job is complete, and the operation has not noticed; it is given time to."""
+    if live is None:
+        return None
+    ended = age_at(case, live, "/status/completionTime")
+    since = ended if ended is not None else wait.age
+    if since is not None and since < _NOTICED:
+        return None
+    for index, condition in enumerate(items(live.status.get("conditions"))):
+        kind, status = text(fields(condition).get("type")), text(fields(condition).get("status"))
+        if kind in ("Complete", "Failed") and status == "True":
+            evidence = (cite(live, f"/status/conditions/{index}", says="it has ended"),)
+            words = "it has ended, and Argo CD has not noticed"
+            return Stall(words=words, evidence=evidence, ended=kind == "Complete")
+    return None
+
+
+def _gone(case: Case, wait: Wait, live: Manifest | None, declared: Manifest | None) -> Stall | None:
+    """A Job with a short life after its end can be deleted before Argo CD has read how it ended."""
+    known = live or declared
+    ttl = known.at("/spec/ttlSecondsAfterFinished") if known is not None else None
+    if known is not None and isinstance(ttl, int):
+        evidence = (
+            cite(known, "/spec/ttlSecondsAfterFinished", says="Kubernetes deletes it so soon after its end"),
+        )
+        if live is None and case.has(Fact.LIVE):
+            words = f"it is gone: deleted {ttl} s after its end, before Argo CD looked"
+            return Stall(words=words, evidence=evidence)
+        if live is None or (ttl < 60 and wait.is_long):
+            words = f"Kubernetes deletes it {ttl} s after its end, which can be before Argo CD looks"
+            return Stall(words=words, evidence=evidence, certain=False)
+    others = any(key.kind == wait.ref.kind and key != wait.ref.key for key in case.world.live_by_key)
+    if live is None and others and result_of(case, wait.ref) is not None:
+        return Stall(words="it is not in the cluster any more")
+    return None
+
+
+def _cannot_start(case: Case, wait: Wait) -> Stall | None:
+    for story in case.pods_of(wait.ref):
+        for container in story.failing:
+            if container.waiting:
+                pointer = f"{container.pointer}/state/waiting"
+                said = f": {container.waiting_message}" if container.waiting_message else ""
+                evidence = (cite(story.pod, pointer, says="its Pod cannot start"),)
+                pulls = [
+                    one
+                    for one in understand(container.waiting_message).failures
+                    if isinstance(one, ImagePull)
+                ]
+                if pulls:
+                    why = f": {pulls[0].reason}" if pulls[0].reason else ""
+                    return Stall(
+                        words=f"its Pod cannot pull {container.image}{why}",
+                        evidence=evidence,
+                        deed="Set an image in Git that exists",
+                        image=container.image,
+                    )
+                return Stall(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
+        for index, condition in enumerate(items(story.pod.status.get("conditions"))):
+            pointer = f"/status/conditions/{index}"
+            if text(fields(condition).get("reason")) == "Unschedulable" and not _is_new(
+                case, story.pod, pointer
+            ):
+                evidence = (cite(story.pod, f"{pointer}/message", says="no node takes its Pod"),)
+                why, label = why_unfit(case, story.pod), label_of_no_node(case, story.pod)
+                return Stall(
+                    words="no node takes its Pod" + (f": {why}" if why else ""),
+                    evidence=evidence,
+                    deed="Take the label out of its node selector in Git"
+                    if label
+                    else "Give it a node that fits, or let it ask for less in Git",
+                    label=label,
+                )
+    for manifest, event in case.events_about(wait.ref):
+        if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):
+            return Stall(words=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),))
+    return None
+
+
+def _is_new(case: Case, pod: Manifest, condition: str) -> bool:
+    """In its first minutes a Pod may wait for its volume, or for a node that an autoscaler brings."""
+    age = age_at(case, pod, f"{condition}/lastTransitionTime")
+    if age is None:
+        age = age_at(case, pod, "/metadata/creationTimestamp")
+    return age is not None and age < _FIRST_MINUTES

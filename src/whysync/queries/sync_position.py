@@ -1,0 +1,54 @@
+"""Where a manifest stands in a sync, in a diagnosis' words; what decides is in `semantics.hooks`."""
+
+from __future__ import annotations
+
+from whysync.argocd import hooks
+from whysync.argocd.hooks import DeletePolicy, SyncPhase
+from whysync.kubernetes.api.manifest import Manifest
+
+_ORDER = tuple(SyncPhase)
+
+
+def is_hook(manifest: Manifest) -> bool:
+    return hooks.is_hook(manifest.body)
+
+
+def first_phase(manifest: Manifest) -> SyncPhase:
+    return next(iter(hooks.sync_phases(manifest.body)), SyncPhase.SYNC)
+
+
+def wave_of(manifest: Manifest) -> int:
+    return hooks.wave_of(manifest.body)
+
+
+def is_deleted_before_next_run(manifest: Manifest) -> bool:
+    """Without a policy of its own, a hook's old run is deleted when the next sync starts."""
+    return DeletePolicy.BEFORE_HOOK_CREATION in hooks.delete_policies(manifest.body)
+
+
+def keeps_old_run(manifest: Manifest | None) -> bool:
+    """A hook of a fixed name whose old run nothing deletes before the next."""
+    return (
+        manifest is not None
+        and is_hook(manifest)
+        and bool(manifest.ref.name)
+        and not is_deleted_before_next_run(manifest)
+    )
+
+
+def comes_before(one: Manifest, other: Manifest) -> bool:
+    """Is `one` surely applied, and healthy, before `other`? The same phase and wave is not an order."""
+    return _moment(one) < _moment(other)
+
+
+def applied_before(one: Manifest, other: Manifest) -> bool:
+    """Is `one` at least sent to the API server before `other`? Within one wave, by the order of kinds."""
+    return (*_moment(one), hooks.kind_rank(one.ref.kind)) < (*_moment(other), hooks.kind_rank(other.ref.kind))
+
+
+def place_in_words(manifest: Manifest) -> str:
+    return f"{first_phase(manifest)}, wave {wave_of(manifest)}"
+
+
+def _moment(manifest: Manifest) -> tuple[int, int]:
+    return _ORDER.index(first_phase(manifest)), wave_of(manifest)

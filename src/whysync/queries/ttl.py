@@ -1,0 +1,16 @@
+"""Objects that the cluster deletes by itself some time after they finished."""
+
+from __future__ import annotations
+
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.manifest import Manifest
+
+_TTL = ("/spec/ttlSecondsAfterFinished", "/spec/ttlStrategy", "/spec/ttlSecondsAfterFinish")
+
+
+def time_to_live_of(manifest: Manifest) -> str | None:
+    """The pointer of the field by which a finished Job or Workflow is deleted."""
+    for pointer in _TTL:
+        if not isinstance(manifest.at(pointer), Missing):
+            return pointer
+    return None

@@ -1,0 +1,49 @@
+"""Why no node takes a Pod, in terms of the nodes at hand: which label none has, which amount is too large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whysync.json_tree import dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.validation.quantities import amount
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+
+def label_of_no_node(case: Case, pod: Manifest) -> str:
+    """`pool=load-tests`, which its selector asks for; empty where a node has each, or none is at hand."""
+    nodes = case.live_of_kind("Node")
+    for label, value in sorted(fields(pod.spec.get("nodeSelector")).items()):
+        if nodes and not any(node.labels.get(label) == value for node in nodes):
+            return f"{label}={text(value)}"
+    return ""
+
+
+def why_unfit(case: Case, pod: Manifest) -> str:
+    """Empty where the nodes are not at hand, or where it is a matter of what else runs on them."""
+    nodes = case.live_of_kind("Node")
+    if not nodes:
+        return ""
+    lacking = label_of_no_node(case, pod)
+    if lacking:
+        return f"no node has the label {lacking}"
+    wanted = fields(pod.spec.get("nodeSelector"))
+    if not any(all(node.labels.get(k) == v for k, v in wanted.items()) for node in nodes):
+        return f"no node has all the labels {', '.join(f'{k}={text(v)}' for k, v in sorted(wanted.items()))}"
+    for resource in ("cpu", "memory", "nvidia.com/gpu"):
+        asked = sum(
+            amount(dig(one, "resources", "requests", resource)) or 0
+            for one in items(pod.spec.get("containers"))
+        )
+        told = [(amount(there), text(there)) for node in nodes if (there := _room(node, resource))]
+        most, largest = max(((size or 0, words) for size, words in told), default=(0, "none"))
+        if asked > most:
+            return f"it asks for more {resource} than any node has ({largest} at most)"
+    return ""
+
+
+def _room(node: Manifest, resource: str) -> str:
+    found = fields(node.status.get("allocatable")) or fields(node.status.get("capacity"))
+    return text(found.get(resource)) or str(found.get(resource) or "")

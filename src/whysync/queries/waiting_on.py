@@ -1,0 +1,113 @@
+"""What a running operation waits for, and whether that can still end well.
+
+Argo CD waits without a limit: for a hook to finish, for a wave to become healthy, for a deletion. How long
+is too long follows from the objects where they tell (a Pod that cannot start, a Job that is gone), and else
+from time: Kubernetes calls a rollout stuck after ten minutes, and so do we, unless earlier syncs took longer.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from whysync.argocd.api.application import ResourceResult
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited, Waiting
+from whysync.queries.group_failures import grouped
+
+if TYPE_CHECKING:
+    from whysync.diagnosis.case import Case
+
+LONG = timedelta(minutes=10)
+_PATIENCE = 3
+
+
+class Wait(msgspec.Struct, frozen=True, kw_only=True):
+    """`ref` is the one object that the message names; `others` counts the rest; `age` is the operation's."""
+
+    what: Awaited
+    ref: Ref
+    others: int
+    age: timedelta | None
+    usual: timedelta | None
+
+    @property
+    def is_long(self) -> bool:
+        return is_too_long(self.age, self.usual)
+
+
+def is_too_long(age: timedelta | None, usual: timedelta | None) -> bool:
+    """Longer than ten minutes, and than three times the slowest sync on record."""
+    return age is not None and age >= max(LONG, _PATIENCE * usual if usual else LONG)
+
+
+def is_running(case: Case) -> bool:
+    """Under way: not ended, and not waiting for its next retry either (that has `finishedAt`)."""
+    operation = case.operation
+    return operation is not None and operation.phase == "Running" and operation.finished_at is None
+
+
+def wait_of(case: Case) -> Wait | None:
+    """From the operation's message; where it says nothing, from a hook that has started and not ended."""
+    operation = case.operation
+    if operation is None or not is_running(case):
+        return None
+    age = case.age(operation.started_at)
+    for group in grouped(case, Waiting, by=lambda f: (f.what, f.kind, f.name)):
+        failure = group.failure
+        if "operation" in group.explains:
+            ref = _completed(case, failure.group, failure.kind, failure.name)
+            return Wait(what=failure.what, ref=ref, others=failure.more, age=age, usual=slowest_sync(case))
+    running = (result for result in case.results if result.hook_phase == "Running")
+    hook = next((result for result in running if is_hook_result(case, result)), None)
+    if hook is not None:
+        return Wait(what=Awaited.HOOK, ref=hook.ref, others=0, age=age, usual=slowest_sync(case))
+    return None
+
+
+def awaited_hook(case: Case) -> Ref | None:
+    """The hook that a running operation waits for."""
+    wait = wait_of(case)
+    return wait.ref if wait is not None and wait.what is Awaited.HOOK else None
+
+
+def slowest_sync(case: Case) -> timedelta | None:
+    """How long the slowest sync of the history took."""
+    took = [
+        entry.deployed_at - entry.deploy_started_at
+        for entry in case.app.status.history
+        if entry.deployed_at is not None and entry.deploy_started_at is not None
+    ]
+    return max(took, default=None)
+
+
+def result_of(case: Case, ref: Ref) -> ResourceResult | None:
+    return next((result for result in case.results if result.key == ref.key), None)
+
+
+def is_hook_result(case: Case, result: ResourceResult) -> bool:
+    """Did it run as a hook? Hooks have no sync status: a row that has one is an ordinary resource."""
+    row = case.rows.get(result.key)
+    return bool(result.hook_type) and (row is None or not row.status)
+
+
+def _completed(case: Case, group: str, kind: str, name: str) -> Ref:
+    """The message gives group, kind and name; the namespace is in the results, the rows, or the spec."""
+    for known in (*case.results, *case.app.status.resources):
+        if (known.group, known.kind, known.name) == (group, kind, name):
+            return known.ref
+    return Ref(group=group, version="v1", kind=kind, namespace=case.destination_namespace, name=name)
+
+
+def minutes(age: timedelta | None) -> str:
+    """`40 s`, `12 min`, `3 h`, `2 days`: as exact as a person needs it."""
+    if age is None:
+        return "an unknown time"
+    if age.total_seconds() < 60:
+        return f"{max(0, int(age.total_seconds()))} s"
+    total = max(0, int(age.total_seconds()) // 60)
+    if total < 120:
+        return f"{total} min"
+    return f"{total // 60} h" if total < 2880 else f"{total // 1440} days"

@@ -1,8 +1,0 @@
-"""Offline bundles: a folder, an archive or a file of objects becomes a Snapshot."""
-
-from __future__ import annotations
-
-from whysync.sources.bundle.limits import Limits
-from whysync.sources.bundle.reader import Progress, read_bundle
-
-__all__ = ["Limits", "Progress", "read_bundle"]

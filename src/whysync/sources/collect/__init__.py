@@ -1,8 +1,0 @@
-"""Writes what a source found as a bundle: piece by piece, so that a run that broke off can go on."""
-
-from __future__ import annotations
-
-from whysync.sources.collect.bundle import Collection, Taken
-from whysync.sources.collect.target import Target
-
-__all__ = ["Collection", "Taken", "Target"]

@@ -1,0 +1,139 @@
+"""What is waited for, and how far an app is from it. No clock: that is the loop's."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from whysync.argocd.api.application import HealthCode, SyncCode
+from whysync.diagnosis.case import Case
+from whysync.json_tree import fields
+from whysync.reports.screen import one_line
+
+_FAILED = ("Failed", "Error")
+
+
+class Goal(msgspec.Struct, frozen=True, kw_only=True):
+    """`revision` is a commit, or the beginning of one; empty means any."""
+
+    sync: bool = True
+    health: bool = True
+    operation: bool = True
+    revision: str = ""
+
+    def __str__(self) -> str:
+        words = {"Synced": self.sync, "Healthy": self.health, "no operation running": self.operation}
+        told = ", ".join(word for word, wanted in words.items() if wanted)
+        return f"{told} at {self.revision[:12]}" if self.revision else told
+
+
+class Standing(StrEnum):
+    DONE = "done"
+    ON_ITS_WAY = "on its way"
+    ILL = "ill"
+    """Degraded, or not comparable: it may pass, and seldom does."""
+    FAILED = "failed"
+
+
+class Distance(msgspec.Struct, frozen=True, kw_only=True):
+    """`missing` says what is not yet so, in words; empty when all is."""
+
+    standing: Standing
+    missing: tuple[str, ...] = ()
+
+
+def distance(case: Case, goal: Goal) -> Distance:
+    missing = tuple(_missing(case, goal))
+    if not missing:
+        return Distance(standing=Standing.DONE)
+    if _has_failed(case, goal):
+        return Distance(standing=Standing.FAILED, missing=missing)
+    ill = (goal.health and case.app.status.health.status == HealthCode.DEGRADED) or (
+        goal.sync and case.app.status.sync.status == SyncCode.UNKNOWN
+    )
+    quiet = not is_busy(case)
+    return Distance(standing=Standing.ILL if ill and quiet else Standing.ON_ITS_WAY, missing=missing)
+
+
+def is_busy(case: Case) -> bool:
+    """An operation is asked for, runs, or waits for its next try."""
+    state = case.operation
+    running = state is not None and state.phase in ("Running", "Terminating")
+    return running or bool(fields(case.application.body.get("operation")))
+
+
+def _missing(case: Case, goal: Goal) -> list[str]:
+    status, state = case.app.status, case.operation
+    found: list[str] = []
+    if goal.operation and is_busy(case):
+        said = one_line(state.message) if state is not None and state.phase == "Running" else ""
+        found.append("the operation runs" + (f": {said}" if said else ""))
+    if (
+        goal.operation
+        and not is_busy(case)
+        and state is not None
+        and state.phase in _FAILED
+        and not _settled(case)
+    ):
+        found.append(f"the last sync {'failed' if state.phase == 'Failed' else 'ended in an error'}")
+    if goal.sync and status.sync.status != SyncCode.SYNCED:
+        found.append(f"it is {status.sync.status or 'not compared'}, not Synced")
+    if goal.health and status.health.status != HealthCode.HEALTHY:
+        found.append(f"it is {status.health.status or 'without health'}, not Healthy")
+    if goal.revision and not _is_at(case, goal):
+        found.append(f"it is at {_short(_revisions(case)) or 'no commit'}, not at {goal.revision[:12]}")
+    if not found and _is_stale(case):
+        found.append("Argo CD has not looked at it since the sync ended")
+    return found
+
+
+def _settled(case: Case) -> bool:
+    """A sync failed once, and what it was about is in the cluster all the same."""
+    return case.app.status.sync.status == SyncCode.SYNCED
+
+
+def _has_failed(case: Case, goal: Goal) -> bool:
+    """A sync has ended badly, of the commit that is wanted, and nobody tries again."""
+    state = case.operation
+    if state is None or state.phase not in _FAILED or is_busy(case) or not (goal.sync or goal.operation):
+        return False
+    if _settled(case):
+        return False
+    return not goal.revision or any(_begins(one, goal.revision) for one in _synced_revisions(case))
+
+
+def _is_at(case: Case, goal: Goal) -> bool:
+    """Without a difference there is no sync: then it is the comparison that tells the commit."""
+    known = _revisions(case) if goal.sync or not goal.operation else _synced_revisions(case)
+    return any(_begins(one, goal.revision) for one in known)
+
+
+def _revisions(case: Case) -> tuple[str, ...]:
+    sync = case.app.status.sync
+    return (sync.revision, *sync.revisions) if sync.revision else sync.revisions
+
+
+def _synced_revisions(case: Case) -> tuple[str, ...]:
+    state = case.operation
+    told: list[str] = []
+    if state is not None and state.sync_result is not None:
+        told += [state.sync_result.revision, *state.sync_result.revisions]
+    if state is not None and state.operation.sync is not None:
+        told += [state.operation.sync.revision, *state.operation.sync.revisions]
+    return tuple(one for one in told if one)
+
+
+def _begins(known: str, wanted: str) -> bool:
+    return bool(known) and known.lower().startswith(wanted.lower())
+
+
+def _short(revisions: tuple[str, ...]) -> str:
+    return ", ".join(one[:12] for one in revisions)
+
+
+def _is_stale(case: Case) -> bool:
+    """Mirrors `argocd app wait`, Argo CD 3.6: a status that is older than the sync does not count."""
+    state, seen = case.operation, case.app.status.reconciled_at
+    ended = state.finished_at if state is not None else None
+    return ended is not None and seen is not None and seen < ended

@@ -1,0 +1,114 @@
+"""What is shown meanwhile: phases and waves on a terminal, a line for each change elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from whysync.argocd.api.application import ResourceResult
+from whysync.argocd.app_controller.trace import Moment, What
+from whysync.diagnosis.case import Case
+from whysync.errors import SourceError
+from whysync.reports.lab_picture import Progress, elapsed
+from whysync.reports.output import Out, is_styled
+from whysync.reports.screen import Screen, one_line
+from whysync.wait.goal import Distance, Goal
+
+
+def progress_of(case: Case) -> Progress:
+    """How far the last or running sync is, drawn as the lab draws it."""
+    made = Progress(case.app.name, case.desired)
+    for moment in _moments(case):
+        made.feed(moment)
+    return made
+
+
+def _moments(case: Case) -> Iterator[Moment]:
+    at, name, status, state = case.now, case.app.qualified_name, case.app.status, case.operation
+    if state is not None:
+        yield Moment(at=at, app=name, what=What.STARTED)
+        for result in case.results:
+            row = case.rows.get(result.key)
+            yield Moment(
+                at=at,
+                app=name,
+                what=What.RESULT,
+                about=result.ref,
+                phase=result.sync_phase or result.hook_type or "Sync",
+                wave=row.sync_wave if row is not None else 0,
+                status=_state(result),
+                text="pruned" if result.status == "Pruned" else result.message,
+            )
+        yield Moment(at=at, app=name, what=What.STEP, phase=state.phase, text=state.message)
+    shown = f"{status.sync.status or 'Unknown'}, {status.health.status or 'Unknown'}"
+    yield Moment(at=at, app=name, what=What.STATUS, text=shown)
+
+
+def _state(result: ResourceResult) -> str:
+    return result.status if result.status == "SyncFailed" else result.hook_phase or result.status
+
+
+class Lines:
+    """For logs: what has changed, each once."""
+
+    def __init__(self, out: Out, screen: Screen) -> None:
+        self._out = out
+        self._screen = screen
+        self._told: dict[str, str] = {}
+
+    def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
+        for case, one in zip(cases, apart, strict=True):
+            name = case.app.qualified_name
+            self._tell(name, progress_of(case).state_line(self._screen), elapsed)
+            for result in case.results:
+                words = f"  {result.sync_phase or 'Sync'}  {result.ref}: {_state(result)}"
+                said = f" ({one_line(result.message, 200)})" if result.message else ""
+                self._tell(f"{name} {result.sync_phase} {result.key}", f"{words}{said}", elapsed)
+            for missing in one.missing:
+                if missing.startswith("Argo CD has not looked"):
+                    self._tell(f"{name} stale", f"  {missing}", elapsed)
+
+    def unread(self, problem: SourceError, elapsed: float) -> None:
+        self._tell("problem", f"not read: {one_line(problem.what)}; asking again", elapsed)
+
+    def _tell(self, key: str, line: str, seconds: float) -> None:
+        if self._told.get(key) != line:
+            self._told[key] = line
+            self._out.say(f"{clock(seconds):>7}  {line}")
+
+
+class Frames:
+    """For a terminal: the same picture, drawn again over itself."""
+
+    def __init__(self, out: Out, screen: Screen, goal: Goal, timeout: float, *, height: int = 24) -> None:
+        self._out = out
+        self._screen = screen
+        self._goal = goal
+        self._timeout = timeout
+        self._height = max(height - 1, 4)
+        self._drawn = 0
+
+    def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None:
+        lines = [f"{clock(elapsed)} of {clock(self._timeout)}   waiting for {self._goal!s}", ""]
+        for case, one in zip(cases, apart, strict=True):
+            progress = progress_of(case)
+            lines += [f"  {progress.state_line(self._screen)}", *progress.waves(self._screen)]
+            lines += [f"    {self._screen.mark('wait')} {missing}" for missing in one.missing]
+        self._draw(lines)
+
+    def unread(self, problem: SourceError, elapsed: float) -> None:
+        self._draw([f"{clock(elapsed)}  not read: {one_line(problem.what)}; asking again"])
+
+    def _draw(self, lines: list[str]) -> None:
+        shown = [self._cut(line) for line in lines[: self._height]]
+        self._out.redraw(shown, over=self._drawn)
+        self._drawn = len(shown)
+
+    def _cut(self, line: str) -> str:
+        """A painted line is longer than it looks; those of the waves are cut already."""
+        width = self._screen.width
+        return line if len(line) <= width or is_styled(line) else f"{line[: width - 1]}…"
+
+
+def clock(seconds: float) -> str:
+    return elapsed(timedelta(seconds=seconds))

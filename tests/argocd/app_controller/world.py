@@ -1,0 +1,130 @@
+"""Small worlds for the tests of the controller: one repository, one app, a cluster without controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from whysync.argocd.app_controller.destination import IN_CLUSTER
+from whysync.argocd.app_controller.trace import What
+from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.apiserver.protocol import Request
+from whysync.kubernetes.clock import Clock
+
+START = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+URL = "https://git.example.com/team/shop.git"
+
+
+def config_map(
+    name: str, *, wave: int | None = None, annotations: Object | None = None, **data: str
+) -> Object:
+    meta: Object = {"name": name}
+    marks: Object = dict(annotations or {})
+    if wave is not None:
+        marks["argocd.argoproj.io/sync-wave"] = str(wave)
+    if marks:
+        meta["annotations"] = marks
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {**data}}
+
+
+def job(name: str, hook: str = "PreSync", **annotations: Json) -> Object:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "annotations": {"argocd.argoproj.io/hook": hook, **annotations}},
+        "spec": {
+            "template": {
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "tool:1"}]}
+            }
+        },
+    }
+
+
+def application(
+    *,
+    name: str = "shop",
+    path: str = "apps/shop",
+    automated: Object | None = None,
+    options: Iterable[str] = ("CreateNamespace=true",),
+    namespace: str = "shop",
+    **policy: Json,
+) -> Object:
+    sync: Object = {"syncOptions": [*options], **policy}
+    if automated is not None:
+        sync["automated"] = automated
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": "argocd"},
+        "spec": {
+            "project": "default",
+            "source": {"repoURL": URL, "path": path, "targetRevision": "main"},
+            "destination": {"server": IN_CLUSTER, "namespace": namespace},
+            "syncPolicy": sync,
+        },
+    }
+
+
+class World(Simulation):
+    """A simulation, and the questions that tests ask of it."""
+
+    repo: GitRepository
+
+    @classmethod
+    def with_objects(cls, objects: Iterable[Object], app: Object | None = None, **more: object) -> World:
+        clock = Clock(START)
+        git = GitRepository(url=URL, clock=clock)
+        git.push({"apps/shop": tuple(objects)})
+        apps = [app or application(automated={"selfHeal": True, "prune": True})]
+        world = cls(GitRepositories([git]), applications=apps, clock=clock, **more)  # pyright: ignore[reportArgumentType]
+        world.repo = git
+        return world
+
+    def minutes(self, number: float) -> None:
+        self.run(timedelta(minutes=number))
+
+    def seconds(self, number: float) -> None:
+        self.run(timedelta(seconds=number))
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        return self.argocd.sync_and_health("shop")
+
+    @property
+    def operation(self) -> Object:
+        return fields(self.argocd.status("shop").get("operationState"))
+
+    @property
+    def phase(self) -> str:
+        return text(self.operation.get("phase"))
+
+    @property
+    def message(self) -> str:
+        return text(self.operation.get("message"))
+
+    def condition(self, type: str) -> str | None:
+        for one in items(self.argocd.status("shop").get("conditions")):
+            if fields(one).get("type") == type:
+                return text(fields(one).get("message"))
+        return None
+
+    def moments(self, *whats: What) -> list[str]:
+        return [f"{m.at:%H:%M:%S} {m.text}" for m in self.argocd.trace if m.what in whats]
+
+    def get(self, path: str) -> Object | None:
+        answer = self.model.send(Request(verb="get", path=path))
+        return answer.body if answer.ok else None
+
+    def data(self, name: str, key: str) -> str | None:
+        found = self.get(f"/api/v1/namespaces/shop/configmaps/{name}")
+        value = dig(found, "data", key) if found is not None else None
+        return value if isinstance(value, str) else None
+
+    def write(self, name: str, key: str, value: str, *, manager: str = "kubectl-edit") -> None:
+        path = f"/api/v1/namespaces/shop/configmaps/{name}"
+        answer = self.model.send(
+            Request(verb="merge-patch", path=path, body={"data": {key: value}}, manager=manager)
+        )
+        assert answer.ok, answer

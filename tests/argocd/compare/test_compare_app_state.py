@@ -1,0 +1,526 @@
+"""The comparison of an app, step by step: what becomes of each object, and what is said when a step fails."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.argocd.compare.comparing import (
+    NOW,
+    application,
+    compared,
+    config_map,
+    inputs,
+    live_config_map,
+    said,
+)
+from whysync.argocd.api.application import HealthCode, SyncCode
+from whysync.argocd.compare.compare_app_state import NotComparedYet, compare, compare_with_grace
+from whysync.argocd.compare.comparison import Comparison
+from whysync.argocd.compare.live_objects import LiveStateProblem
+from whysync.argocd.diff.strategy import Strategy
+from whysync.json_tree import Json, Object, dig, fields, items
+
+SYNCED, OUT_OF_SYNC, UNKNOWN = SyncCode.SYNCED, SyncCode.OUT_OF_SYNC, SyncCode.UNKNOWN
+HOOK = "argocd.argoproj.io/hook"
+
+
+def rows(found: Comparison) -> list[Object]:
+    return [fields(row) for row in items(found.status.get("resources"))]
+
+
+# --- pairs -------------------------------------------------------------------------------------------
+
+
+def test_equal_objects_are_synced() -> None:
+    found = compared(targets=[config_map()], live=[live_config_map()])
+    assert (found.sync, [one.sync for one in found.resources]) == (SYNCED, [SYNCED])
+    assert found.conditions == ()
+
+
+def test_a_changed_value_is_out_of_sync_and_its_field_is_named() -> None:
+    found = compared(targets=[config_map()], live=[live_config_map(data={"a": "c"})])
+    assert found.sync is OUT_OF_SYNC
+    diff = found.resources[0].diff
+    assert diff is not None
+    assert [(change.pointer, change.desired, change.live) for change in diff.changes] == [
+        ("/data/a", "b", "c")
+    ]
+
+
+def test_a_missing_object_is_out_of_sync_and_leaves_health_alone_while_another_lives() -> None:
+    found = compared(targets=[config_map(), config_map("other")], live=[live_config_map()])
+    missing = next(one for one in found.resources if one.live is None)
+    assert (missing.ref.name, missing.sync, missing.is_missing) == ("other", OUT_OF_SYNC, True)
+    assert missing.health is not None
+    assert missing.health.code is HealthCode.MISSING
+    assert found.health is not None
+    assert found.health.code is HealthCode.HEALTHY
+
+
+def test_an_app_of_which_nothing_lives_is_missing() -> None:
+    found = compared(targets=[config_map()])
+    assert dig(found.status, "health", "status") == "Missing"
+
+
+def test_an_extra_object_is_out_of_sync_and_requires_pruning() -> None:
+    found = compared(live=[live_config_map()])
+    extra = found.resources[0]
+    assert (found.sync, extra.sync, extra.requires_pruning) == (OUT_OF_SYNC, OUT_OF_SYNC, True)
+    assert rows(found)[0]["requiresPruning"] is True
+
+
+def test_ignore_extraneous_spares_the_app_and_not_the_row() -> None:
+    note: Object = {"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
+    found = compared(live=[live_config_map(annotations=note)])
+    assert (found.sync, found.resources[0].sync) == (SYNCED, OUT_OF_SYNC)
+
+
+def test_an_extra_object_that_a_controller_made_is_not_looked_at() -> None:
+    owned = live_config_map(ownerReferences=[{"kind": "ReplicaSet", "name": "x", "uid": "y"}])
+    assert compared(live=[owned]).resources == ()
+
+
+def test_an_object_of_the_same_name_is_compared_whoevers_it_is() -> None:
+    found = compared(targets=[config_map()], live=[live_config_map(owner="")])
+    assert [one.live is not None for one in found.resources] == [True]
+
+
+def test_a_mark_that_was_copied_from_another_object_does_not_count() -> None:
+    copied: Object = {"argocd.argoproj.io/tracking-id": "shop:/ConfigMap:shop/original"}
+    found = compared(live=[live_config_map(annotations=copied)])
+    one = found.resources[0]
+    assert (found.sync, one.sync, one.is_own, one.requires_pruning) == (SYNCED, None, False, False)
+
+
+def test_one_object_under_two_api_groups_counts_once() -> None:
+    def role(api_version: str) -> Object:
+        group = api_version.partition("/")[0]
+        mark: Object = {"argocd.argoproj.io/tracking-id": f"shop:{group}/Role:shop/r"}
+        meta: Object = {"name": "r", "namespace": "shop", "uid": "same", "annotations": mark}
+        return {"apiVersion": api_version, "kind": "Role", "metadata": meta, "rules": []}
+
+    ours = role("rbac.authorization.k8s.io/v1")
+    found = compared(targets=[ours], live=[ours, role("authorization.openshift.io/v1")])
+    assert [one.ref.group for one in found.resources] == ["rbac.authorization.k8s.io"]
+
+
+def test_extra_objects_without_a_uid_are_all_kept() -> None:
+    found = compared(targets=[config_map()], live=[config_map(name) for name in ("settings", "x", "y")])
+    assert [one.ref.name for one in found.resources] == ["settings", "x", "y"]
+    assert all(dig(one.live, "metadata", "uid") != "" for one in found.resources)
+    assert all("uid" not in fields(dig(one.live, "metadata")) for one in found.resources)
+
+
+def test_another_api_version_of_the_same_kind_is_no_difference() -> None:
+    meta: Object = {"name": "web", "namespace": "shop"}
+    spec: Object = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
+    wanted: Object = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": meta,
+        "spec": spec,
+    }
+    found = compared(targets=[wanted], live=[{**wanted, "apiVersion": "policy/v1beta1"}])
+    assert found.sync is SYNCED
+
+
+# --- targets -----------------------------------------------------------------------------------------
+
+
+def test_an_object_without_a_namespace_goes_to_the_destination() -> None:
+    target = config_map(owner="")
+    del fields(target["metadata"])["namespace"]
+    found = compared(targets=[target], live=[live_config_map()])
+    assert (found.sync, found.resources[0].ref.namespace) == (SYNCED, "shop")
+
+
+def test_of_doubles_the_last_counts_and_a_warning_says_so() -> None:
+    doubles = [config_map(data={"a": "first"}), config_map(data={"a": "last"})]
+    found = compared(targets=doubles, live=[live_config_map(data={"a": "last"})])
+    assert found.sync is SYNCED
+    warning = "Resource /ConfigMap/shop/settings appeared 2 times among application resources."
+    assert said(found) == [("RepeatedResourceWarning", warning)]
+
+
+def test_an_excluded_kind_is_left_out_with_a_warning() -> None:
+    rules = "- apiGroups: ['']\n  kinds: [ConfigMap]\n"
+    found = compared(targets=[config_map()], settings={"resource.exclusions": rules})
+    assert (found.sync, found.resources) == (SYNCED, ())
+    assert said(found) == [
+        ("ExcludedResourceWarning", "Resource /ConfigMap settings is excluded in the settings")
+    ]
+
+
+def test_labels_that_are_no_map_are_said_to_be_so() -> None:
+    target = config_map(owner="")
+    fields(target["metadata"]).update(annotations=["no", "map"], namespace="")
+    found = compared(targets=[target])
+    assert found.conditions[0].type == "ComparisonError"
+    assert found.conditions[0].message.startswith(
+        "Failed to normalize target state: failed to set app instance label on resource ConfigMap/settings: "
+    )
+
+
+# --- hooks -------------------------------------------------------------------------------------------
+
+
+def test_a_hook_is_set_aside() -> None:
+    found = compared(targets=[config_map(annotations={HOOK: "PreSync"})])
+    assert (found.sync, found.resources, len(found.hooks)) == (SYNCED, (), 1)
+
+
+def test_a_hook_of_no_known_type_vanishes() -> None:
+    found = compared(targets=[config_map(annotations={HOOK: "Presync"})])
+    assert (found.sync, found.resources, found.hooks) == (SYNCED, (), ())
+
+
+def test_a_live_hook_has_a_row_without_a_status_and_the_wave_of_gits() -> None:
+    note: Object = {HOOK: "PreSync", "argocd.argoproj.io/sync-wave": "-1"}
+    found = compared(
+        targets=[config_map(annotations=note)], live=[live_config_map(annotations={HOOK: "PreSync"})]
+    )
+    assert rows(found) == [
+        {
+            "version": "v1",
+            "kind": "ConfigMap",
+            "namespace": "shop",
+            "name": "settings",
+            "hook": True,
+            "requiresPruning": True,
+            "syncWave": -1,
+        }
+    ]
+
+
+@pytest.mark.parametrize(("value", "expected"), [("PreDelete", 0), ("PreDelete,Sync", 1)])
+def test_hooks_of_the_deletion_take_no_part(value: str, expected: int) -> None:
+    found = compared(targets=[config_map(annotations={HOOK: value})])
+    assert found.has_pre_delete_hooks
+    assert len(found.hooks) == expected
+
+
+def test_a_skipped_object_has_a_row_and_no_status() -> None:
+    found = compared(targets=[config_map(annotations={HOOK: "Skip"})])
+    assert (found.sync, found.resources[0].sync, found.resources[0].health) == (SYNCED, None, None)
+
+
+# --- the project -------------------------------------------------------------------------------------
+
+
+def test_a_live_object_that_the_project_may_not_see_looks_missing() -> None:
+    project: Object = {
+        "metadata": {"name": "default"},
+        "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]},
+    }
+    found = compared(targets=[config_map()], live=[live_config_map()], project=project)
+    assert found.resources[0].live is None
+
+
+def test_a_kind_that_the_project_forbids_is_unknown_and_drifts_all_the_same() -> None:
+    project: Object = {
+        "metadata": {"name": "default"},
+        "spec": {
+            "destinations": [{"server": "*", "namespace": "*"}],
+            "namespaceResourceBlacklist": [{"group": "", "kind": "ConfigMap"}],
+        },
+    }
+    found = compared(targets=[config_map()], live=[live_config_map()], project=project)
+    one = found.resources[0]
+    assert (found.sync, one.sync, one.is_permitted) == (OUT_OF_SYNC, UNKNOWN, False)
+
+
+def test_a_namespaced_kind_nowhere_is_an_invalid_spec() -> None:
+    app = application(spec={"destination": {"server": "https://kubernetes.default.svc"}})
+    target = config_map(owner="")
+    del fields(target["metadata"])["namespace"]
+    found = compared(app=app, targets=[target])
+    assert said(found) == [("InvalidSpecError", "Namespace for settings /v1, Kind=ConfigMap is missing.")]
+
+
+# --- what fails --------------------------------------------------------------------------------------
+
+
+def test_git_that_cannot_be_read_leaves_sync_unknown_and_health_known() -> None:
+    found = compared(live=[live_config_map()], target_error="rpc error: no such path")
+    assert said(found) == [("ComparisonError", "Failed to load target state: rpc error: no such path")]
+    assert (found.sync, found.resources[0].sync) == (UNKNOWN, UNKNOWN)
+    assert found.resources[0].requires_pruning
+    assert dig(found.status, "health", "status") == "Healthy"
+
+
+class Broken:
+    def managed(self, instance: str, targets: object) -> dict[object, object]:
+        raise LiveStateProblem(f"the cluster of {instance} does not answer {bool(targets)}")
+
+
+def test_a_cluster_that_does_not_answer_leaves_all_unknown() -> None:
+    found = compared(targets=[config_map()], live=Broken())  # pyright: ignore[reportArgumentType]  (it never returns)
+    assert said(found) == [
+        ("ComparisonError", "Failed to load live state: the cluster of shop does not answer True")
+    ]
+    assert [one.sync for one in found.resources] == [UNKNOWN]
+
+
+def test_one_object_that_cannot_be_compared_fails_the_app_and_the_others_are_told() -> None:
+    bad = config_map("bad", annotations={"argocd.argoproj.io/sync-options": "ServerSideApply=true"})
+    found = compared(
+        targets=[{**bad, "unheard": "of"}, config_map()],
+        live=[live_config_map("bad"), live_config_map(data={"a": "c"})],
+    )
+    assert found.sync is UNKNOWN
+    assert [one.sync for one in found.resources] == [UNKNOWN, UNKNOWN]
+    assert [bool(one.error) for one in found.resources] == [True, False]
+    assert found.resources[1].is_modified
+    assert found.conditions[0].message.startswith(
+        "Failed to compare desired state to live state: failed to calculate diff: "
+        "error calculating structured merge diff: "
+    )
+
+
+def test_a_rule_that_does_not_compile_fails_the_app() -> None:
+    rule: Json = {"kind": "ConfigMap", "jqPathExpressions": [".data["]}
+    found = compared(
+        app=application(spec={"ignoreDifferences": [rule]}), targets=[config_map()], live=[live_config_map()]
+    )
+    assert (found.sync, found.rules) == (UNKNOWN, None)
+    assert found.conditions[0].message.startswith(
+        "Failed to compare desired state to live state: failed to create diff normalizer: "
+    )
+
+
+def test_settings_that_cannot_be_read_empty_the_rows_without_a_word() -> None:
+    before: Object = {
+        "resources": [{"kind": "ConfigMap", "name": "old"}],
+        "conditions": [{"type": "SyncError", "message": "kept"}],
+    }
+    found = compared(
+        app=application(status=before), targets=[config_map()], settings={"resource.customizations": "no map"}
+    )
+    assert dig(found.status, "sync", "status") == dig(found.status, "health", "status") == "Unknown"
+    assert "resources" not in found.status
+    assert found.status["conditions"] == before["conditions"]
+
+
+def test_an_error_of_the_repository_is_kept_back_for_a_while() -> None:
+    given = inputs(target_error="down")
+    with pytest.raises(NotComparedYet):
+        compare_with_grace(given, first_seen=None, grace_seconds=180)
+    with pytest.raises(NotComparedYet):
+        compare_with_grace(given, first_seen=NOW - timedelta(seconds=180), grace_seconds=180)
+    late = compare_with_grace(given, first_seen=NOW - timedelta(seconds=181), grace_seconds=180)
+    forced = compare_with_grace(given, first_seen=None, grace_seconds=180, forced=True)
+    assert late.sync is forced.sync is UNKNOWN
+
+
+def test_health_that_cannot_be_judged_is_a_condition() -> None:
+    odd: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": "three"}}
+    odd["metadata"] = {"name": "web", "namespace": "shop", "uid": "u"}
+    found = compared(targets=[odd], live=[odd])
+    assert [one.type for one in found.conditions] == ["ComparisonError"]
+    assert found.conditions[0].message.startswith(
+        'error setting app health: failed to get resource health for "Deployment" with name "web"'
+    )
+
+
+# --- tracking ----------------------------------------------------------------------------------------
+
+
+def test_an_object_of_another_app_is_shared() -> None:
+    found = compared(targets=[config_map()], live=[live_config_map(owner="team_other")])
+    assert said(found) == [
+        ("SharedResourceWarning", "ConfigMap/settings is part of applications argocd/shop and team/other")
+    ]
+    assert found.sync is OUT_OF_SYNC
+
+
+def test_an_app_outside_of_argo_cds_namespace_is_known_by_both_names() -> None:
+    app = application(namespace="team")
+    found = compared(app=app, live=[live_config_map(owner="team_shop")])
+    assert [one.requires_pruning for one in found.resources] == [True]
+
+
+# --- the namespace of the app ------------------------------------------------------------------------
+
+
+NAMESPACE: Object = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {
+        "name": "shop",
+        "uid": "ns",
+        "annotations": {
+            "argocd.argoproj.io/tracking-id": "shop:/Namespace:shop/shop",
+            "argocd.argoproj.io/sync-options": "ServerSideApply=true",
+        },
+        "labels": {"kubernetes.io/metadata.name": "shop", "team": "web"},
+    },
+}
+
+
+@pytest.mark.parametrize(("label", "expected"), [("web", SYNCED), ("other", OUT_OF_SYNC)])
+def test_a_namespace_that_the_app_makes_is_compared_and_never_pruned(label: str, expected: SyncCode) -> None:
+    policy: Object = {"managedNamespaceMetadata": {"labels": {"team": label}}}
+    found = compared(app=application(spec={"syncPolicy": policy}), live=[NAMESPACE])
+    one = found.resources[0]
+    assert (one.sync, one.requires_pruning, one.strategy) == (expected, False, Strategy.STRUCTURED_MERGE)
+
+
+def test_a_namespace_that_git_has_counts_though_its_kind_is_excluded() -> None:
+    rules = "- apiGroups: ['']\n  kinds: [Namespace]\n"
+    policy: Object = {"managedNamespaceMetadata": {"labels": {"team": "web"}}}
+    found = compared(
+        app=application(spec={"syncPolicy": policy}),
+        targets=[NAMESPACE],
+        live=[NAMESPACE],
+        settings={"resource.exclusions": rules},
+    )
+    assert [one.is_extra for one in found.resources] == [True]
+
+
+def test_changed_metadata_of_the_namespace_drifts_the_app_alone() -> None:
+    spec: Object = {"syncPolicy": {"managedNamespaceMetadata": {"labels": {"team": "web"}}}}
+    status: Object = {"operationState": {"syncResult": {"managedNamespaceMetadata": {"labels": {}}}}}
+    found = compared(
+        app=application(spec=spec, status=status), targets=[config_map()], live=[live_config_map()]
+    )
+    assert (found.sync, [one.sync for one in found.resources]) == (OUT_OF_SYNC, [SYNCED])
+
+
+# --- strategies --------------------------------------------------------------------------------------
+
+
+def test_server_side_diff_without_answers_of_the_server_says_so() -> None:
+    note: Json = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
+    found = compared(
+        app=application(annotations=note), targets=[config_map()], live=[live_config_map(data={"a": "c"})]
+    )
+    assert (found.strategy, found.resources[0].strategy) == (Strategy.SERVER_SIDE, Strategy.STRUCTURED_MERGE)
+    assert found.sync is OUT_OF_SYNC
+    assert "server-side diff" in found.notes[0]
+
+
+def test_ignored_fields_do_not_differ() -> None:
+    rule: Json = {"kind": "ConfigMap", "jsonPointers": ["/data/a"]}
+    found = compared(
+        app=application(spec={"ignoreDifferences": [rule]}),
+        targets=[config_map()],
+        live=[live_config_map(data={"a": "c"})],
+    )
+    assert found.sync is SYNCED
+
+
+def test_what_a_trusted_manager_changed_does_not_differ() -> None:
+    record: Json = [{"manager": "tuner", "operation": "Update", "fieldsV1": {"f:data": {"f:a": {}}}}]
+    rule: Json = {"kind": "ConfigMap", "managedFieldsManagers": ["tuner"]}
+    found = compared(
+        app=application(spec={"ignoreDifferences": [rule]}),
+        targets=[config_map()],
+        live=[live_config_map(data={"a": "c"}, managedFields=record)],
+    )
+    assert found.sync is SYNCED
+
+
+# --- the status --------------------------------------------------------------------------------------
+
+
+def test_the_status_is_what_argo_cd_would_write() -> None:
+    before: Object = {
+        "history": [{"id": 1}],
+        "health": {"status": "Healthy", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        "conditions": [
+            {
+                "type": "ComparisonError",
+                "message": "gone by now",
+                "lastTransitionTime": "2026-01-01T00:00:00Z",
+            },
+            {"type": "SyncError", "message": "stays", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        ],
+    }
+    spec: Object = {"ignoreDifferences": [{"kind": "X", "jsonPointers": ["/a"]}]}
+    app = application(spec=spec, status=before)
+    found = compared(app=app, targets=[config_map("b"), config_map("a")], live=[live_config_map("a")])
+    assert found.status == {
+        "history": [{"id": 1}],
+        "reconciledAt": "2026-03-02T03:10:00Z",
+        "controllerNamespace": "argocd",
+        "resourceHealthSource": "appTree",
+        "health": {"status": "Healthy", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+        "sync": {
+            "status": "OutOfSync",
+            "revision": "abc123",
+            "comparedTo": {
+                "source": fields(app["spec"])["source"],
+                "destination": fields(app["spec"])["destination"],
+                "ignoreDifferences": spec["ignoreDifferences"],
+            },
+        },
+        "conditions": [
+            {"type": "SyncError", "message": "stays", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        ],
+        "resources": [
+            {"version": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "a", "status": "Synced"},
+            {"version": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "b", "status": "OutOfSync"},
+        ],
+    }
+
+
+def test_several_sources_leave_an_empty_one_beside_them() -> None:
+    sources: Json = [{"repoURL": "one"}, {"repoURL": "two"}]
+    found = compared(app=application(spec={"source": None, "sources": sources}))
+    sync = fields(found.status["sync"])
+    assert (sync["revisions"], dig(sync, "comparedTo", "source")) == (["abc123"], {"repoURL": ""})
+    assert dig(sync, "comparedTo", "sources") == sources
+
+
+# --- properties --------------------------------------------------------------------------------------
+
+
+NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
+OBJECTS = st.lists(st.tuples(NAMES, st.sampled_from(["1", "2"])), max_size=6)
+
+
+@given(wanted=OBJECTS, there=OBJECTS)
+def test_every_name_gets_one_row_and_the_app_is_as_its_rows(
+    wanted: list[tuple[str, str]], there: list[tuple[str, str]]
+) -> None:
+    targets = [config_map(name, data={"v": value}) for name, value in wanted]
+    live = [live_config_map(name, data={"v": value}) for name, value in there]
+    found = compared(targets=targets, live=live)
+    names = [one.ref.name for one in found.resources]
+    assert sorted(names) == sorted({name for name, _ in [*wanted, *there]})
+    drifts = any(one.sync is OUT_OF_SYNC for one in found.resources)
+    assert found.sync is (OUT_OF_SYNC if drifts else SYNCED)
+    last_wanted, last_there = dict(wanted), dict(there)
+    for one in found.resources:
+        equal = last_wanted.get(one.ref.name) == last_there.get(one.ref.name)
+        assert one.sync is (SYNCED if equal else OUT_OF_SYNC)
+
+
+@given(objects=OBJECTS, seed=st.randoms(use_true_random=False))
+def test_the_order_of_live_objects_changes_nothing(objects: list[tuple[str, str]], seed: object) -> None:
+    live = [live_config_map(name, data={"v": value}) for name, value in dict(objects).items()]
+    shuffled = live.copy()
+    getattr(seed, "shuffle")(shuffled)  # noqa: B009  (hypothesis gives a Random without saying so)
+    targets = [config_map("a"), config_map("b")]
+    assert compared(targets=targets, live=live).status == compared(targets=targets, live=shuffled).status
+
+
+def test_nothing_that_was_given_is_changed() -> None:
+    app, target, live = application(), config_map(), live_config_map(data={"a": "c"})
+    before = repr((app, target, live))
+    compare(inputs(app=app, targets=[target], live=[live]))
+    assert repr((app, target, live)) == before
+
+
+def test_a_deep_object_fails_the_comparison_and_not_the_program() -> None:
+    deep: Json = {}
+    for _ in range(20_000):
+        deep = {"a": deep}
+    target: Object = {"apiVersion": "x.io/v1", "kind": "X", "metadata": {"name": "x", "namespace": "shop"}}
+    found = compared(targets=[{**target, "spec": deep}], live=[{**target, "spec": {"a": {"a": deep}}}])
+    assert found.sync is UNKNOWN
+    assert "nested too deeply" in found.resources[0].error

@@ -1,0 +1,219 @@
+"""From the facts of a bundle to a comparison: what is found, and what is honestly not there."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+
+import pytest
+
+from tests.situations import application, row
+from whysync.argocd.api.application import SyncCode
+from whysync.argocd.compare.comparison import Comparison
+from whysync.comparing import ComparedApp, Comparer
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.snapshot_index import World
+from whysync.facts.bundle import read_bundle
+from whysync.json_tree import Json, Object, fields
+
+MARK = "argocd.argoproj.io/tracking-id"
+
+
+def config_map(
+    name: str = "settings", *, desired: bool = False, marked: bool = False, value: str = "b", **meta: Json
+) -> Object:
+    annotations: Object = {MARK: f"shop:/ConfigMap:shop/{name}"} if marked else {}
+    if desired:
+        annotations["whysync.dev/role"] = "desired"
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "shop", "annotations": annotations, **meta},
+        "data": {"a": value},
+    }
+
+
+def compared(*objects: Object, app: Object | None = None) -> ComparedApp:
+    every: list[Json] = [app or application(), *objects]
+    snapshot = read_bundle(["-"], stdin=io.BytesIO(json.dumps({"kind": "List", "items": every}).encode()))
+    world = World(snapshot)
+    manifest, decoded = world.decoded[0]
+    return Comparer(world).compare(Case(world, manifest, decoded))
+
+
+def comparison(*objects: Object, app: Object | None = None) -> Comparison:
+    found = compared(*objects, app=app).comparison
+    assert found is not None
+    return found
+
+
+def test_without_rendered_manifests_there_is_nothing_to_compare() -> None:
+    found = compared(config_map())
+    assert found.comparison is None
+    assert "no rendered manifests" in found.problem
+    assert "desired/shop/" in found.next
+
+
+def test_without_live_objects_there_is_nothing_to_compare() -> None:
+    found = compared(config_map(desired=True))
+    assert found.comparison is None
+    assert "no live objects" in found.problem
+
+
+def test_facts_without_any_marks_are_compared_as_they_are() -> None:
+    found = comparison(config_map(desired=True), config_map())
+    assert (found.sync, found.conditions) == (SyncCode.SYNCED, ())
+
+
+def test_manifests_rendered_by_hand_get_the_marks_that_live_objects_have() -> None:
+    found = comparison(config_map(desired=True), config_map(marked=True))
+    assert found.sync is SyncCode.SYNCED
+
+
+def test_manifests_that_argo_cd_rendered_ask_for_their_marks() -> None:
+    found = comparison(config_map(desired=True, marked=True), config_map())
+    assert found.sync is SyncCode.OUT_OF_SYNC
+
+
+def test_an_extra_object_is_known_by_its_mark() -> None:
+    found = comparison(config_map(desired=True), config_map(marked=True), config_map("old", marked=True))
+    assert [one.ref.name for one in found.resources if one.is_extra] == ["old"]
+
+
+def test_an_extra_object_without_a_mark_is_known_by_its_row() -> None:
+    rows: Json = [row("ConfigMap", "old", "OutOfSync", requiresPruning=True)]
+    app = application(status={"resources": rows})
+    found = compared(config_map(desired=True), config_map(), config_map("old"), app=app)
+    assert found.comparison is not None
+    extra = next(one for one in found.comparison.resources if one.is_extra)
+    assert not found.is_unseen(extra)
+
+
+def test_what_argo_cd_calls_synced_and_the_facts_lack_is_unseen() -> None:
+    rows: Json = [
+        row("ConfigMap", "settings"),
+        row("ConfigMap", "other"),
+        row("ConfigMap", "gone", "OutOfSync"),
+    ]
+    found = compared(
+        config_map(desired=True),
+        config_map(),
+        config_map("other"),
+        config_map("gone", desired=True),
+        config_map("hidden", desired=True),
+        app=application(status={"resources": [*rows, row("ConfigMap", "hidden")]}),
+    )
+    assert found.comparison is not None
+    unseen = {one.ref.name: found.is_unseen(one) for one in found.comparison.resources}
+    assert unseen == {"settings": False, "other": True, "gone": False, "hidden": True}
+
+
+def test_settings_and_project_are_found() -> None:
+    settings: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": "argocd"},
+        "data": {"resource.customizations.ignoreDifferences.ConfigMap": "jsonPointers: [/data/a]\n"},
+    }
+    project: Object = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": "argocd"},
+        "spec": {
+            "destinations": [{"server": "*", "namespace": "*"}],
+            "namespaceResourceBlacklist": [{"group": "", "kind": "Service"}],
+        },
+    }
+    service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "shop"}}
+    wanted: Object = {
+        **service,
+        "metadata": {**fields(service["metadata"]), "annotations": {"whysync.dev/role": "desired"}},
+    }
+    found = comparison(settings, project, config_map(desired=True), config_map(value="x"), wanted, service)
+    assert {one.ref.kind: one.sync for one in found.resources} == {
+        "ConfigMap": SyncCode.SYNCED,
+        "Service": SyncCode.UNKNOWN,
+    }
+
+
+def cluster(name: str, server: str) -> Object:
+    data: Object = {
+        key: base64.b64encode(value.encode()).decode() for key, value in (("name", name), ("server", server))
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": f"cluster-{name}",
+            "namespace": "argocd",
+            "labels": {"argocd.argoproj.io/secret-type": "cluster"},
+        },
+        "data": data,
+    }
+
+
+@pytest.mark.parametrize("broken", ["%%%", "/w=="])
+def test_a_cluster_is_known_by_its_secret(broken: str) -> None:
+    odd = cluster("odd", "https://odd")
+    fields(odd["data"])["server"] = broken
+    app = application(spec={"destination": {"name": "prod", "namespace": "shop"}})
+    found = comparison(
+        cluster("prod", "https://10.0.0.1"), odd, config_map(desired=True), config_map(), app=app
+    )
+    assert found.inputs.cluster is not None
+    assert found.inputs.cluster.server == "https://10.0.0.1"
+
+
+def test_an_app_in_another_namespace_is_known_by_both_names() -> None:
+    app = application(
+        namespace="team", status={"controllerNamespace": "argocd", "sync": {"status": "Synced"}}
+    )
+    mine: Object = {MARK: "team_shop:/ConfigMap:shop/settings"}
+    live = config_map()
+    live["metadata"] = {**fields(live["metadata"]), "annotations": mine}
+    found = comparison(config_map(desired=True), live, app=app)
+    assert (found.sync, found.conditions) == (SyncCode.SYNCED, ())
+
+
+def widget(ports: list[Json], *, desired: bool = False) -> Object:
+    annotations: Object = {"argocd.argoproj.io/sync-options": "ServerSideApply=true"}
+    if desired:
+        annotations["whysync.dev/role"] = "desired"
+    return {
+        "apiVersion": "x.io/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "shop", "annotations": annotations},
+        "spec": {"ports": ports},
+    }
+
+
+def definition() -> Object:
+    item: Object = {"type": "object", "properties": {"name": {"type": "string"}, "port": {"type": "integer"}}}
+    ports: Object = {
+        "type": "array",
+        "items": item,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+    }
+    spec: Object = {"type": "object", "properties": {"ports": ports}}
+    schema: Object = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.x.io"},
+        "spec": {
+            "group": "x.io",
+            "scope": "Namespaced",
+            "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def test_a_definition_among_the_facts_tells_how_lists_merge() -> None:
+    one: Json = {"name": "one", "port": 1}
+    other: Json = {"name": "other", "port": 2}
+    facts = (widget([one], desired=True), widget([other, one]))
+    assert comparison(*facts).sync is SyncCode.OUT_OF_SYNC
+    assert comparison(*facts, definition()).sync is SyncCode.SYNCED

@@ -1,0 +1,74 @@
+"""Which check is asked: the exact kind, else a wildcard, and nothing is loaded before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.argocd.health.shipped.tables import group_modules
+from whysync.argocd.health.shipped import judge, shipped_check
+from whysync.argocd.health.verdict import Verdict
+
+ALL = list(group_modules())
+
+
+@pytest.mark.parametrize(("module", "group"), [(module, group) for module, group, _ in ALL])
+def test_a_module_is_named_for_its_group(module: str, group: str) -> None:
+    plain = group.replace("*.", "every.").replace(".", "_").replace("-", "_")
+    assert module == plain
+
+
+@pytest.mark.parametrize(("group", "checks"), [(group, checks) for _, group, checks in ALL])
+def test_every_check_is_found_by_group_and_kind(group: str, checks: dict[str, object]) -> None:
+    assert checks
+    for kind, check in checks.items():
+        found = shipped_check(group.replace("*", "any"), "Anything" if kind == "*" else kind)
+        assert found is check
+
+
+@pytest.mark.parametrize(
+    ("group", "kind"),
+    [
+        ("", "Pod"),
+        ("cert-manager.io", "CertificateRequest"),
+        ("cert.manager.io", "Certificate"),  # gives the same module name
+        ("vocabulary", "Check"),
+        ("lua", "at"),
+        ("crossplane.io", "Anything"),
+        ("crossplane.io.example.com", "Anything"),
+        ("ünknown.example", "Anything"),
+        ("../secrets", "Anything"),
+    ],
+)
+def test_others_have_none(group: str, kind: str) -> None:
+    assert shipped_check(group, kind) is None
+
+
+def test_an_exact_kind_goes_before_the_wildcard_of_its_family() -> None:
+    exact = shipped_check("cloudfront.aws.crossplane.io", "Distribution")
+    family = shipped_check("cloudfront.aws.crossplane.io", "CachePolicy")
+    assert exact is not None
+    assert family is not None
+    assert family is shipped_check("apiextensions.crossplane.io", "Composition")
+    assert exact is not family
+    assert judge(exact, {}).message == "Waiting for distribution to be created"
+    assert judge(family, {}).message == "Resource is up-to-date."
+
+
+def test_no_decision_is_an_empty_health() -> None:
+    assert judge(lambda _obj: None, {}) == Verdict(None)
+
+
+def test_tables_are_loaded_when_they_are_asked_for() -> None:
+    script = (
+        "import sys\n"
+        "from whysync.argocd.health.shipped import shipped_check\n"
+        "loaded = lambda: sum('.shipped.' in name for name in sys.modules)\n"
+        "before = loaded()\n"
+        "assert shipped_check('batch', 'CronJob')\n"
+        "print(before, loaded() - before)\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["2", "1"]

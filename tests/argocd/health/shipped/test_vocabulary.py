@@ -1,0 +1,230 @@
+"""The words, one at a time; the tables made of them are held against Argo CD's own answers elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.shipped.lua import LuaError
+from whysync.argocd.health.shipped.vocabulary import (
+    Route,
+    Step,
+    Test,
+    absent,
+    all_of,
+    any_of,
+    at_least,
+    by,
+    conditions,
+    degraded,
+    each,
+    either,
+    empty,
+    healthy,
+    in_order,
+    inside,
+    is_,
+    isnt,
+    less,
+    message,
+    none_of,
+    nothing,
+    path,
+    present,
+    progressing,
+    same,
+    says,
+    some,
+    true,
+    true_or_false,
+    verdict,
+    when,
+)
+from whysync.argocd.health.verdict import Verdict
+from whysync.json_tree import Json, Object
+
+HEALTHY, DEGRADED, PROGRESSING = HealthCode.HEALTHY, HealthCode.DEGRADED, HealthCode.PROGRESSING
+BROKEN = Verdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")
+EMPTY = Verdict(None)
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        ("Healthy", "fine", Verdict(HEALTHY, "fine")),
+        ("Healthy", None, Verdict(HEALTHY)),
+        ("Healthy", 3, EMPTY),
+        ("Healthy", {}, EMPTY),
+        (None, None, EMPTY),
+        (None, "fine", BROKEN),
+        ("", "fine", BROKEN),
+        ("healthy", "fine", BROKEN),
+        (3, "fine", EMPTY),
+    ],
+)
+def test_what_argo_cd_makes_of_an_answer(code: Json, text: Json, expected: Verdict) -> None:
+    assert verdict(code, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("route", "expected"),
+    [
+        (".status.phase", "Running"),
+        (".status.absent", None),
+        (".absent?.phase", None),
+        (".absent?.phase|none", "none"),
+        (".status.count|3", 0),
+        (".status.absent|3", 3),
+        (".status.no|yes", "yes"),
+        (".status.absent|", ""),
+        ("reason", "Because"),
+        ((".metadata.labels?", "example.com/state"), "good"),
+        ((".metadata.annotations?", "example.com/state"), None),
+    ],
+)
+def test_paths(route: Route, expected: Json) -> None:
+    obj: Object = {
+        "status": {"phase": "Running", "count": 0, "no": False},
+        "metadata": {"labels": {"example.com/state": "good"}},
+    }
+    assert path(route)(obj, {"reason": "Because"}) == expected
+
+
+def test_a_path_trips_where_the_script_did_not_look() -> None:
+    with pytest.raises(LuaError, match="key 'phase'"):
+        path(".status.phase")({}, None)
+    with pytest.raises(LuaError, match="key 'reason'"):
+        path("reason")({}, None)
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("", ""),
+        ("plain", "plain"),
+        ("{message}", None),
+        ("{message|nothing said}", "nothing said"),
+        ("{.status.ready}/{.status.all} ready", "1/2 ready"),
+        ("state: {.status.state}", "state: up"),
+    ],
+)
+def test_messages(template: str, expected: Json) -> None:
+    obj: Object = {"status": {"ready": 1, "all": 2.0, "state": "up"}}
+    assert message(template)(obj, {}) == expected
+
+
+def test_a_hole_in_a_longer_message_is_an_error() -> None:
+    with pytest.raises(LuaError, match="between string and nil"):
+        message("state: {.status.state}")({"status": {}}, None)
+
+
+def test_either_takes_the_first_that_is_there() -> None:
+    said = either("{message}", "{reason}")
+    assert said({}, {"message": "", "reason": "r"}) == ""
+    assert said({}, {"reason": "r"}) == "r"
+    assert said({}, {}) is None
+
+
+OBJECT: Object = {
+    "metadata": {"generation": 2},
+    "status": {"seen": 2, "old": 1, "on": True, "off": False, "zero": 0, "list": [1], "none": [], "map": {}},
+}
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        (is_(".status.seen", 1, 2), True),
+        (is_(".status.on", 1), False),
+        (is_(".status.on", True), True),
+        (is_(".status.zero", False), False),
+        (isnt(".status.absent", 0), True),
+        (isnt(".status.zero", 0), False),
+        (absent(".status.absent"), True),
+        (absent(".status.off"), False),
+        (present(".status.off"), True),
+        (true(".status.off"), False),
+        (true(".status.zero"), True),
+        (same(".status.seen", ".metadata.generation"), True),
+        (same(".status.old", ".metadata.generation"), False),
+        (same(".status.absent", ".metadata.absent"), True),
+        (less(".status.old", ".metadata.generation"), True),
+        (less(2, ".metadata.generation"), False),
+        (at_least(".metadata.generation", 2), True),
+        (some(".status.list"), True),
+        (some(".status.none"), False),
+        (some(".status.map"), False),
+        (some(".status.absent"), False),
+        (empty(".status.map"), True),
+        (empty(".status.list"), False),
+        (all_of(true(".status.on"), true(".status.off")), False),
+        (any_of(true(".status.on"), true(".status.off")), True),
+        (none_of(true(".status.off")), True),
+    ],
+)
+def test_tests(test: Test, expected: bool) -> None:
+    assert test(OBJECT, None) is expected
+
+
+def test_the_first_step_that_decides_wins() -> None:
+    check = in_order(
+        when(true(".status.on"), true(".status.off"), then=degraded("both")),
+        by(".status.seen", {"2": degraded("text")}),
+        when(true(".status.on"), then=healthy("on")),
+        progressing("never asked"),
+    )
+    assert check(OBJECT) == Verdict(HEALTHY, "on")
+    assert in_order()(OBJECT) is None
+    assert nothing(OBJECT) == EMPTY
+
+
+def test_by_takes_other_for_whatever_is_not_in_the_table() -> None:
+    check = by(".status?.phase", {"Up": healthy()}, other=degraded("{.status?.phase}"))
+    assert check({"status": {"phase": "Up"}}) == Verdict(HEALTHY)
+    assert check({"status": {"phase": "Down"}}) == Verdict(DEGRADED, "Down")
+    assert check({"status": {"phase": ["Up"]}}) == EMPTY  # upstream's answer to a message that is no text
+    assert check({}) == Verdict(DEGRADED)
+    assert by(".status?.phase", {"Up": healthy()})({}) is None
+
+
+READY_OR_FAILED: Step = conditions(
+    says("Failed", "True", degraded("{message}")), says("Ready", "True", healthy("{message}"))
+)
+
+
+def test_the_order_of_conditions_goes_before_the_order_of_steps() -> None:
+    ready: Object = {"type": "Ready", "status": "True", "message": "r"}
+    failed: Object = {"type": "Failed", "status": "True", "message": "f"}
+    assert READY_OR_FAILED({"status": {"conditions": [ready, failed]}}) == Verdict(HEALTHY, "r")
+    assert READY_OR_FAILED({"status": {"conditions": [failed, ready]}}) == Verdict(DEGRADED, "f")
+    assert READY_OR_FAILED({"status": {"conditions": []}}) is None
+    assert READY_OR_FAILED({}) is None
+
+
+def test_each_may_insist_and_may_walk_named_fields() -> None:
+    step = says("Ready", "True", healthy())
+    obj: Object = {"status": {"racks": {"a": {"type": "Ready", "status": "True"}}}}
+    assert each(".status.racks", step)(obj) is None
+    assert each(".status.racks", step, keyed=True)(obj) == Verdict(HEALTHY)
+    with pytest.raises(LuaError, match="ipairs"):
+        each(".status.absent", step, required=True)(obj)
+
+
+def test_says_may_ask_for_a_reason_and_leave_the_status_open() -> None:
+    step = conditions(says("Ready", None, degraded("{status}"), reason="Broken"))
+    condition: Object = {"type": "Ready", "status": "False", "reason": "Broken"}
+    assert step({"status": {"conditions": [condition]}}) == Verdict(DEGRADED, "False")
+    assert step({"status": {"conditions": [condition | {"reason": "Other"}]}}) is None
+
+
+def test_inside_moves_the_thing_at_hand() -> None:
+    assert inside(".status", when(is_("seen", 2), then=healthy()))(OBJECT) == Verdict(HEALTHY)
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [("True", Verdict(HEALTHY, "m")), ("False", Verdict(DEGRADED, "m")), ("Unknown", None)],
+)
+def test_true_or_false(status: str, expected: Verdict | None) -> None:
+    condition: Object = {"type": "Ready", "status": status, "message": "m"}
+    assert true_or_false("Ready")({"status": {"conditions": [condition]}}) == expected

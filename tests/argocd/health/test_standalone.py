@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.standalone import Judge, judged
+from whysync.argocd.settings import ResourceOverride
+from whysync.json_tree import Json, Object
+
+POD: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "status": {"phase": "Succeeded"}}
+CERTIFICATE: Object = {"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": {"name": "c"}}
+
+
+def leaving(obj: Object) -> Object:
+    meta: Json = {"name": "x", "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}
+    return {**obj, "metadata": meta}
+
+
+@pytest.mark.parametrize(
+    ("obj", "code", "by"),
+    [
+        (POD, HealthCode.HEALTHY, Judge.BUILTIN),
+        (CERTIFICATE, HealthCode.PROGRESSING, Judge.SHIPPED),
+        (leaving(POD), HealthCode.PROGRESSING, Judge.DELETION),
+        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, None, Judge.NONE),
+        ({}, None, Judge.NONE),
+    ],
+)
+def test_the_first_check_that_there_is_judges(obj: Object, code: HealthCode | None, by: Judge) -> None:
+    found = judged(obj, {})
+    assert (found.verdict.code if found.verdict else None, found.by) == (code, by)
+
+
+def test_ones_own_lua_comes_before_the_built_in_check() -> None:
+    own = {"Pod": ResourceOverride(health_lua='return {status = "Suspended", message = "mine"}')}
+    found = judged(POD, own)
+    assert found.verdict is not None
+    assert (found.verdict.code, found.verdict.message, found.by) == (
+        HealthCode.SUSPENDED,
+        "mine",
+        Judge.SETTINGS,
+    )

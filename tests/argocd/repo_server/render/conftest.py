@@ -1,0 +1,77 @@
+"""Trees from a few lines, and apps that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from whysync.argocd.repo_server.git import Tree, tree_of_folder
+from whysync.argocd.repo_server.render import RenderedSource, RenderOptions, render
+from whysync.argocd.repo_server.render.tools import helm, kustomize
+from whysync.errors import SourceError
+from whysync.json_tree import Json, Object
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+APP: Object = {
+    "metadata": {"name": "shop", "namespace": "argocd"},
+    "spec": {"project": "default", "destination": {"namespace": "prod"}},
+}
+MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n"
+
+
+def config_map(name: str) -> str:
+    return MANIFEST.format(name=name)
+
+
+MakeTree = Callable[[Mapping[str, str]], Tree]
+
+
+@pytest.fixture
+def tree_of(tmp_path: Path) -> Iterator[MakeTree]:
+    made: list[Tree] = []
+
+    def make(files: Mapping[str, str]) -> Tree:
+        """Of a file's content; `-> target` makes a link."""
+        folder = tmp_path / f"tree{len(made)}"
+        for path, content in files.items():
+            full = folder / path
+            full.parent.mkdir(parents=True, exist_ok=True)
+            if content.startswith("-> "):
+                full.symlink_to(content.removeprefix("-> "))
+            else:
+                full.write_text(content)
+        folder.mkdir(exist_ok=True)
+        made.append(tree_of_folder(folder))
+        return made[-1]
+
+    yield make
+    for tree in made:
+        tree.close()
+
+
+def rendered(
+    tree: Tree, path: str = "app", *, options: RenderOptions | None = None, **source: Json
+) -> RenderedSource:
+    given: Object = {"repoURL": "https://example.org/r.git", "path": path, "targetRevision": "main", **source}
+    return render(APP, given, tree, commit=COMMIT, options=options or RenderOptions())
+
+
+def names(made: RenderedSource) -> list[str]:
+    found: list[str] = []
+    for one in made.objects:
+        meta = one.body.get("metadata")
+        found.append(str(meta.get("name")) if isinstance(meta, dict) else "")
+    return found
+
+
+def tools_or_skip() -> RenderOptions:
+    """For the few tests that need the real tools where they happen to be."""
+    try:
+        helm()
+        kustomize()
+    except SourceError as problem:
+        pytest.skip(f"{problem.what} ({problem.next})")
+    return replace(RenderOptions(), kube_version="1.36.0")

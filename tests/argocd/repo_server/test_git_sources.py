@@ -1,0 +1,195 @@
+"""Real commits behind the engine's repo-server: no tool is needed for plain manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.argocd.app_controller.world import START, application
+from tests.argocd.app_controller.world import URL as TEAM
+from tests.argocd.repo_server.git.conftest import Made
+from whysync.argocd.api.git_head import Head
+from whysync.argocd.repo_server.git import open_repo, tree_of_folder
+from whysync.argocd.repo_server.git_sources import GitSources
+from whysync.argocd.repo_server.render import RenderOptions
+from whysync.argocd.repo_server.repository import RepoProblem, Repository
+from whysync.argocd.simulation.simulation import Simulation
+from whysync.json_tree import Object, fields, items
+from whysync.kubernetes.clock import Clock
+
+URL = "https://example.org/shop.git"
+CM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+
+
+def app(*sources: Object, name: str = "shop", namespace: str = "argocd") -> Object:
+    return {
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"destination": {"namespace": "prod"}, "sources": [*sources]},
+    }
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Made:
+    return Made(tmp_path / "shop")
+
+
+@pytest.fixture
+def sources(shop: Made) -> Iterator[GitSources]:
+    with GitSources([open_repo(str(shop.folder), url=URL)]) as found:
+        yield found
+
+
+def test_a_branch_is_resolved_and_rendered(shop: Made, sources: GitSources) -> None:
+    first = shop.commit({"app/a.yaml": CM % "a"})
+    repository: Repository = sources
+    source: Object = {"repoURL": "https://example.org/shop", "path": "app", "targetRevision": "main"}
+    commit = repository.resolve(source, "main")
+    assert commit == first
+    rendered = repository.render(app(source), source, commit)
+    assert [one["kind"] for one in rendered.manifests] == ["ConfigMap"]
+    assert rendered.source_type == "Directory"
+    assert repository.heads() == (Head(repo="https://example.org/shop", revision="main", commit=first),)
+    made = sources.rendered(app(source), source, commit)
+    assert str(made.objects[0].origin) == "app/a.yaml:1"
+    assert sources.rendered(app(source), source, commit) is made
+
+
+def test_what_a_branch_would_be_after_a_merge(shop: Made) -> None:
+    shop.commit({"app/a.yaml": CM % "old"})
+    shop.git("checkout", "-q", "-b", "feature")
+    head = shop.commit({"app/a.yaml": CM % "new"})
+    source: Object = {"repoURL": URL, "path": "app", "targetRevision": "main"}
+    repo = open_repo(str(shop.folder), url=URL)
+    merged = {(URL, "main"): head}
+    with GitSources([repo], stands_for=lambda url, revision: merged.get((url, revision), "")) as planned:
+        commit = planned.resolve(source, "main")
+        (found,) = planned.render(app(source), source, commit).manifests
+        assert found["metadata"] == {"name": "new"}
+
+
+def test_files_that_are_in_no_commit(shop: Made) -> None:
+    shop.commit({"app/a.yaml": CM % "old"})
+    (shop.folder / "app/a.yaml").write_text(CM % "edited")
+    source: Object = {"repoURL": URL, "path": "app"}
+    with tree_of_folder(shop.folder) as tree:
+        name = tree.identity[:40]
+        planned = GitSources(stands_for=lambda url, _: name if url == URL else "")
+        planned.add_tree(URL, name, tree)
+        (found,) = planned.render(app(source), source, planned.resolve(source, "")).manifests
+        assert found["metadata"] == {"name": "edited"}
+    assert not tree.root.exists()
+
+
+def problem_of(sources: GitSources, application: Object, source: Object, revision: str = "main") -> str:
+    with pytest.raises(RepoProblem) as problem:
+        sources.render(application, source, sources.resolve(source, revision))
+    return problem.value.message
+
+
+def test_problems_are_those_of_the_repo_server(shop: Made, sources: GitSources) -> None:
+    shop.commit({"app/a.yaml": f"{CM % 'a'}---\nfoo: bar\n"})
+    source: Object = {"repoURL": URL, "path": "app"}
+    assert problem_of(sources, app(source), source).startswith('Failed to unmarshal "a.yaml": ')
+    assert problem_of(sources, app(source), {**source, "path": "no"}) == "no: app path does not exist"
+    with pytest.raises(RepoProblem, match=r"unable to resolve 'nope' to a commit SHA: revision not found"):
+        sources.resolve(source, "nope")
+    assert sources.unavailable == {}
+
+
+def test_what_only_this_machine_lacks_is_a_gap(shop: Made, sources: GitSources) -> None:
+    shop.commit({"app/a.yaml": CM % "a"})
+    plugin: Object = {"repoURL": URL, "path": "app", "plugin": {"name": "avp"}}
+    assert "plugin 'avp'" in problem_of(sources, app(plugin), plugin)
+    assert "avp" in sources.unavailable["argocd/shop"].what
+    for elsewhere in ("https://u:t0ken@example.org/other", "oci://example.org/x"):
+        with pytest.raises(RepoProblem) as problem:
+            sources.resolve({"repoURL": elsewhere, "path": "."}, "main")
+        assert "t0ken" not in problem.value.message
+    with pytest.raises(RepoProblem, match=r"the chart redis of https://example\.org is not fetched"):
+        sources.resolve({"repoURL": "https://example.org", "chart": "redis"}, "1.x")
+
+
+@pytest.mark.parametrize(
+    ("refs", "text"),
+    [
+        (
+            [{"repoURL": URL, "ref": "a", "targetRevision": "old"}],
+            "cannot reference a different revision of the same repository",
+        ),
+        (
+            [
+                {"repoURL": "https://example.org/v", "ref": "a", "targetRevision": "main"},
+                {"repoURL": "https://example.org/v.git", "ref": "b", "targetRevision": "old"},
+            ],
+            "cannot reference multiple revisions for the same repository",
+        ),
+        (
+            [{"repoURL": URL, "ref": "a"}, {"repoURL": URL, "ref": "a"}],
+            "multiple sources had the same `ref` key",
+        ),
+        ([{"repoURL": URL, "ref": "a/b"}], "sources.ref a/b cannot contain any special characters"),
+        (
+            [{"repoURL": "https://example.org/v", "ref": "a", "targetRevision": "no"}],
+            "failed to get git client",
+        ),
+        ([], "source referenced \"$a\", but no source has a 'ref' field defined"),
+    ],
+)
+def test_refs_that_cannot_be(shop: Made, tmp_path: Path, refs: list[Object], text: str) -> None:
+    other = Made(tmp_path / "values")
+    for one in (shop, other):
+        one.commit({"values.yaml": "a: 1\n", "app/Chart.yaml": "name: x\n"})
+        one.git("branch", "old")
+        one.commit({"values.yaml": "a: 2\n"})
+    repos = [
+        open_repo(str(shop.folder), url=URL),
+        open_repo(str(other.folder), url="https://example.org/v"),
+    ]
+    source: Object = {
+        "repoURL": URL,
+        "path": "app",
+        "helm": {"valueFiles": ["$a/values.yaml", "$b/values.yaml"]},
+    }
+    with GitSources(repos) as sources:
+        assert text in problem_of(sources, app(source, *refs), source)
+
+
+def test_an_app_of_another_namespace_has_a_longer_name(shop: Made, tmp_path: Path) -> None:
+    shop.commit({"app/a.yaml": CM % "a", "app/.argocd-source-team_shop.yaml": "directory: {include: none}\n"})
+    source: Object = {"repoURL": URL, "path": "app"}
+    repo = open_repo(str(shop.folder), url=URL)
+    with GitSources([repo], options=RenderOptions(cache=tmp_path / "cache")) as sources:
+        commit = sources.resolve(source, "main")
+        assert len(sources.render(app(source), source, commit).manifests) == 1
+        assert len(sources.render(app(source, namespace="team"), source, commit).manifests) == 0
+
+
+def test_a_whole_sync_from_real_commits(shop: Made) -> None:
+    first = shop.commit({"apps/shop/a.yaml": CM % "a"})
+    repo = open_repo(str(shop.folder), url=TEAM)
+    with GitSources([repo]) as sources:
+        world = Simulation(sources, applications=[application(automated={})], clock=Clock(START))
+        world.run(timedelta(minutes=5))
+        assert world.argocd.sync_and_health("shop") == ("Synced", "Healthy")
+        assert fields(world.argocd.status("shop").get("sync")).get("revision") == first
+        shop.commit({"apps/shop/a.yaml": f"{CM % 'a'} bad: [\n"})
+        sources.refresh()
+        world.run(timedelta(minutes=10))
+        (condition,) = items(world.argocd.status("shop").get("conditions"))
+        message = str(fields(condition).get("message"))
+        assert message.startswith(
+            "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = "
+        )
+        assert message.endswith(
+            'Failed to unmarshal "a.yaml": failed to unmarshal manifest: '
+            "error converting YAML to JSON: yaml: line 3: did not find expected key"
+        )
+        world.run(timedelta(minutes=10))
+        (condition,) = items(world.argocd.status("shop").get("conditions"))
+        cached = (
+            "desc = Manifest generation error (cached): rpc error: code = FailedPrecondition desc = Failed to"
+        )
+        assert cached in str(fields(condition).get("message"))

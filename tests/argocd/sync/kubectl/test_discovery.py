@@ -1,0 +1,129 @@
+"""What is served, single objects, definitions that come, and the pause between waves."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.argocd.sync.kubectl.shop import Shop, a_config, a_definition, a_namespace, a_widget, said
+from whysync.argocd.sync.cluster_ops import Reason, Refused
+from whysync.argocd.sync.kubectl.client import groups_of
+from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.options import Propagation
+from whysync.json_tree import dig
+from whysync.kubernetes.api.ref import Ref, ref_of
+
+GONE = "the server could not find the requested resource"
+
+
+def test_kinds_that_are_served() -> None:
+    ground = Shop().ground
+    assert ground.discover("apps/v1", "Deployment", "get").namespaced
+    assert not ground.discover("v1", "Namespace", "get").namespaced
+    kinds = {(one.group, one.version, one.kind) for one in ground.kinds()}
+    assert {("apps", "v1", "Deployment"), ("", "v1", "ConfigMap")} <= kinds
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "told"),
+    [
+        (
+            "shop.example/v1",
+            "Widget",
+            f"failed to discover server resources for group version shop.example/v1: {GONE}",
+        ),
+        (
+            "apps/v1beta1",
+            "Deployment",
+            f"failed to discover server resources for group version apps/v1beta1: {GONE}",
+        ),
+        ("apps/v1", "Widget", 'Widget.apps "" not found'),
+        ("v1", "Widget", 'Widget "" not found'),
+    ],
+)
+def test_kinds_that_are_not(api_version: str, kind: str, told: str) -> None:
+    shop = Shop()
+    with pytest.raises(Refused) as refusal:
+        shop.ground.discover(api_version, kind, "get")
+    assert (refusal.value.message, refusal.value.reason) == (told, Reason.NOT_FOUND)
+    ref = Ref(
+        group=api_version.rpartition("/")[0],
+        version=api_version.rpartition("/")[2],
+        kind=kind,
+        namespace="shop",
+        name="x",
+    )
+    with pytest.raises(Refused) as refusal:
+        shop.ground.delete(ref, Propagation.FOREGROUND)
+    assert refusal.value.message == f"failed to get api resource: {told}"
+    with pytest.raises(Refused) as refusal:
+        shop.ground.update({"apiVersion": api_version, "kind": kind}, dry_run=False)
+    assert refusal.value.message == f"error creating discovery client for config: {told}"
+
+
+def test_a_definition_that_comes_meanwhile_is_seen() -> None:
+    shop = Shop()
+    assert said(lambda: str(shop.ground.discover("shop.example/v1", "Widget", "get"))).startswith("refused")
+    shop.apply(a_definition())
+    shop.ground.established("widgets.shop.example")
+    assert shop.ground.discover("shop.example/v1", "Widget", "get").namespaced
+    assert shop.apply(a_widget(size=1)) == "widget.shop.example/w created"
+
+
+def test_a_definition_that_is_never_established_is_waited_for_three_seconds() -> None:
+    shop = Shop()
+    shop.apply(a_definition())
+    shop.set_status(a_definition(), {"conditions": [{"type": "Established", "status": "False"}]})
+    start = shop.model.now()
+    ClusterGround(shop.model, wait=shop.model.clock.advance).established("widgets.shop.example")
+    assert shop.model.now() - start == timedelta(seconds=3)
+    shop.ground.established("no.such.definition")
+
+
+def test_single_objects() -> None:
+    shop = Shop()
+    config = a_config(a="1")
+    shop.apply(config)
+    assert shop.ground.get(ref_of(config))["data"] == {"a": "1"}
+    shop.ground.patch(ref_of(config), [{"op": "replace", "path": "/data/a", "value": "2"}])
+    assert shop.ground.get(ref_of(config))["data"] == {"a": "2"}
+    shop.ground.update({**shop.live(config), "data": {"a": "3"}}, dry_run=True)
+    assert shop.ground.get(ref_of(config))["data"] == {"a": "2"}
+    shop.ground.delete(ref_of(config), Propagation.FOREGROUND)
+    shop.model.settle()
+    with pytest.raises(Refused) as refusal:
+        shop.ground.get(ref_of(config))
+    assert (refusal.value.message, refusal.value.reason) == (
+        'configmaps "settings" not found',
+        Reason.NOT_FOUND,
+    )
+
+
+def test_a_namespace_on_a_kind_that_has_none_is_no_obstacle() -> None:
+    shop = Shop()
+    odd = a_namespace("shop")
+    odd["metadata"] = {"name": "shop", "namespace": "shop", "labels": {"a": "b"}}
+    shop.ground.update(odd, dry_run=False)
+    assert dig(shop.ground.get(ref_of(odd)), "metadata", "labels", "a") == "b"
+
+
+def test_a_pause_is_noted_not_waited_for() -> None:
+    shop = Shop()
+    shop.ground.pause("Sync", 0, final=True)
+    assert shop.ground.not_before is None
+    shop.ground.pause("Sync", 0, final=False)
+    assert shop.ground.not_before == shop.model.now() + timedelta(seconds=2)
+    quick = ClusterGround(shop.model, wave_delay=0.5)
+    quick.pause("Sync", 1, final=False)
+    assert quick.not_before == shop.model.now() + timedelta(seconds=0.5)
+
+
+def test_groups_of_users() -> None:
+    assert groups_of("") == ()
+    assert groups_of("jane") == ("system:authenticated",)
+    assert groups_of("system:serviceaccount:shop:x") == (
+        "system:serviceaccounts",
+        "system:serviceaccounts:shop",
+        "system:authenticated",
+    )

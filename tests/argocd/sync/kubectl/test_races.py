@@ -1,0 +1,215 @@
+"""Others are faster, or the server fails in between: what kubectl makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.argocd.sync.kubectl.shop import (
+    ARGOCD,
+    FORCE,
+    SERVER_SIDE,
+    Shop,
+    a_binding,
+    a_config,
+    a_definition,
+    a_deployment,
+    a_role,
+    said,
+)
+from whysync.argocd.sync.cluster_ops import Mode
+from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.options import Propagation
+from whysync.json_tree import Object, dig, fields
+from whysync.kubernetes.api.ref import ref_of
+from whysync.kubernetes.apiserver.protocol import Answer
+from whysync.kubernetes.apiserver.protocol import Request as Ask
+
+
+def status(code: int, reason: str, message: str = "no") -> Answer:
+    return Answer(code=code, body={"kind": "Status", "reason": reason, "message": message, "code": code})
+
+
+CONFLICT = status(409, "Conflict", "somebody was faster")
+BROKEN = status(500, "InternalError", "etcd is away")
+DENIED = status(403, "Forbidden", "not you")
+THERE = status(409, "AlreadyExists", "already exists")
+GONE = status(404, "NotFound", "not found")
+
+
+class Troubled:
+    """The shop's cluster, but the n-th request of a verb gets another answer, or something happens before."""
+
+    def __init__(
+        self,
+        shop: Shop,
+        answers: dict[tuple[str, int], Answer] | None = None,
+        *,
+        before: dict[tuple[str, int], Callable[[], object]] | None = None,
+    ) -> None:
+        self.model = shop.model
+        self.kinds = shop.model.kinds
+        self.now = shop.model.now
+        self._answers = answers or {}
+        self._before = before or {}
+        self._seen: dict[str, int] = {}
+
+    def send(self, request: Ask) -> Answer:
+        count = self._seen[request.verb] = self._seen.get(request.verb, 0) + 1
+        self._before.get((request.verb, count), bool)()
+        found = self._answers.get((request.verb, count))
+        return self.model.send(request) if found is None else found
+
+
+def applied(shop: Shop, obj: Object, mode: Mode, answers: dict[tuple[str, int], Answer]) -> str:
+    return said(lambda: ClusterGround(Troubled(shop, answers)).apply(obj, mode))
+
+
+def test_a_conflict_is_settled_by_another_try() -> None:
+    shop = Shop()
+    shop.apply(a_config(a="1"))
+    told = applied(shop, a_config(a="2"), ARGOCD, {("strategic-patch", 1): CONFLICT})
+    assert told == "configmap/settings configured"
+    assert shop.live(a_config())["data"] == {"a": "2"}
+
+
+def test_after_a_conflict_there_may_be_nothing_left_to_do() -> None:
+    shop = Shop()
+    shop.apply(a_config(a="1"))
+    cluster = Troubled(
+        shop,
+        {("strategic-patch", 1): CONFLICT},
+        before={("strategic-patch", 1): lambda: shop.apply(a_config(a="2"))},
+    )
+    assert ClusterGround(cluster).apply(a_config(a="2"), ARGOCD) == "configmap/settings unchanged"
+
+
+def test_after_a_conflict_it_cannot_be_read_again() -> None:
+    shop = Shop()
+    shop.apply(a_config(a="1"))
+    answers = {("strategic-patch", 1): CONFLICT, ("get", 2): BROKEN}
+    assert applied(shop, a_config(a="2"), ARGOCD, answers) == "refused: etcd is away"
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        ({("delete", 1): DENIED}, "refused: not you"),
+        ({("get", 2): BROKEN}, "refused: etcd is away"),
+        (
+            {("create", 1): DENIED, ("create", 2): BROKEN},
+            "refused: An error occurred force-replacing the existing object with the newly provided one:\n\n"
+            "not you.\n\nAdditionally, an error occurred attempting to restore the original object:\n\n"
+            "etcd is away",
+        ),
+        ({("create", 1): DENIED}, "refused: not you"),
+    ],
+)
+def test_force_that_fails_half_way(answers: dict[tuple[str, int], Answer], told: str) -> None:
+    shop = Shop()
+    shop.apply(a_deployment())
+    assert applied(shop, a_deployment(selects="other"), FORCE, answers) == told
+
+
+def test_replace_with_force_that_fails_half_way() -> None:
+    shop = Shop()
+    for answers, told in (
+        ({("get", 1): BROKEN}, "refused: etcd is away"),
+        ({("create", 1): DENIED}, "refused: not you"),
+    ):
+        shop.apply(a_config(a="1"))
+        ground = ClusterGround(Troubled(shop, answers))
+        assert said(lambda ground=ground: ground.replace(a_config(a="2"), FORCE)) == told
+        assert not shop.has(a_config()), "nobody brings it back"
+
+
+def test_replace_with_force_has_patience_where_time_passes() -> None:
+    shop = Shop()
+    held = a_config(a="1")
+    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
+    shop.apply(held)
+
+    def wait(seconds: float) -> None:
+        shop.model.clock.advance(seconds)
+        if shop.model.now().second == 5:
+            live = shop.live(held)
+            meta = {key: one for key, one in fields(live["metadata"]).items() if key != "finalizers"}
+            shop.ground.update({**live, "metadata": meta}, dry_run=False)
+
+    ground = ClusterGround(shop.model, wait=wait)
+    assert ground.replace(a_config(a="2"), FORCE).endswith("configmap/settings replaced")
+    shop.apply(held)
+    shop.model.clock.advance(1)
+    start = shop.model.now()
+    patient = ClusterGround(shop.model, wait=shop.model.clock.advance)
+    assert said(lambda: patient.replace(a_config(a="2"), FORCE)) == "refused: context deadline exceeded"
+    assert (shop.model.now() - start).total_seconds() == 300
+
+
+def test_a_migration_is_tried_again_and_what_follows_may_fail() -> None:
+    shop = Shop()
+    shop.apply(a_config(a="1"))
+    told = applied(shop, a_config(a="1"), SERVER_SIDE, {("json-patch", 1): CONFLICT})
+    assert told == "configmap/settings serverside-applied"
+    shop.apply(a_config(a="1"))
+    told = applied(shop, a_config(a="1"), SERVER_SIDE, {("ssa", 2): BROKEN})
+    assert told == (
+        "configmap/settings serverside-applied. Warning: failed to re-apply configuration after performing "
+        "Server-Side Apply migration. This is non-fatal and will be retried next time you apply. Error: etcd "
+        "is away"
+    )
+
+
+def test_a_migration_that_cannot_read_again() -> None:
+    shop = Shop()
+    shop.apply(a_config(a="1"))
+    answers = {("json-patch", 1): CONFLICT, ("get", 1): BROKEN}
+    told = applied(shop, a_config(a="1"), SERVER_SIDE, answers)
+    assert told.endswith("will be retried next time you apply. Error: etcd is away")
+
+
+@pytest.mark.parametrize("verb", ["create", "update"])
+def test_roles_that_others_write_at_the_same_time(verb: str) -> None:
+    shop = Shop()
+    if verb == "update":
+        shop.apply(a_role("get"))
+    raced = THERE if verb == "create" else GONE
+    told = applied(shop, a_role("get", "list"), ARGOCD, {(verb, 1): raced})
+    assert f"reconciliation required {verb}" in told
+    told = applied(shop, a_role("watch"), ARGOCD, {("update", count): CONFLICT for count in range(1, 9)})
+    assert told == "refused: error running kubectl auth reconcile: somebody was faster"
+
+
+def test_a_binding_that_cannot_be_deleted_for_the_new_one() -> None:
+    shop = Shop()
+    shop.apply(a_binding("reader", "one"))
+    told = applied(shop, a_binding("writer", "one"), ARGOCD, {("delete", 1): DENIED})
+    assert told.endswith("runtime error: invalid memory address or nil pointer dereference")
+    told = applied(shop, a_binding("writer", "one"), ARGOCD, {("delete", 1): GONE, ("create", 1): THERE})
+    assert "reconciliation required recreate" in told
+
+
+def test_what_has_no_name_or_no_namespace() -> None:
+    shop = Shop()
+    unnamed = a_config(a="1")
+    unnamed["metadata"] = {"namespace": "shop"}
+    lost = a_role("get")
+    lost["metadata"] = {"name": "reader"}
+    nowhere = "an empty namespace may not be set when a resource name is provided"
+    assert shop.apply(unnamed).endswith('": resource name may not be empty')
+    assert shop.apply(unnamed, SERVER_SIDE) == "refused: resource name may not be empty"
+    assert shop.apply(lost) == f"refused: error running kubectl auth reconcile: {nowhere}"
+    assert said(lambda: shop.ground.replace(lost, ARGOCD)).endswith(nowhere)
+    assert said(lambda: shop.ground.replace(lost, FORCE)).endswith(nowhere)
+
+
+def test_a_definition_without_conditions_is_not_established() -> None:
+    shop = Shop()
+    shop.apply(a_definition())
+    shop.set_status(a_definition(), {"conditions": []})
+    start = shop.model.now()
+    shop.ground.established("widgets.shop.example")
+    assert shop.model.now() == start
+    assert dig(shop.live(a_definition()), "status", "conditions") in (None, [])
+    shop.ground.delete(ref_of(a_definition()), Propagation.BACKGROUND)

@@ -1,0 +1,186 @@
+"""Sync options: what each level asks for, and which wins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from tests.shared import CONFORMANCE, needs_shared
+from whysync.argocd.api.application import ResourceResult
+from whysync.argocd.sync.options import (
+    ApplyMethod,
+    OptionSource,
+    Propagation,
+    PruneFate,
+    SyncOptions,
+    is_forced,
+    needs_migration,
+    prune_fate,
+    pruning_required,
+    skips_missing_kind,
+    uses_server_side_apply,
+    writing_of,
+)
+from whysync.json_tree import Json, Object, fields, items, text
+
+
+def obj(options: str = "", kind: str = "ConfigMap", api: str = "v1") -> Object:
+    annotations: Object = {"argocd.argoproj.io/sync-options": options} if options else {}
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": "x", "annotations": annotations}}
+
+
+def options(*told: str, **sync: Json) -> SyncOptions:
+    return SyncOptions.of({"syncOptions": list(told), **sync})
+
+
+def test_options_of_an_operation() -> None:
+    found = options("Prune=confirm", "Validate=false", "CreateNamespace=true", "replace=true", prune=True)
+    assert (found.prune, found.prune_option, found.validate) == (True, "confirm", False)
+    assert (found.create_namespace, found.replace) == (True, False)
+    assert SyncOptions.of({}) == SyncOptions()
+
+
+def test_force_is_no_option_of_an_application() -> None:
+    assert not options("Force=true").force
+    assert options(syncStrategy={"hook": {"force": True}}).force
+    assert not is_forced({"apply": {}, "hook": {"force": True}})
+
+
+def test_a_sync_of_some_resources_runs_no_hooks() -> None:
+    assert options(resources=[{"kind": "Pod", "name": "x"}]).skip_hooks
+    assert options(syncStrategy={"apply": {}}).skip_hooks
+    assert not options(syncStrategy={"hook": {}}).skip_hooks
+
+
+def test_propagation_has_an_order_of_its_own() -> None:
+    assert options().propagation is Propagation.FOREGROUND
+    both = options("PrunePropagationPolicy=orphan", "PrunePropagationPolicy=background")
+    assert both.propagation is Propagation.BACKGROUND
+
+
+@pytest.mark.parametrize(
+    ("target", "live", "told", "method", "asked_by"),
+    [
+        (obj(), None, (), ApplyMethod.APPLY, OptionSource.DEFAULT),
+        (obj(), obj(), ("Replace=true",), ApplyMethod.REPLACE, OptionSource.OPERATION),
+        (obj("Replace=true"), None, (), ApplyMethod.CREATE, OptionSource.TARGET),
+        (obj(), obj("Replace=true"), (), ApplyMethod.REPLACE, OptionSource.LIVE),
+        (obj(kind="Namespace"), obj(), ("Replace=true",), ApplyMethod.UPDATE, OptionSource.OPERATION),
+        (
+            obj(kind="CustomResourceDefinition", api="apiextensions.k8s.io/v1"),
+            obj(),
+            ("Replace=true",),
+            ApplyMethod.UPDATE,
+            OptionSource.OPERATION,
+        ),
+        (obj(), None, ("ServerSideApply=true",), ApplyMethod.SERVER_SIDE_APPLY, OptionSource.OPERATION),
+        (obj("ServerSideApply=true"), None, (), ApplyMethod.SERVER_SIDE_APPLY, OptionSource.TARGET),
+        (
+            obj("ServerSideApply=false"),
+            None,
+            ("ServerSideApply=true",),
+            ApplyMethod.APPLY,
+            OptionSource.DEFAULT,
+        ),
+        (
+            obj("Replace=true,ServerSideApply=true"),
+            obj(),
+            (),
+            ApplyMethod.REPLACE,
+            OptionSource.TARGET,
+        ),
+    ],
+)
+def test_how_an_object_is_written(
+    target: Object, live: Object | None, told: tuple[str, ...], method: ApplyMethod, asked_by: OptionSource
+) -> None:
+    found = writing_of(target, live, options(*told))
+    assert (found.method, found.asked_by) == (method, asked_by)
+
+
+def test_a_dry_run_is_never_server_side() -> None:
+    found = writing_of(obj("ServerSideApply=true"), None, options(), dry_run=True)
+    assert found.method is ApplyMethod.APPLY
+
+
+def test_force_and_validation_of_one_object() -> None:
+    found = writing_of(obj("Validate=false"), obj("Force=true"), options())
+    assert (found.force, found.validate) == (True, False)
+
+
+def test_fields_of_kubectl_are_taken_over_once() -> None:
+    rows: list[Json] = [{"manager": "kubectl-client-side-apply", "operation": "Update"}]
+    live: Object = {"metadata": {"managedFields": rows}}
+    assert writing_of(obj("ServerSideApply=true"), live, options()).migrates
+    assert not writing_of(
+        obj("ServerSideApply=true"), live, options("ClientSideApplyMigration=false")
+    ).migrates
+    assert not writing_of(obj(), live, options()).migrates
+
+
+@pytest.mark.parametrize(
+    ("live", "told", "prune", "confirmed", "fate"),
+    [
+        (obj(), (), False, False, PruneFate.NOT_ASKED),
+        (obj(), (), True, False, PruneFate.PRUNED),
+        (obj("Prune=false"), (), True, False, PruneFate.FORBIDDEN),
+        (obj(), ("Prune=false",), True, False, PruneFate.FORBIDDEN),
+        (obj("Prune=true"), ("Prune=false",), True, False, PruneFate.PRUNED),
+        (obj("Prune=confirm"), (), True, False, PruneFate.UNCONFIRMED),
+        (obj("Prune=confirm"), (), True, True, PruneFate.PRUNED),
+        (obj("Prune=confirm"), (), False, False, PruneFate.UNCONFIRMED),
+    ],
+)
+def test_what_is_pruned(
+    live: Object, told: tuple[str, ...], prune: bool, confirmed: bool, fate: PruneFate
+) -> None:
+    assert prune_fate(live, options(*told, prune=prune), confirmed=confirmed) is fate
+
+
+def test_kinds_that_may_be_unknown() -> None:
+    assert skips_missing_kind(obj("SkipDryRunOnMissingResource=true"), options())
+    assert skips_missing_kind(obj(), options("SkipDryRunOnMissingResource=true"))
+    assert not skips_missing_kind(obj(), options())
+
+
+def _server_side(record: Object) -> Json:
+    found = SyncOptions(dry_run=record["operation_dry_run"] is True)
+    return uses_server_side_apply(fields(record["object"]), found, dry_run=record["dry_run"] is True)
+
+
+def _migration(record: Object) -> Json:
+    live = record["live"]
+    return needs_migration(live if isinstance(live, dict) else None, text(record["manager"]))
+
+
+def _required(record: Object) -> Json:
+    return pruning_required(msgspec.convert(items(record["results"]), list[ResourceResult]))
+
+
+_QUESTIONS: dict[str, tuple[str, Callable[[Object], Json]]] = {
+    "should-server-side-apply": ("server_side_apply", _server_side),
+    "needs-csa-migration": ("needs_migration", _migration),
+    "pruning-required": ("pruning_required", _required),
+}
+
+
+@needs_shared
+def test_recorded_answers_of_argocd() -> None:
+    asked = 0
+    with (CONFORMANCE / "sync_run.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            record: Object = json.loads(line)
+            strategy = fields(record.get("strategy"))
+            expect = fields(record["expect"])
+            if text(record["op"]) in _QUESTIONS:
+                name, question = _QUESTIONS[text(record["op"])]
+                assert question(record) == expect[name], record["id"]
+                asked += 1
+            elif record["op"] == "sync-strategy":
+                found = SyncOptions.of({"syncStrategy": strategy})
+                assert expect in ({"force": found.force}, {"is_apply": found.skip_hooks}), record["id"]
+                asked += 1
+    assert asked == 19

@@ -1,0 +1,57 @@
+"""Results in Argo CD's JSON, there and back."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.argocd.sync.objects import deployment, thing
+from whysync.argocd.sync.results import Result, images_of, result_json, results_from_json
+from whysync.json_tree import Object
+
+TEXTS = st.text(max_size=8)
+
+
+@st.composite
+def results(draw: st.DrawFn) -> Result:
+    said = [draw(TEXTS) for _ in range(10)]
+    return Result(
+        group=said[0],
+        version=said[1],
+        kind=said[2],
+        namespace=said[3],
+        name=said[4],
+        status=said[5],
+        message=said[6],
+        hook_type=said[7],
+        hook_phase=said[8],
+        sync_phase=said[9],
+        images=tuple(draw(st.lists(TEXTS, max_size=2))),
+    )
+
+
+@given(st.lists(results(), max_size=4))
+def test_results_survive_their_json(found: list[Result]) -> None:
+    assert results_from_json(result_json(one) for one in found) == tuple(found)
+
+
+def test_go_leaves_out_what_is_empty_but_the_name() -> None:
+    assert result_json(Result(kind="ConfigMap", name="a", status="Synced")) == {
+        "group": "",
+        "version": "",
+        "kind": "ConfigMap",
+        "namespace": "",
+        "name": "a",
+        "status": "Synced",
+    }
+
+
+def test_what_is_no_result_is_passed_over() -> None:
+    rows: list[Object] = [{"kind": 5}, {"kind": "ConfigMap", "images": None}, {"images": "x"}]
+    assert [one.kind for one in results_from_json(rows)] == ["ConfigMap"]
+
+
+def test_images_are_those_of_the_containers() -> None:
+    assert images_of(deployment("api")) == ("api:1",)
+    assert images_of({"spec": {"containers": [{"image": "a"}, {"image": 5}, "?"]}}) == ("a",)
+    assert images_of(thing("a")) == ()

@@ -1,0 +1,332 @@
+"""The controller's turn: what stops a sync before its step, and what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+
+from tests.argocd.compare.comparing import NOW, OPEN_PROJECT, SERVER, application, config_map
+from tests.argocd.sync.memory import MemoryGround
+from whysync.argocd.api.application import Application
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.app_controller.operation_state import CompareWith, Start
+from whysync.argocd.compare.compare_app_state import compare
+from whysync.argocd.compare.comparison import Comparison, Inputs
+from whysync.argocd.compare.live_objects import LiveIndex
+from whysync.argocd.projects import Cluster
+from whysync.argocd.settings import Settings
+from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.argocd.sync.operation import process
+from whysync.argocd.sync.sync_app import sync_app
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, Turn, Wanted
+from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.ref import Ref, ref_of
+
+HERE = Cluster(server=SERVER, name="here")
+COMMIT = "0123456789abcdef"
+
+
+@dataclass
+class Scene:
+    """One Application on a small cluster; every turn compares it anew."""
+
+    targets: Sequence[Object]
+    ground: MemoryGround
+    app: Object
+    settings: Settings
+    project: Object
+    users: list[str]
+    wanted: list[Wanted]
+
+    def sync(self) -> AppSync:
+        project, _ = decode(self.project, AppProject)
+        assert project is not None
+        return AppSync(
+            application=self.app,
+            project=project,
+            settings=self.settings,
+            clusters=[HERE],
+            compare=self.compare,
+            ground=self.as_user,
+            now=NOW,
+        )
+
+    def as_user(self, user: str) -> Ground:
+        self.users.append(user)
+        return self.ground
+
+    def compare(self, wanted: Wanted) -> Comparison:
+        self.wanted.append(wanted)
+        app, _ = decode(self.app, Application)
+        project, _ = decode(self.project, AppProject)
+        assert app is not None
+        live = LiveIndex(self.ground.objects.values(), self.settings)
+        return compare(
+            Inputs(
+                application=self.app,
+                app=app,
+                project=project,
+                settings=self.settings,
+                targets=self.targets,
+                live=live,
+                now=NOW,
+                cluster=HERE,
+                revisions=(COMMIT,),
+            )
+        )
+
+    def turn(self, state: Object | None = None, **sync: Json) -> Turn:
+        return sync_app(self.sync(), state or started(**sync))
+
+
+def scene(*targets: Object, live: Sequence[Object] = (), **more: Json) -> Scene:
+    return Scene(
+        targets=targets,
+        ground=MemoryGround(objects={ref_of(one).key: one for one in live}),
+        app=application(**{key: fields(value) for key, value in more.items()}),
+        settings=Settings(),
+        project=OPEN_PROJECT,
+        users=[],
+        wanted=[],
+    )
+
+
+def started(**sync: Json) -> Object:
+    return {"operation": {"sync": {**sync}}, "phase": "Running", "startedAt": "2026-03-02T03:00:00Z"}
+
+
+def _end(turn: Turn) -> tuple[str, str]:
+    return text(turn.operation_state.get("phase")), text(turn.operation_state.get("message"))
+
+
+def test_a_sync_records_what_it_did_and_where_from() -> None:
+    turn = scene(config_map(owner="")).turn(revision="main")
+    assert _end(turn) == ("Succeeded", "successfully synced (all tasks run)")
+    result = fields(turn.operation_state["syncResult"])
+    assert result["revision"] == COMMIT
+    assert [fields(one)["message"] for one in items(result["resources"])] == ["ConfigMap/settings created"]
+    assert turn.history == [
+        {
+            "id": 0,
+            "revision": COMMIT,
+            "source": {"repoURL": "https://git.example.com/shop.git", "path": "deploy"},
+            "deployedAt": "2026-03-02T03:10:00Z",
+            "deployStartedAt": "2026-03-02T03:00:00Z",
+            "initiatedBy": {},
+        }
+    ]
+
+
+def test_history_is_kept_short() -> None:
+    before: list[Json] = [{"id": at} for at in range(10)]
+    turn = scene(config_map(), status={"history": before}).turn()
+    assert [fields(one)["id"] for one in turn.history or ()] == list(range(1, 11))
+
+
+@pytest.mark.parametrize(
+    "sync", [{"dryRun": True}, {"resources": [{"kind": "ConfigMap", "name": "settings"}]}]
+)
+def test_neither_a_dry_run_nor_a_part_is_a_deployment(sync: Object) -> None:
+    turn = scene(config_map()).turn(started(**sync))
+    assert (_end(turn)[0], turn.history) == ("Succeeded", None)
+
+
+def test_only_selected_resources_are_synced() -> None:
+    chosen: Json = [{"kind": "ConfigMap", "name": "b"}]
+    here = scene(config_map("a"), config_map("b"))
+    here.turn(resources=chosen)
+    assert here.ground.names == {"b"}
+
+
+def test_an_object_that_only_copied_its_mark_is_not_pruned() -> None:
+    extra, copied = config_map("extra"), config_map("copied")
+    annotations = fields(fields(copied["metadata"])["annotations"])
+    annotations["argocd.argoproj.io/tracking-id"] = "shop:/ConfigMap:shop/original"
+    here = scene(live=[extra, copied])
+    here.turn(prune=True)
+    assert here.ground.names == {"copied"}
+
+
+def test_no_operation() -> None:
+    turn = sync_app(scene().sync(), {"operation": {}, "phase": "Running"})
+    assert _end(turn) == ("Error", "Invalid operation request: no operation specified")
+
+
+def test_what_is_over_is_not_touched() -> None:
+    over = {**started(), "phase": "Succeeded"}
+    assert sync_app(scene(config_map()).sync(), over) == Turn(operation_state=over)
+
+
+def _deny(schedule: str) -> Object:
+    window: Object = {"kind": "deny", "schedule": schedule, "duration": "24h", "applications": ["*"]}
+    return {**OPEN_PROJECT, "spec": {**fields(OPEN_PROJECT["spec"]), "syncWindows": [window]}}
+
+
+def test_a_window_leaves_the_operation_as_it_is() -> None:
+    here = scene(config_map())
+    here.project = _deny("0 0 * * *")
+    turn = here.turn()
+    assert _end(turn) == ("Running", "Sync operation blocked by sync window")
+    assert (here.ground.names, here.wanted) == (set(), [])
+    ending = sync_app(here.sync(), {**started(), "phase": "Terminating", "message": "ending"})
+    assert _end(ending) == ("Terminating", "ending")
+    here.project = _deny("nonsense")
+    assert _end(here.turn())[1].startswith("Sync operation blocked by sync window: invalid sync windows: ")
+
+
+def test_a_comparison_that_cannot_be_made() -> None:
+    def refuse(_wanted: Wanted) -> Comparison:
+        raise NotCompared("no cache")
+
+    sync = replace(scene().sync(), compare=refuse)
+    assert _end(sync_app(sync, started())) == ("Error", "no cache")
+
+
+def test_errors_of_the_comparison_stop_it() -> None:
+    told: Json = [{"type": "InvalidSpecError", "message": "bad"}]
+    turn = scene(config_map(), status={"conditions": told}).turn()
+    assert _end(turn) == ("Error", "InvalidSpecError: bad")
+
+
+def test_a_shared_resource_stops_it_only_when_asked_so() -> None:
+    mine, theirs = config_map(), config_map(owner="other")
+    turn = scene(mine, live=[theirs]).turn(syncOptions=["FailOnSharedResource=true"])
+    assert _end(turn)[0] == "Failed"
+    assert _end(turn)[1].startswith("Shared resource found: ConfigMap/settings is part of applications")
+    assert _end(scene(mine, live=[theirs]).turn())[0] == "Succeeded"
+
+
+def test_a_cluster_that_nobody_knows() -> None:
+    sync = replace(scene().sync(), clusters=[])
+    assert _end(sync_app(sync, started()))[1].startswith("Failed to get destination cluster: error getting")
+
+
+def test_the_project_is_asked_for_each_object() -> None:
+    here = scene(config_map())
+    here.project = {**OPEN_PROJECT, "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]}}
+    told = "namespace shop is not permitted in project 'default'"
+    assert _end(here.turn()) == ("Failed", f"one or more synchronization tasks are not valid: {told}")
+
+
+def test_overrides_that_cannot_be_read_stop_it() -> None:
+    here = scene(config_map())
+    here.settings = Settings.from_config_maps({"data": {"resource.customizations": "- no map"}}, None)
+    phase, message = _end(here.turn())
+    assert (phase, here.ground.names) == ("Error", set())
+    assert message.startswith("Failed to load resource overrides: ")
+
+
+def test_impersonation() -> None:
+    account: Object = {"server": "*", "namespace": "*", "defaultServiceAccount": "deployer"}
+    here = scene(config_map())
+    here.settings = Settings(impersonation_enabled=True)
+    told = f"no matching service account found for destination server {SERVER} and namespace shop"
+    assert _end(here.turn()) == ("Error", told)
+    here.project = {
+        **OPEN_PROJECT,
+        "spec": {**fields(OPEN_PROJECT["spec"]), "destinationServiceAccounts": [account]},
+    }
+    assert _end(here.turn())[0] == "Succeeded"
+    assert here.users == ["system:serviceaccount:shop:deployer"]
+
+
+def test_ignored_fields_keep_their_live_value_when_asked_so() -> None:
+    rules: Json = [{"kind": "ConfigMap", "jsonPointers": ["/data/held"]}]
+    git, live = config_map(data={"held": "git", "k": "new"}), config_map(data={"held": "live", "k": "old"})
+    for options, held in ((["RespectIgnoreDifferences=true"], "live"), ([], "git")):
+        here = scene(git, live=[live], spec={"ignoreDifferences": rules})
+        here.turn(syncOptions=[*options])
+        data = dig(here.ground.objects[ref_of(git).key], "data")
+        assert data == {"held": held, "k": "new"}
+
+
+def test_a_prune_is_confirmed_by_a_late_enough_annotation() -> None:
+    extra = config_map("extra")
+    fields(fields(extra["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = "Prune=confirm"
+    for when, phase in (("2026-03-02T02:59:59Z", "Running"), ("2026-03-02T03:00:00Z", "Succeeded")):
+        here = scene(live=[extra])
+        here.app = application(annotations={"argocd.argoproj.io/deletion-approved": when})
+        assert _end(here.turn(prune=True))[0] == phase
+
+
+class _Unknown(MemoryGround):
+    def kinds(self) -> Sequence[Ref]:
+        return (Ref(group="", version="v2", kind="ConfigMap", name=""),)
+
+
+def test_messages_of_resources_are_put_in_better_words_but_not_that_of_the_operation() -> None:
+    here = scene(config_map())
+    raw = "the server could not find the requested resource"
+    here.ground = _Unknown(refusals={"settings": raw})
+    turn = here.turn()
+    assert _end(turn)[1].endswith(raw)
+    told = text(dig(turn.operation_state, "syncResult", "resources", 0, "message"))
+    assert 'Version "v2" of /ConfigMap is installed' in told
+
+
+class _Silent(MemoryGround):
+    def kinds(self) -> Sequence[Ref]:
+        raise Refused("no answer")
+
+
+def test_without_the_served_kinds_the_message_stays() -> None:
+    here = scene(config_map())
+    raw = "the server could not find the requested resource"
+    here.ground = _Silent(refusals={"settings": raw})
+    assert dig(here.turn().operation_state, "syncResult", "resources", 0, "message") == raw
+
+
+def test_the_namespace_is_made_with_its_metadata() -> None:
+    policy: Object = {"managedNamespaceMetadata": {"labels": {"team": "shop"}}}
+    here = scene(config_map(), spec={"syncPolicy": policy})
+    turn = here.turn(syncOptions=["CreateNamespace=true"])
+    assert dig(turn.operation_state, "syncResult", "managedNamespaceMetadata") == {"labels": {"team": "shop"}}
+    namespace = next(one for one in here.ground.objects.values() if one["kind"] == "Namespace")
+    assert dig(namespace, "metadata", "labels") == {"team": "shop"}
+
+
+def test_terminating() -> None:
+    turn = sync_app(scene(config_map()).sync(), {**started(), "phase": "Terminating"})
+    assert _end(turn) == ("Failed", "Operation terminated")
+
+
+def _turns(here: Scene) -> Callable[[Object], Turn]:
+    return lambda state: sync_app(here.sync(), state)
+
+
+def test_an_operation_is_retried_with_all_that_it_was_given() -> None:
+    here = scene(config_map())
+    here.ground.refusals = {"settings": "denied"}
+    source: Object = {"repoURL": "https://git.example.com/shop.git", "helm": {"parameters": [{"name": "a"}]}}
+    operation: Object = {
+        "sync": {"source": source, "revision": "main"},
+        "retry": {"limit": 1, "refresh": True},
+        "initiatedBy": {"automated": True},
+    }
+    first = process(operation, None, _turns(here), now=NOW)
+    assert (first.start, first.refresh) == (Start.NEW, None)
+    assert text(first.operation_state["message"]).startswith(
+        "one or more objects failed to apply, reason: denied. Retrying attempt #1 at"
+    )
+    soon = process(operation, first.operation_state, _turns(here), now=NOW)
+    assert (soon.start, soon.turn, soon.operation_state) == (Start.WAITING, None, first.operation_state)
+    here.ground.refusals = {}
+    later = process(operation, first.operation_state, _turns(here), now=NOW + timedelta(minutes=5))
+    assert (later.start, later.refresh) == (Start.RETRIED, CompareWith.CompareWithLatest)
+    assert (later.operation_state["phase"], later.operation_state["retryCount"]) == ("Succeeded", 1)
+    assert later.operation_state["finishedAt"] == "2026-03-02T03:15:00Z"
+    assert later.operation_state["startedAt"] == first.operation_state["startedAt"]
+    assert dig(later.operation_state, "syncResult", "source") == source
+    assert [one.revisions for one in here.wanted] == [("main",), ("",)]
+
+
+def test_an_operation_that_takes_too_long_is_terminated() -> None:
+    here = scene(config_map())
+    state = started()
+    found = process({"sync": {}}, state, _turns(here), now=NOW, timeout=timedelta(minutes=5))
+    assert found.start is Start.TIMED_OUT
+    assert found.operation_state["message"] == "Operation terminated, triggered by controller sync timeout"

@@ -1,1 +1,0 @@
-"""Applications that are being deleted."""

@@ -1,1 +1,0 @@
-"""What kubectl and Argo CD do to a cluster, in their words."""

@@ -1,0 +1,336 @@
+"""A Snapshot as Argo CD's API would tell it: the shapes of `assets/swagger.json`, Argo CD 3.6.
+
+Made from the same facts as a bundle, so that both must lead to the same diagnosis. What the API does not
+show (policies, webhooks, quotas, half of argocd-cm) is not shown here either.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Final
+
+from whysync.argocd.health.assess import health_of
+from whysync.argocd.hooks.recognition import is_hook
+from whysync.argocd.projects.cluster_secrets import told_by
+from whysync.argocd.settings import Settings
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.ref import Key, ref_of
+
+IN_CLUSTER: Final = "https://kubernetes.default.svc"
+
+
+class Answers:
+    def __init__(self, snapshot: Snapshot, *, home: str = "argocd") -> None:
+        self.snapshot = snapshot
+        self.home = home
+        self.apps = {one.ref.place: one.body for one in snapshot.applications}
+        self.live = [one.body for one in snapshot.live]
+        self._by_key = {ref_of(one).key: one for one in self.live}
+        maps = {one.ref.name: one.body for one in snapshot.settings if one.ref.kind == "ConfigMap"}
+        self._cm = maps.get("argocd-cm", {})
+        self._settings = Settings.from_config_maps(self._cm, maps.get("argocd-cmd-params-cm"))
+        # for those who test what becomes of secrets: an Argo CD that does not hide them, and has more of them
+        self.hides = True
+        self.more_clusters: list[Json] = []
+        self.more_repositories: list[Json] = []
+        self._trees: dict[str, Object] = {}
+        self._now = snapshot.collected_at.timestamp() if snapshot.collected_at else None
+
+    # --- everything --------------------------------------------------------------------------------
+
+    def version(self) -> Object:
+        return {"Version": f"{self.snapshot.argocd_version}+abc1234", "GitTreeState": "clean"}
+
+    def settings(self) -> Object:
+        data = fields(self._cm.get("data"))
+        overrides: Json = {kind: _as_sent(one.as_json()) for kind, one in self._settings.overrides.items()}
+        return {
+            "url": text(data.get("url")),
+            "appLabelKey": self._settings.instance_label_key,
+            "trackingMethod": self._settings.tracking_method,
+            "controllerNamespace": self.home,
+            "resourceOverrides": overrides,
+            "oidcConfig": None,
+            "dexConfig": None,
+            "kustomizeOptions": {"BuildOptions": ""},
+        }
+
+    def projects(self) -> Object:
+        return _listed(one.body for one in self.snapshot.projects)
+
+    def clusters(self) -> Object:
+        state: Json = {"status": "Successful", "message": "", "attemptedAt": "2026-03-02T09:00:00Z"}
+        known: list[Json] = [{"server": IN_CLUSTER, "name": "in-cluster", "connectionState": state}]
+        for one in self.snapshot.settings:
+            if told := told_by(one.body):
+                known.append({**told, "connectionState": state, "config": {"tlsClientConfig": {}}})
+        return {"metadata": {}, "items": [*known, *self.more_clusters]}
+
+    def repositories(self) -> Object:
+        repos = {text(dig(app, "spec", "source", "repoURL")) for app in self.apps.values()}
+        rows: list[Json] = [
+            {"repo": repo, "type": "git", "connectionState": {"status": "Successful", "message": ""}}
+            for repo in sorted(repos)
+        ]
+        return {"metadata": {}, "items": [*rows, *self.more_repositories]}
+
+    # --- Applications ------------------------------------------------------------------------------
+
+    def applications(self, *, name: str, namespace: str, projects: list[str], selector: str) -> Object:
+        found = [
+            app
+            for place, app in sorted(self.apps.items())
+            if (not name or place.endswith(f"/{name}"))
+            and (not namespace or place.startswith(f"{namespace}/"))
+            and (not projects or text(dig(app, "spec", "project")) in projects)
+            and _fits(fields(dig(app, "metadata", "labels")), selector)
+        ]
+        return {"metadata": {"resourceVersion": "77"}, **_listed(found)}
+
+    def application(self, place: str) -> Object | None:
+        """With the health of its rows from the tree, as one Application is answered, but not a list."""
+        app = self.apps.get(place)
+        if app is None:
+            return None
+        app = copy_object(app)
+        health = {_key(fields(node)): fields(node).get("health") for node in items(self.tree(place)["nodes"])}
+        if dig(app, "status", "resourceHealthSource") == "appTree":
+            for raw in items(dig(app, "status", "resources")):
+                row = fields(raw)
+                if found := health.get(_key(row)):
+                    row["health"] = found
+        return _untyped(app)
+
+    def tree(self, place: str) -> Object:
+        if place not in self._trees:
+            self._trees[place] = self._tree(place)
+        return self._trees[place]
+
+    def _tree(self, place: str) -> Object:
+        nodes: dict[str, Json] = {}
+        waiting = [*self._managed(place), *(one for one in self._hooks(place))]
+        for target, live in waiting:
+            if live is None:
+                nodes[str(ref_of(target or {}).key)] = self._absent(place, target or {})
+            else:
+                self._add(live, nodes)
+        return {"nodes": list(nodes.values()), "hosts": [], "shardsCount": "1"}
+
+    def _add(self, body: Object, nodes: dict[str, Json]) -> None:
+        uid = text(dig(body, "metadata", "uid"))
+        if uid in nodes:
+            return
+        nodes[uid] = self._node(body)
+        for child in self._children.get(uid, ()):
+            self._add(child, nodes)
+
+    @cached_property
+    def _children(self) -> dict[str, list[Object]]:
+        found: dict[str, list[Object]] = {}
+        for child in self.live:
+            for owner in self._owners(child):
+                found.setdefault(text(fields(owner).get("uid")), []).append(child)
+        return found
+
+    def _owners(self, body: Object) -> list[Json]:
+        """As they are written, and for the claims of a StatefulSet as Argo CD infers it (`references.go`)."""
+        ref = ref_of(body)
+        found = list(items(dig(body, "metadata", "ownerReferences")))
+        if ref.kind != "PersistentVolumeClaim" or found:
+            return found
+        for one in self.live:
+            owner = ref_of(one)
+            if owner.kind != "StatefulSet" or owner.namespace != ref.namespace:
+                continue
+            for template in items(dig(one, "spec", "volumeClaimTemplates")):
+                name = f"{text(dig(template, 'metadata', 'name'))}-{owner.name}-"
+                if ref.name.startswith(name) and ref.name.removeprefix(name).isdecimal():
+                    uid: Json = text(dig(one, "metadata", "uid"))
+                    found.append({**_named(one), "apiVersion": "apps/v1", "uid": uid})
+        return found
+
+    def _node(self, body: Object) -> Object:
+        verdict = health_of(body, self._settings.overrides, now=self._now)
+        health: Json = None
+        if verdict is not None:
+            health = {
+                "status": str(verdict.code or "Healthy"),
+                **({"message": verdict.message} if verdict.message else {}),
+            }
+        parents: list[Json] = [
+            {**_named(fields(one)), "uid": fields(one).get("uid"), "namespace": ref_of(body).namespace}
+            for one in self._owners(body)
+        ]
+        node: Object = {
+            **_named(body),
+            "uid": text(dig(body, "metadata", "uid")),
+            "resourceVersion": text(dig(body, "metadata", "resourceVersion")),
+            "createdAt": text(dig(body, "metadata", "creationTimestamp")),
+        }
+        if parents:
+            node["parentRefs"] = parents
+        if health:
+            node["health"] = health
+        return node
+
+    def _absent(self, place: str, target: Object) -> Object:
+        home = text(dig(self.apps[place], "spec", "destination", "namespace"))
+        named = _named(target)
+        return {**named, "namespace": named.get("namespace") or home, "health": {"status": "Missing"}}
+
+    def managed_resources(self, place: str) -> Object:
+        rows: list[Json] = []
+        for target, live in self._managed(place):
+            target, live = self._hidden(target, live)
+            named = _named(target or live or {})
+            rows.append(
+                {
+                    **{name: value for name, value in named.items() if name != "version" and value},
+                    "targetState": json.dumps(target),
+                    "liveState": json.dumps(live),
+                    "normalizedLiveState": json.dumps(live),
+                    "predictedLiveState": json.dumps(target),
+                }
+            )
+        return {"items": rows}
+
+    def _hidden(self, target: Object | None, live: Object | None) -> tuple[Object | None, Object | None]:
+        return _hidden(target, live) if self.hides else (target, live)
+
+    def manifests(self, place: str) -> Object:
+        desired = [self._hidden(one.body, None)[0] for one in self.snapshot.desired.get(place, ())]
+        return {"manifests": [json.dumps(one) for one in desired]}
+
+    def resource(self, place: str, query: dict[str, str]) -> Object | None:
+        for raw in items(self.tree(place)["nodes"]):
+            node = fields(raw)
+            wanted = (
+                query.get("group", ""),
+                query["kind"],
+                query.get("namespace", ""),
+                query["resourceName"],
+            )
+            if node.get("uid") and tuple(_key(node)) == wanted:
+                found = next(one for one in self.live if dig(one, "metadata", "uid") == node["uid"])
+                return {"manifest": json.dumps(self._hidden(None, found)[1])}
+        return None
+
+    def events(self, place: str, query: dict[str, str]) -> Object:
+        name, uid = query.get("resourceName", ""), query.get("resourceUID", "")
+        if not name:
+            app = self.apps[place]
+            name, uid = text(dig(app, "metadata", "name")), text(dig(app, "metadata", "uid"))
+        found: list[Object] = []
+        for one in self.snapshot.events:
+            about = fields(one.body.get("involvedObject") or one.body.get("regarding"))
+            if about.get("name") == name and text(about.get("uid")) in ("", uid):
+                found.append(one.body)
+        return {"metadata": {}, **_listed(found)}
+
+    def logs(self, pod: str, query: dict[str, str]) -> bytes:
+        """A stream of entries, an error in place of a line, and the last one empty."""
+        previous = query.get("previous") == "true"
+        lines: list[Object] = []
+        for log in self.snapshot.logs:
+            if (log.pod, log.container, log.previous) == (pod, query.get("container"), previous):
+                most = int(query.get("tailLines", "1000"))
+                lines = [{"content": line, "podName": pod, "last": False} for line in log.lines[-most:]]
+                break
+        else:
+            said = f'previous terminated container "{query.get("container")}" in pod "{pod}" not found'
+            lines = [{"content": said, "podName": "", "last": False, "timeStampStr": "0001-01-01T00:00:00Z"}]
+        lines.append({"content": "", "podName": "", "last": True})
+        return b"".join(json.dumps({"result": line}).encode() + b"\n" for line in lines)
+
+    # --- pairs ---------------------------------------------------------------------------------------
+
+    def _managed(self, place: str) -> Iterator[tuple[Object | None, Object | None]]:
+        """Each row of the Application, with its two sides; the hooks among them are filtered out."""
+        home = text(dig(self.apps[place], "spec", "destination", "namespace"))
+        targets: dict[Key, Object] = {}
+        for one in self.snapshot.desired.get(place, ()):
+            if not is_hook(one.body):
+                targets[one.key] = one.body
+                targets.setdefault(one.key._replace(namespace=one.key.namespace or home), one.body)
+        for raw in items(dig(self.apps[place], "status", "resources")):
+            key = _key(fields(raw))
+            target = targets.get(key) or targets.get(key._replace(namespace=""))
+            live = self._by_key.get(key)
+            if (target is None and live is None) or fields(raw).get("hook"):
+                continue
+            if target is not None and key.namespace and not dig(target, "metadata", "namespace"):
+                meta: Json = {**fields(target["metadata"]), "namespace": key.namespace}
+                target = {**target, "metadata": meta}
+            yield target, live
+
+    def _hooks(self, place: str) -> Iterator[tuple[Object, Object]]:
+        """Hooks that are there: in the tree, though not among the managed resources."""
+        home = text(dig(self.apps[place], "spec", "destination", "namespace"))
+        for one in self.snapshot.desired.get(place, ()):
+            key = one.key._replace(namespace=one.key.namespace or home)
+            live = self._by_key.get(key)
+            if is_hook(one.body) and live is not None:
+                yield one.body, live
+
+
+def _as_sent(override: Object) -> Object:
+    """Rules travel as YAML inside a text, zero values not at all (`ResourceOverride.MarshalJSON`)."""
+    sent: Object = {}
+    for name, value in override.items():
+        if name in ("ignoreDifferences", "ignoreResourceUpdates"):
+            sent[name] = yaml.dump(value)
+        elif value:
+            sent[name] = value
+    return sent
+
+
+def _hidden(target: Object | None, live: Object | None) -> tuple[Object | None, Object | None]:
+    """A Secret's values as plus signs: more of them for each other value of a key (`HideSecretData`)."""
+    sides = [copy_object(one) if one is not None else None for one in (target, live)]
+    if not any(one is not None and one.get("kind") == "Secret" for one in sides):
+        return target, live
+    seen: dict[str, list[Json]] = {}
+    for side in sides:
+        if side is None:
+            continue
+        data = {**fields(side.get("data")), **fields(side.pop("stringData", None))}
+        for key, value in data.items():
+            values = seen.setdefault(key, [])
+            if value not in values:
+                values.append(value)
+            data[key] = "+" * (8 + 4 * values.index(value))
+        if data:
+            side["data"] = data
+        notes = fields(dig(side, "metadata", "annotations"))
+        if "kubectl.kubernetes.io/last-applied-configuration" in notes:
+            notes["kubectl.kubernetes.io/last-applied-configuration"] = "++++++++"
+    return sides[0], sides[1]
+
+
+def _listed(bodies: Iterable[Object]) -> Object:
+    return {"items": [_untyped(one) for one in bodies] or None}
+
+
+def _untyped(body: Object) -> Object:
+    return {name: value for name, value in body.items() if name not in ("kind", "apiVersion")}
+
+
+def _named(body: Object) -> Object:
+    ref = ref_of(body)
+    name = ref.name or text(body.get("name"))
+    named = {"group": ref.group, "version": ref.version, "kind": ref.kind}
+    return {**{k: v for k, v in named.items() if v}, "namespace": ref.namespace, "name": name}
+
+
+def _key(row: Object) -> Key:
+    parts = (text(row.get(name)) for name in ("group", "kind", "namespace", "name"))
+    return Key(*parts)
+
+
+def _fits(labels: Object, selector: str) -> bool:
+    wanted = (one.partition("=") for one in selector.split(",") if one)
+    return all(labels.get(name) == value for name, _, value in wanted)

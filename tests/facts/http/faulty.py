@@ -1,0 +1,163 @@
+"""A server on loopback that fails in every way a server can, as told, request by request."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import ssl
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from whysync.json_tree import Json
+
+Play = Callable[["Asked", asyncio.StreamWriter], "object"]
+
+
+@dataclass(slots=True)
+class Asked:
+    """One request as it came in."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    number: int
+
+
+@dataclass(slots=True)
+class Says:
+    """An answer, or a way of not giving one (`how`)."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    # whole, hang, reset, cut, drip, drip-head, silent-body, noise, late, endless, informational
+    how: str = "whole"
+
+
+def says(value: Json, status: int = 200, **headers: str) -> Says:
+    named = {name.replace("_", "-"): text for name, text in headers.items()}
+    return Says(status, json.dumps(value).encode(), {"Content-Type": "application/json", **named})
+
+
+def packed(answer: Says) -> Says:
+    headers = {**answer.headers, "Content-Encoding": "gzip"}
+    return Says(answer.status, gzip.compress(answer.body), headers, answer.how)
+
+
+Answering = Callable[[Asked], Says]
+
+
+class Faulty:
+    """`asked` keeps every request; `answering` decides what each gets."""
+
+    def __init__(self, answering: Answering) -> None:
+        self.answering = answering
+        self.asked: list[Asked] = []
+        self.port = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                while await self._one(reader, writer):
+                    pass
+        except asyncio.CancelledError:
+            pass
+        finally:
+            writer.close()
+            with suppress(OSError, TimeoutError):
+                await asyncio.wait_for(writer.wait_closed(), 0.2)
+            writer.transport.abort()
+            self._tasks.discard(task)
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, target, _ = head[0].split(" ", 2)
+        headers = {
+            name.lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in head[1:] if line)
+        }
+        if length := int(headers.get("content-length", "0")):
+            await reader.readexactly(length)
+        asked = Asked(method, target, headers, len(self.asked) + 1)
+        self.asked.append(asked)
+        return await self._play(self.answering(asked), writer)
+
+    async def _play(self, answer: Says, writer: asyncio.StreamWriter) -> bool:
+        if answer.how == "hang":
+            await asyncio.Event().wait()
+        if answer.how == "reset":
+            with suppress(AttributeError):
+                writer.transport.abort()
+            return False
+        if answer.how == "noise":
+            writer.write(b"\x00\x01 this is no HTTP \r\n\r\n")
+            await writer.drain()
+            return False
+        if answer.how == "informational":
+            await self._flood(b"HTTP/1.1 103 X\r\n\r\n", writer)
+        if answer.how == "endless":
+            encoding = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
+            writer.write(f"HTTP/1.1 200 X\r\n{encoding}Transfer-Encoding: chunked\r\n\r\n".encode())
+            await self._flood(b"%x\r\n%s\r\n" % (len(answer.body), answer.body), writer)
+        lines = [f"HTTP/1.1 {answer.status} X", f"Content-Length: {len(answer.body)}"]
+        lines += [f"{name}: {value}" for name, value in answer.headers.items()]
+        head = ("\r\n".join(lines) + "\r\n\r\n").encode()
+        if answer.how == "drip-head":
+            await self._drip(head, writer)
+        writer.write(head)
+        if answer.how == "cut":
+            writer.write(answer.body[: len(answer.body) // 2])
+            await writer.drain()
+            return False
+        if answer.how == "silent-body":
+            await writer.drain()
+            await asyncio.Event().wait()
+        if answer.how == "late":
+            await asyncio.sleep(0.1)
+        if answer.how == "drip":
+            await self._drip(answer.body, writer)
+        writer.write(answer.body)
+        await writer.drain()
+        return True
+
+    async def _drip(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        """A byte, a while, a byte: each one resets a timer that only waits for silence."""
+        for at in range(len(data) - 1):
+            writer.write(data[at : at + 1])
+            await writer.drain()
+            await asyncio.sleep(0.02)
+        await asyncio.Event().wait()
+
+    async def _flood(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        """Until the client hangs up."""
+        while True:
+            writer.write(data)
+            await writer.drain()
+            await asyncio.sleep(0)
+
+    async def stop(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def faulty(answering: Answering, *, tls: ssl.SSLContext | None = None) -> AsyncGenerator[Faulty]:
+    made = Faulty(answering)
+    server = await asyncio.start_server(made.serve, "127.0.0.1", 0, ssl=tls)
+    made.port = int(server.sockets[0].getsockname()[1])
+    try:
+        yield made
+    finally:
+        server.close()
+        await made.stop()

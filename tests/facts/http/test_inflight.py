@@ -1,0 +1,43 @@
+"""Whoever leaves waits a moment for what is on the wire, and no longer than that."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.clock import steady_time
+from tests.facts.http.faulty import Asked, Says, faulty, says
+from whysync.facts.http import errors as problems
+from whysync.facts.http.client import Client
+from whysync.facts.http.inflight import OnTheWay
+
+
+def test_a_client_leaves_when_the_other_questions_have_ended() -> None:
+    """One of two is refused: the other one gets its answer, and its connection is closed in order."""
+
+    def answering(asked: Asked) -> Says:
+        return says({}, 403) if asked.target == "/refused" else Says(body=b'"slow"', how="late")
+
+    async def talk() -> object:
+        async with faulty(answering) as server:
+            client = Client(server.url)
+            slow = asyncio.ensure_future(client.json("/slow"))
+            with pytest.raises(problems.NetProblem):
+                async with client:
+                    await asyncio.gather(client.json("/refused"), slow)
+            return await slow
+
+    assert asyncio.run(talk()) == "slow"
+
+
+def test_it_does_not_wait_for_ever() -> None:
+    async def talk() -> float:
+        ways = OnTheWay()
+        began = steady_time.monotonic()
+        with ways.one():
+            await ways.settled(0.01)
+        await ways.settled(5)
+        return steady_time.monotonic() - began
+
+    assert 0.01 <= asyncio.run(talk()) < 1

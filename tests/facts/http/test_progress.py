@@ -1,0 +1,27 @@
+"""Progress is reported while a server is silent, and not after it answered."""
+
+from __future__ import annotations
+
+import asyncio
+
+from whysync.facts.http.progress import ticking
+
+
+def test_it_is_reported_until_the_answer_comes() -> None:
+    told: list[str] = []
+
+    async def wait() -> None:
+        several = asyncio.Event()
+
+        def progress(name: str, _: int) -> None:
+            told.append(name)
+            if len(told) == 3:
+                several.set()
+
+        async with ticking(progress, "Argo CD", every=0.001):
+            await several.wait()
+        told.append("answer")
+        await asyncio.sleep(0.01)
+
+    asyncio.run(wait())
+    assert told == ["Argo CD (no answer yet)"] * 3 + ["answer"]

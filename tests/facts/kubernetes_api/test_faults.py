@@ -1,0 +1,172 @@
+"""Every fault on every call: what passes is waited for, what stays is told, and nothing hangs."""
+
+from __future__ import annotations
+
+from functools import cache
+from urllib.parse import urlsplit
+
+import pytest
+from msgspec.structs import replace
+
+from tests.clock import steady_time
+from tests.facts.http.faulty import Answering, Asked, Says, says
+from tests.facts.kubernetes_api.fake_api import FakeApi
+from tests.facts.kubernetes_api.reading import QUICK, read
+from tests.facts.kubernetes_api.world import LOGS, thing, world
+from whysync.deadline import Deadline
+from whysync.errors import SourceError
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json
+
+APP = Selection(names=("argocd/api",))
+
+
+def facts(snapshot: Snapshot) -> object:
+    live = [(str(one.ref), one.body) for one in (*snapshot.live, *snapshot.events)]
+    return live, snapshot.logs, [one.body for one in snapshot.applications], snapshot.gaps
+
+
+@cache
+def clean() -> tuple[object, tuple[str, ...]]:
+    api = FakeApi(world(), logs=LOGS)
+    found = facts(read(api, APP))
+    return found, tuple(dict.fromkeys(urlsplit(path).path for path in api.paths))
+
+
+PASSING = {
+    "reset": Says(how="reset"),
+    "hang": Says(how="hang"),
+    "drip": Says(body=b" " * 500, how="drip"),
+    "cut": Says(body=b'{"items": [], "metadata": {}}', how="cut"),
+    "truncated JSON": Says(body=b'{"items": ['),
+    "429": says({"message": "slow down"}, 429, Retry_After="0"),
+    "500": says({"message": "etcdserver: leader changed"}, 500),
+    "503": Says(503, b"starting"),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
+def test_a_fault_on_every_call_that_passes_changes_nothing(fault: Says) -> None:
+    api = FakeApi(world(), logs=LOGS)
+    seen: set[str] = set()
+
+    def answering(asked: Asked) -> Says:
+        first, _ = asked.target not in seen, seen.add(asked.target)
+        is_log = "/log?" in asked.target  # its text cannot be told from noise
+        return (
+            fault if first and not (is_log and fault.status == 200 and fault.how == "whole") else api(asked)
+        )
+
+    assert facts(read(answering, APP)) == clean()[0]
+
+
+STAYING = {
+    "403": says({"message": "it is forbidden"}, 403),
+    "404": Says(404, b"404 page not found"),
+    "wrong JSON": Says(body=b"[1, 2"),
+    "another answer": says({"kind": "Something"}),
+    "a list of anything": says({"items": [1, None, "x", {"metadata": 7}], "metadata": None}),
+    "reset": Says(how="reset"),
+}
+
+
+# What is good to have and not worth a word: how Argo CD's own programs are installed, its events, its logins.
+QUIET = (
+    "/apis/apps/v1/namespaces/argocd/",
+    "/api/v1/namespaces/argocd/events",
+    "/api/v1/namespaces/argocd/secrets",
+)
+
+
+@pytest.mark.parametrize("fault", STAYING.values(), ids=STAYING.keys())
+def test_a_fault_on_any_one_call_that_stays_is_told_or_ends_it(fault: Says) -> None:
+    whole, paths = clean()
+    for path in paths:
+        api = FakeApi(world(), logs=LOGS)
+
+        def answering(asked: Asked, path: str = path, api: FakeApi = api) -> Says:
+            return fault if urlsplit(asked.target).path == path else api(asked)
+
+        found = read_or_fail(answering)
+        if isinstance(found, SourceError):
+            assert path in ("/api", "/apis") or "application" in path, path
+        elif facts(found) != whole and not path.startswith(QUIET):
+            # 404: gone since discovery. A log is any text.
+            told = bool(found.gaps) or fault.status == 404 or path.endswith("/log")
+            assert told, path
+
+
+def read_or_fail(answering: Answering) -> Snapshot | SourceError:
+    try:
+        return read(answering, APP)
+    except SourceError as problem:
+        return problem
+
+
+def test_a_server_that_dies_in_the_middle_is_not_asked_a_hundred_times() -> None:
+    api = FakeApi(world(), logs=LOGS)
+    began = steady_time.monotonic()
+
+    def answering(asked: Asked) -> Says:
+        return api(asked) if asked.number < 12 else Says(how="hang")
+
+    found = read(answering, APP)
+    assert steady_time.monotonic() - began < 5
+    assert any("does not answer" in gap.why for gap in found.gaps)
+
+
+def test_credentials_that_end_in_the_middle() -> None:
+    api = FakeApi(world(), logs=LOGS)
+
+    def answering(asked: Asked) -> Says:
+        return api(asked) if asked.number < 12 else says({"message": "Unauthorized"}, 401)
+
+    found = read(answering, APP)
+    assert any("does not accept these credentials" in gap.why for gap in found.gaps)
+
+
+@pytest.mark.parametrize("offers_to_go_on", [True, False])
+def test_a_page_that_has_expired_loses_nothing(*, offers_to_go_on: bool) -> None:
+    many = [thing("v1", "ConfigMap", f"c-{n:02d}", "api") for n in range(20)]
+    api = FakeApi([*world(), *many], page=6)
+    expired: list[str] = []
+
+    def answering(asked: Asked) -> Says:
+        going_on = "continue=" in asked.target and "/namespaces/api/configmaps" in asked.target
+        if going_on and len(expired) < 3:
+            expired.append(asked.target)
+            meta: Json = {"continue": asked.target.partition("continue=")[2].partition("&")[0]}
+            return says({"message": "too old", "metadata": meta if offers_to_go_on else {}}, 410)
+        return api(asked)
+
+    found = read(answering, APP)
+    names = [one.ref.name for one in found.live if one.ref.kind == "ConfigMap"]
+    assert sorted(names) == [f"c-{n:02d}" for n in range(20)]
+    assert found.gaps == ()
+
+
+def test_a_page_that_never_comes_is_a_gap_and_the_first_ones_stay() -> None:
+    many = [thing("v1", "ConfigMap", f"c-{n:02d}", "api") for n in range(20)]
+    api = FakeApi([*world(), *many], page=6)
+
+    def answering(asked: Asked) -> Says:
+        lost = "continue=" in asked.target and "configmaps" in asked.target
+        return Says(503, b"no") if lost else api(asked)
+
+    found = read(answering, APP)
+    assert len([one for one in found.live if one.ref.kind == "ConfigMap"]) == 6
+    assert any("a part of live configmaps in namespace api" in gap.what for gap in found.gaps)
+
+
+def test_the_time_limit_holds_and_what_was_read_is_kept() -> None:
+    api = FakeApi(world(), logs=LOGS)
+    limits = replace(QUICK, deadline=Deadline.after(0.6), idle_seconds=5, try_seconds=5)
+    began = steady_time.monotonic()
+
+    def answering(asked: Asked) -> Says:
+        return Says(how="hang") if "/pods" in asked.target else api(asked)
+
+    found = read(answering, APP, limits=limits)
+    assert steady_time.monotonic() - began < 4
+    assert any("pods" in gap.what for gap in found.gaps)

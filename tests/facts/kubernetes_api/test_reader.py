@@ -1,0 +1,332 @@
+"""From an API server to a Snapshot: what is read, how often it is asked, and what is said of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.facts.kubernetes_api.fake_api import FakeApi, base64_of
+from tests.facts.kubernetes_api.reading import read, serving
+from tests.facts.kubernetes_api.world import LAST_APPLIED, LOGS, application, deployment, row, thing, world
+from whysync.app import cases, diagnose
+from whysync.diagnosis.snapshot_index import World
+from whysync.errors import NotFound, UsageError
+from whysync.facts.http.errors import Forbidden
+from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Snapshot
+from whysync.json_tree import Json, Object, dig, fields
+
+
+def causes(snapshot: Snapshot) -> dict[str, list[str]]:
+    report = diagnose(cases(World(snapshot)))
+    return {app.case.app.name: [finding.rule for finding in app.findings] for app in report.apps}
+
+
+def kinds(snapshot: Snapshot) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in snapshot.live:
+        found[one.ref.kind] = found.get(one.ref.kind, 0) + 1
+    return found
+
+
+def gaps(snapshot: Snapshot) -> str:
+    return "\n".join(f"{gap.what} | {gap.why} | {gap.how_to_get}" for gap in snapshot.gaps)
+
+
+def everything_in(snapshot: Snapshot) -> str:
+    bodies = [
+        one.body
+        for group in (
+            snapshot.applications,
+            snapshot.projects,
+            snapshot.settings,
+            snapshot.live,
+            snapshot.events,
+            *snapshot.desired.values(),
+        )
+        for one in group
+    ]
+    told: list[object] = [snapshot.logs, snapshot.gaps, snapshot.unknown]
+    return str(bodies) + str(told)
+
+
+def test_a_fleet_is_read_where_something_is_wrong() -> None:
+    api = FakeApi(world(), logs=LOGS)
+    found = read(api)
+    assert [app.ref.name for app in found.applications] == ["api", "fine", "web"]
+    assert [project.ref.name for project in found.projects] == ["default"]
+    assert {one.ref.name for one in found.settings} == {"argocd-cm", "repo"}
+    assert kinds(found) == {"Deployment": 2, "Namespace": 2, "Pod": 3, "ReplicaSet": 1, "Secret": 1}
+    assert len(found.events) == 1
+    assert found.collected_at is not None
+    assert abs((found.collected_at - datetime(2026, 3, 2, 3, 27, tzinfo=UTC)).total_seconds()) < 5
+    assert not any("/calm/" in path for path in api.paths)
+
+
+def test_it_is_diagnosed_as_from_a_bundle() -> None:
+    found = causes(read(FakeApi(world(), logs=LOGS)))
+    assert found["fine"] == []
+    assert any("hand" in rule or "manual" in rule for rule in found["web"]), found
+    assert found["api"], found
+
+
+def test_an_app_that_is_named_is_read_whatever_its_state() -> None:
+    api = FakeApi(world())
+    found = read(api, Selection(names=("fine",)))
+    assert [app.ref.name for app in found.applications] == ["fine"]
+    assert kinds(found)["ConfigMap"] == 1
+    assert found.gaps == ()
+    by_place = read(FakeApi(world()), Selection(names=("argocd/fine",)))
+    assert [app.ref.name for app in by_place.applications] == ["fine"]
+    with pytest.raises(NotFound, match="nobody"):
+        read(FakeApi(world()), Selection(names=("nobody",)))
+
+
+def test_a_selection_narrows() -> None:
+    labelled = world()
+    app = labelled[0]
+    assert isinstance(app["metadata"], dict)
+    app["metadata"]["labels"] = {"team": "a"}
+    assert len(read(FakeApi(labelled), Selection(selector="team=a")).applications) == 1
+    assert len(read(FakeApi(world()), Selection(projects=("other",))).applications) == 0
+    assert len(read(FakeApi(world()), Selection(app_namespaces=("elsewhere",))).applications) == 0
+
+
+def test_the_number_of_requests_does_not_grow_with_the_number_of_apps() -> None:
+    def asked(apps: int) -> int:
+        made = world()
+        for number in range(apps):
+            place = f"team-{number}"
+            rows: list[Json] = [row("Deployment", "x", place, group="apps", status="OutOfSync")]
+            made.append(application(f"x-{number}", namespace=place, sync="OutOfSync", rows=rows))
+            made += [deployment("x", place, live=7), thing("v1", "Namespace", place)]
+        api = FakeApi(made)
+        assert len(read(api).applications) == apps + 3
+        return len(api.paths)
+
+    few, many = asked(50), asked(400)
+    assert many <= few + 3
+    assert many < 60
+
+
+def test_pages_are_put_together() -> None:
+    api = FakeApi(world(), page=1)
+    assert kinds(read(api)) == kinds(read(FakeApi(world())))
+
+
+def test_an_old_server_without_aggregated_discovery() -> None:
+    assert kinds(read(FakeApi(world(), aggregated=False))) == kinds(read(FakeApi(world())))
+
+
+def test_logs_are_those_of_containers_that_fail_and_of_two_pods_of_an_owner() -> None:
+    found = read(FakeApi(world(), logs=LOGS))
+    assert [(log.pod, log.previous) for log in found.logs] == [
+        ("api-1-0", False),
+        ("api-1-0", True),
+        ("api-1-1", False),
+        ("api-1-1", True),
+    ]
+    assert found.logs[0].lines[0] == "starting"
+    assert read(FakeApi(world(), logs=LOGS), Selection(logs=False)).logs == ()
+    refusing = FakeApi(world(), forbidden=lambda plural, _: plural == "pods/log")
+    told = gaps(read(refusing))
+    assert "the logs of containers that fail in namespace api" in told
+    assert 'a Role with {apiGroups: [""], resources: [pods/log], verbs: [get]}' in told
+
+
+def test_no_secret_comes_through() -> None:
+    shown = everything_in(read(FakeApi(world(), logs=LOGS), everything=True))
+    for secret in ("repo-password-1", "live-secret-value-1", "log-secret-value-1", "kubeconfig-token-1"):
+        assert secret not in shown
+        assert base64_of(secret) not in shown
+    assert base64_of("https://git.example.com/x.git") in shown
+
+
+# --- what may not be seen --------------------------------------------------------------------------
+
+
+def test_what_is_forbidden_is_one_gap_with_the_smallest_rule() -> None:
+    hidden = ("pods", "secrets", "replicasets")
+    found = read(FakeApi(world(), forbidden=lambda plural, _: plural in hidden), Selection(names=("api",)))
+    told = gaps(found)
+    assert "live pods, replicasets.apps, secrets in namespace api" in told
+    assert (
+        'a Role with {apiGroups: [""], resources: [pods, secrets], verbs: [list]};'
+        ' {apiGroups: ["apps"], resources: [replicasets], verbs: [list]}' in told
+    )
+    assert kinds(found)["Deployment"] == 1
+
+
+def test_nothing_is_missed_where_nothing_is_wrong() -> None:
+    found = read(
+        FakeApi(world(), forbidden=lambda plural, _: plural in ("pods", "secrets", "nodes")),
+        Selection(names=("fine",)),
+    )
+    assert found.gaps == ()
+
+
+def test_who_may_not_see_all_namespaces_is_asked_one_by_one() -> None:
+    made = world()
+    for number in range(10):
+        place = f"team-{number}"
+        rows: list[Json] = [row("Deployment", "x", place, group="apps", status="OutOfSync")]
+        made.append(application(f"x-{number}", namespace=place, sync="OutOfSync", rows=rows))
+        made.append(deployment("x", place, live=7))
+    whole = kinds(read(FakeApi(made)))["Deployment"]
+
+    def refused(plural: str, namespace: str) -> bool:
+        return not namespace and plural not in ("applications", "namespaces")
+
+    found = read(FakeApi(made, forbidden=refused))
+    assert kinds(found)["Deployment"] == whole
+
+
+def test_applications_of_one_namespace_only() -> None:
+    def refused(plural: str, namespace: str) -> bool:
+        return plural == "applications" and namespace != "argocd"
+
+    assert len(read(FakeApi(world(), forbidden=refused)).applications) == 3
+    assert len(read(FakeApi(world(), forbidden=refused), Selection(names=("web",))).applications) == 1
+    with pytest.raises(Forbidden) as caught:
+        read(FakeApi(world(), forbidden=lambda plural, _: plural == "applications"))
+    assert '{apiGroups: ["argoproj.io"], resources: [applications], verbs: [list]}' in caught.value.next
+
+
+def test_settings_are_read_one_by_one_where_lists_are_forbidden() -> None:
+    api = FakeApi(world(), forbidden=lambda plural, _: plural == "configmaps")
+    assert "configmaps" in gaps(read(api))
+
+
+def test_names_that_lead_astray_are_not_asked_for() -> None:
+    odd = ("..", ".", "a/b", "?x=1", "%2e%2e", "", "x" * 300, "a b", "\n")
+    rows: list[Json] = [row("Namespace", one, "") for one in odd]
+    rows += [row("Deployment", one, other, group="apps") for one in odd for other in odd]
+    junk: list[Json] = [7, None, {"kind": []}]
+    rows += junk
+    bad = application("bad", sync="OutOfSync", rows=rows, destination={"namespace": "../kube-system"})
+    api = FakeApi([*world(), bad])
+    assert len(read(api, Selection(names=("bad",))).applications) == 1
+    assert not [path for path in api.paths if ".." in path or "%" in path.partition("?")[0]]
+
+
+def test_a_refresh_is_refused_for_it_would_write() -> None:
+    api = FakeApi(world())
+    with pytest.raises(UsageError, match="refresh"):
+        read(api, Selection(names=("web",), refresh="normal"))
+    assert api.paths == []
+
+
+def test_a_cluster_without_argocd() -> None:
+    with pytest.raises(NotFound, match="has no Argo CD"):
+        read(FakeApi([], hidden_groups=("argoproj.io",)))
+
+
+# --- several clusters ------------------------------------------------------------------------------
+
+
+def hub(url: str, *, config: str = "{}") -> FakeApi:
+    rows: list[Json] = [row("Deployment", "far", "far", group="apps", status="OutOfSync")]
+    far = application(
+        "far", sync="OutOfSync", rows=rows, destination={"server": f"{url}/", "namespace": "far"}
+    )
+    by_name = application("by-name", sync="OutOfSync", destination={"name": "stage", "namespace": "far"})
+    secret = thing(
+        "v1",
+        "Secret",
+        "stage",
+        "argocd",
+        labels={"argocd.argoproj.io/secret-type": "cluster"},
+        data={"name": base64_of("stage"), "server": base64_of(url), "config": base64_of(config)},
+    )
+    return FakeApi([*world(), far, by_name, secret])
+
+
+def test_other_clusters_by_the_kubeconfig() -> None:
+    spoke = FakeApi([deployment("far", "far", live=9), thing("v1", "Namespace", "far")])
+    with serving(spoke) as other:
+        found = read(hub(other.url), others={"staging": other.url})
+    clusters = {one.ref.name: one.cluster for one in found.live if one.ref.kind == "Deployment"}
+    assert clusters == {"web": "in-cluster", "api": "in-cluster", "far": "stage"}
+    assert "stage" not in gaps(found)
+
+
+def test_other_clusters_by_their_secret_only_when_allowed() -> None:
+    spoke = FakeApi([deployment("far", "far", live=9)])
+    config = '{"bearerToken": "spoke-token-12345"}'
+    with serving(spoke) as other:
+        found = read(hub(other.url, config=config))
+        assert "live objects on cluster stage" in gaps(found)
+        assert "--use-cluster-secrets" in gaps(found)
+        assert spoke.paths == []
+        allowed = read(hub(other.url, config=config), use_cluster_secrets=True)
+    assert "far" in {one.ref.name for one in allowed.live}
+    assert "spoke-token-12345" not in everything_in(allowed)
+    assert other.asked[0].headers["authorization"] == "Bearer spoke-token-12345"
+
+
+def test_a_cluster_that_is_out_of_reach_is_a_gap_and_the_others_are_answered() -> None:
+    with serving(FakeApi([])) as other:
+        url = other.url
+    found = read(hub(url), others={"staging": url})
+    assert "live objects on cluster stage" in gaps(found)
+    assert "cannot be reached" in gaps(found)
+    assert "web" in {one.ref.name for one in found.live}
+    aws = read(hub(url, config='{"awsAuthConfig": {"clusterName": "x"}}'), use_cluster_secrets=True)
+    assert "a program of its own (awsAuthConfig)" in gaps(aws)
+
+
+# --- what Git wants --------------------------------------------------------------------------------
+
+
+def test_what_the_last_sync_applied_stands_for_git_and_says_so() -> None:
+    found = read(FakeApi(world()))
+    (one,) = found.desired["argocd/web"]
+    assert one.spec["replicas"] == 2
+    assert "the last sync" in one.origin
+    assert "what Git wants now of argocd/web" in gaps(found)
+
+
+def moved_on(app: Object, _: Object) -> None:
+    fields(dig(app, "status", "sync"))["revision"] = "b" * 40
+
+
+def applied_by_kubectl(_: Object, live: Object) -> None:
+    fields(dig(live, "metadata", "managedFields", 0))["manager"] = "kubectl-client-side-apply"
+
+
+def nobody_knows_who(_: Object, live: Object) -> None:
+    del fields(live["metadata"])["managedFields"]
+
+
+def it_agrees(_: Object, live: Object) -> None:
+    fields(live["spec"])["replicas"] = 2
+
+
+def it_is_broken(_: Object, live: Object) -> None:
+    fields(dig(live, "metadata", "annotations"))[LAST_APPLIED] = "{broken"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [moved_on, applied_by_kubectl, nobody_knows_who, it_agrees, it_is_broken],
+    ids=lambda one: one.__name__,
+)
+def test_the_last_sync_does_not_stand_for_git_where(change: Callable[[Object, Object], None]) -> None:
+    made = world()
+    live = next(one for one in made if one["kind"] == "Deployment")
+    change(made[0], live)
+    assert read(FakeApi(made)).desired == {}
+
+
+def test_plain_yaml_says_what_git_wants(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n---\n: broken: ["
+    )
+    found = read(FakeApi(world()), Selection(names=("web",), local=str(tmp_path)))
+    (one,) = found.desired["argocd/web"]
+    assert one.ref.namespace == "shop"
+    assert one.annotations["argocd.argoproj.io/tracking-id"] == "web:apps/Deployment:shop/web"
+    assert "a part of web.yaml" in gaps(found)

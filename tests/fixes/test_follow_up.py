@@ -1,0 +1,83 @@
+"""What has to follow a change before it counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.situations import application, case_of
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Fix, FixKind
+from whysync.fixes.follow_up import following, is_in_git, worth_telling
+from whysync.fixes.forms import as_commands
+from whysync.json_tree import Object
+
+LOOK, SYNC = "argocd app get shop --refresh", "argocd app sync shop"
+OPTIONS = Fix(title="t", kind=FixKind.APPLICATION)
+IN_GIT = Fix(title="t", kind=FixKind.MANIFEST)
+ROLE: Object = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "Role",
+    "metadata": {"name": "needs", "namespace": "shop"},
+}
+
+
+def the_case(phase: str, *, automated: bool = True, age: int = 1) -> Case:
+    operation: Object = {"phase": phase, "startedAt": f"2026-03-02T09:{30 - age:02}:00Z", "operation": {}}
+    if phase not in ("Running", "Terminating"):
+        operation["finishedAt"] = "2026-03-02T09:30:00Z"
+    status: Object = {
+        "sync": {"status": "OutOfSync"},
+        "health": {"status": "Healthy"},
+        "operationState": operation,
+        "reconciledAt": "2026-03-02T09:30:00Z",
+    }
+    policy: Object = {"automated": {}} if automated else {}
+    return case_of(application(spec={"syncPolicy": policy}, status=status))
+
+
+def test_a_commit_that_failed_is_not_tried_again_by_itself() -> None:
+    """So a change of the Application, which is no commit, needs a sync by hand."""
+    case = the_case("Failed")
+    assert following(OPTIONS, case) == worth_telling(OPTIONS, case) == (LOOK, SYNC)
+    assert following(IN_GIT, case) == (LOOK,), "a new commit is"
+    assert worth_telling(IN_GIT, case) == ()
+
+
+def test_without_auto_sync_a_commit_is_synced_by_hand() -> None:
+    assert following(IN_GIT, the_case("Succeeded", automated=False)) == (LOOK, SYNC)
+    assert worth_telling(IN_GIT, the_case("Succeeded", automated=False)) == ()
+
+
+def test_what_has_no_effect_alone_says_what_else_is_to_be_done_once_it_is_synced() -> None:
+    fix = Fix(title="t", kind=FixKind.MANIFEST, afterwards=("kubectl -n shop delete pod db-2",))
+    wait = "argocd app wait shop --sync"
+    assert following(fix, the_case("Succeeded")) == (LOOK, wait, *fix.afterwards)
+    assert following(fix, the_case("Succeeded", automated=False)) == (LOOK, SYNC, wait, *fix.afterwards)
+    assert worth_telling(fix, the_case("Succeeded"))[1:] == (LOOK, wait, *fix.afterwards)
+
+
+def test_after_a_good_sync_a_look_is_enough() -> None:
+    assert following(OPTIONS, the_case("Succeeded")) == (LOOK,)
+
+
+@pytest.mark.parametrize(
+    ("age", "first"), [(1, "argocd app wait shop --operation"), (20, "argocd app terminate-op shop ")]
+)
+def test_a_running_sync_has_to_end_first(age: int, first: str) -> None:
+    steps = worth_telling(IN_GIT, the_case("Running", age=age))
+    assert steps[1].startswith(first)
+    assert (steps[0], *steps[2:]) == ("# commit it and push", LOOK)
+
+
+def test_commands_have_their_own_order() -> None:
+    assert following(Fix.run(SYNC, title="t"), the_case("Failed")) == ()
+
+
+def test_what_the_app_may_not_grant_itself_is_applied_beside_it() -> None:
+    both: Object = {"apiVersion": "v1", "kind": "List", "items": [ROLE]}
+    for made in (ROLE, both):
+        fix = Fix.new(made, title="t")
+        assert not is_in_git(fix)
+        said, *steps = as_commands(fix, the_case("Failed"))
+        assert said.startswith("# save it as role-needs.yaml")
+        assert steps == ["kubectl apply -f role-needs.yaml", LOOK, SYNC]

@@ -1,0 +1,83 @@
+"""A document cut out of a file: the others stay byte for byte, or it is not done."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whysync.fixes.remove_document import without_document
+from whysync.json_tree import Json
+from whysync.kubernetes.api import yaml
+
+THREE = """\
+# the first
+a: 1
+---
+# the second
+b: |
+  text
+   --- no mark
+---   # the third
+c: 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "left"),
+    [
+        (0, "---\n# the second\nb: |\n  text\n   --- no mark\n---   # the third\nc: 3\n"),
+        (1, "# the first\na: 1\n---   # the third\nc: 3\n"),
+        (2, "# the first\na: 1\n---\n# the second\nb: |\n  text\n   --- no mark\n"),
+    ],
+)
+def test_one_goes_and_the_others_stay(number: int, left: str) -> None:
+    assert without_document(THREE, number) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (THREE, 3),
+        (THREE, -1),
+        ("", 0),
+        ("a: [", 0),
+        ("a: 1\n---\nb: [\n", 0),
+        ("a: 1\n...\n---\nb: 2\n", 5),
+    ],
+)
+def test_what_is_not_there_or_cannot_be_read(text: str, number: int) -> None:
+    assert without_document(text, number) is None
+
+
+def test_empty_documents_do_not_count() -> None:
+    assert without_document("---\n# nothing\n---\na: 1\n---\nb: 2\n", 0) == "---\n# nothing\n---\nb: 2\n"
+
+
+def test_line_ends_of_another_kind() -> None:
+    assert without_document("a: 1\r\n---\r\nb: 2\r\n", 0) == "---\r\nb: 2\r\n"
+
+
+def bodies(text: str) -> list[Json]:
+    return [
+        one.body for one in yaml.documents(text) if isinstance(one, yaml.Document) and one.body is not None
+    ]
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from("abc"), st.text(max_size=8), min_size=1), min_size=1), st.data()
+)
+def test_nothing_else_goes(objects: list[dict[str, Json]], data: st.DataObject) -> None:
+    text = "---\n".join(yaml.dump(one) for one in objects)
+    number = data.draw(st.integers(0, len(objects) - 1))
+    left = without_document(text, number)
+    assert left is not None
+    kept = bodies(text)
+    del kept[number]
+    assert bodies(left) == kept
+
+
+@given(st.text(alphabet="ab: -\n#|[]{}'\"", max_size=40), st.integers(0, 3))
+def test_no_text_is_too_odd(text: str, number: int) -> None:
+    left = without_document(text, number)
+    assert left is None or len(left) < len(text)

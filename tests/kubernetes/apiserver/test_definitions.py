@@ -1,0 +1,193 @@
+"""Definitions before they are taken: rules are compiled and priced, patterns are read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.kubernetes.apiserver.talk import Talk, definition, said, widget
+from whysync.golang.regexp_syntax import regex_problem
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.cel.evaluate import evaluate
+from whysync.kubernetes.cel.schema_types import Shape, shape_of
+from whysync.kubernetes.cel.type_check import judged
+
+
+def ruled(schema: Object, rule: str) -> Object:
+    inner: Object = {**schema, "x-kubernetes-validations": [{"rule": rule}]}
+    return definition({"type": "object", "properties": {"spec": inner}})
+
+
+def shaped(schema: Object) -> Shape:
+    found = shape_of(schema)
+    assert found is not None
+    return found
+
+
+SHORT: Object = {"type": "string", "maxLength": 10}
+PAIR: Object = {
+    "type": "object",
+    "properties": {
+        "min": {"type": "integer"}, "max": {"type": "integer"}, "name": SHORT, "a-b": {"type": "boolean"},
+        "list": {"type": "array", "maxItems": 5, "items": SHORT},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("self.min <= self.max", ""),
+        ("self.list.all(x, x.startsWith('a') || size(x) > 3)", ""),
+        ("has(self.name) ? self.name != '' : true", ""),
+        ("self.a__dash__b", ""),
+        ("self.list.exists(x, x == self.name) && oldSelf.min in [1, 2]", ""),
+        ("self.min > self.name", "found no matching overload for '_>_' applied to '(int, string)'"),
+        ("self.min + 1", "cel expression must evaluate to a bool"),
+        ("self.mim == 1", "undefined field 'mim'"),
+        ("selff.min == 1", ""),  # perhaps of a library: not judged
+        ("selff == 1", "undeclared reference to 'selff' (in container '')"),
+        ("self.min.all(x, true)", "expression of type 'int' cannot be range of a comprehension"),
+        ("self.min.startsWith('a')", "found no matching overload for 'startsWith' applied to 'int.(string)'"),
+        ("!self.min", "found no matching overload for '!_' applied to '(int)'"),
+    ],
+)
+def test_types_of_a_rule_must_fit(rule: str, problem: str) -> None:
+    found = judged(rule, shaped(PAIR)).problem
+    assert problem in found
+    assert bool(problem) is bool(found)
+
+
+def test_a_rule_is_shown_where_it_is_wrong(talk: Talk) -> None:
+    answer = talk.create(ruled({"type": "string"}, "self > 5"))
+    assert answer.code == 422
+    assert "ERROR: <input>:1:6: found no matching overload" in said(answer)
+    assert said(answer).endswith("\n | self > 5\n | .....^")
+
+
+def test_a_rule_over_unlimited_lists_is_too_dear_and_a_limit_helps(talk: Talk) -> None:
+    nested: Object = {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}
+    rule = "self.all(x, x.all(y, self.all(z, z.all(w, w != y))))"
+    answer = talk.create(ruled(nested, rule))
+    assert "estimated rule cost exceeds budget by factor of more than 100x" in said(answer)
+    few: Object = {
+        "type": "array",
+        "maxItems": 5,
+        "items": {"type": "array", "maxItems": 5, "items": SHORT},
+    }
+    assert talk.create(ruled(few, rule)).code == 201
+
+
+def test_the_past_of_an_item_without_identity_is_unknown(talk: Talk) -> None:
+    item: Object = {**SHORT, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
+    spec: Object = {"type": "array", "maxItems": 5, "items": item}
+    answer = talk.create(definition({"type": "object", "properties": {"spec": spec}}))
+    assert "oldSelf cannot be used on the uncorrelatable portion of the schema" in said(answer)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "problem"),
+    [
+        ("^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", ""),
+        (r"^(?i:abc)|\d{1,3}(?P<name>x)\Q(\E[[:alpha:]\]]$", ""),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("(a", "missing closing ): `(a`"),
+        ("a)", "unexpected ): `a)`"),
+        ("[a", "missing closing ]: `[a`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("(?<!a)", "invalid or unsupported Perl syntax: `(?<!`"),
+        ("a{1001}", "invalid repeat count: `{1001}`"),
+        ("a{2,1}", "invalid repeat count: `{2,1}`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        (r"\y", r"invalid escape sequence: `\y`"),
+        (r"(a)\1", r"invalid escape sequence: `\1`"),
+        ("a{,3}", ""),
+    ],
+)
+def test_patterns_are_read_as_go_reads_them(pattern: str, problem: str) -> None:
+    assert regex_problem(pattern) == problem
+
+
+def test_a_bad_pattern_is_refused(talk: Talk) -> None:
+    spec: Json = {"type": "string", "pattern": "("}
+    assert said(talk.create(definition({"type": "object", "properties": {"spec": spec}}))).endswith(
+        'Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: '
+        "missing closing ): `(`"
+    )
+
+
+@given(st.text("()[]{}*+?|\\^$-:<>!=Pabz019.,", max_size=12))
+def test_any_pattern_gets_an_answer(pattern: str) -> None:
+    assert isinstance(regex_problem(pattern), str)
+
+
+@given(st.text("self.ab()[]|&!=<>+?:'\" ,in1", max_size=20))
+def test_any_rule_gets_an_answer(rule: str) -> None:
+    found = judged(rule, shaped(PAIR))
+    assert found.cost >= 0
+
+
+def test_claims_in_another_version_must_still_make_sense(talk: Talk) -> None:
+    both = definition(
+        {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": SHORT}}}}
+    )
+    later: Json = {
+        "name": "v2",
+        "served": True,
+        "storage": False,
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "properties": {"spec": {"type": "object", "properties": {"b": SHORT}}},
+            }
+        },
+    }
+    spec = both["spec"]
+    assert isinstance(spec, dict)
+    versions = spec["versions"]
+    assert isinstance(versions, list)
+    versions.append(later)
+    assert talk.create(both).code == 201
+    first: Object = {
+        "apiVersion": "shop.example/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"a": "1"},
+    }  # fmt: skip
+    assert talk.apply(first, "m").code == 201
+    second: Object = {**first, "apiVersion": "shop.example/v2", "spec": {"b": "1"}}
+    assert said(talk.apply(second, "m")) == (
+        "failed to prune fields: failed to convert merged object to last applied version: "
+        ".spec.b: field not declared in schema"
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("type(self) == int ? self > 1 : self == '10%'", True),
+        ("duration('1h30m') > duration('90s')", True),
+        ("isIP('::1') && !isIP('x')", True),
+        ("'abc'.substring(1, 2) + ['x', 'y'].join('-')", "bx-y"),
+        ("[3, 1].min() + [1, 2].sum()", 4),
+        ("[1, 2].isSorted() && 'abc'.indexOf('c') == 2", True),
+        ('r"""a"b""" == \'a"b\'', True),
+    ],
+)
+def test_functions_of_the_language(expression: str, value: Json) -> None:
+    assert evaluate(expression, {"self": 5}) == value
+
+
+def test_a_schema_may_ask_for_metadata_and_its_rules_for_the_name() -> None:
+    talk = Talk()
+    rule: Object = {"rule": "self.metadata.name != 'taken'", "message": "that name is taken"}
+    schema: Object = {
+        "type": "object",
+        "required": ["metadata", "spec"],
+        "properties": {"metadata": {"type": "object"}, "spec": {"type": "object"}},
+        "x-kubernetes-validations": [rule],
+    }
+    assert talk.create(definition(schema)).code == 201
+    assert talk.create(widget({})).code == 201
+    taken: Object = {**widget({}), "metadata": {"name": "taken"}}
+    assert "that name is taken" in said(talk.create(taken))

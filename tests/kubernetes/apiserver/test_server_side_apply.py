@@ -1,0 +1,77 @@
+"""Server-side apply on the model: who owns what, and what happens when two want the same field."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.apiserver.protocol import Answer, Request
+from whysync.kubernetes.apiserver.server import Model
+
+PATH = "/api/v1/namespaces/shop/configmaps/cm"
+keys = st.sampled_from(["a", "b", "c", "d"])
+data = st.dictionaries(keys, st.sampled_from(["1", "2"]), min_size=1, max_size=4)
+
+
+def cluster() -> Model:
+    model = Model()
+    body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    assert model.send(Request(verb="create", path="/api/v1/namespaces", body=body)).code == 201
+    return model
+
+
+def apply(model: Model, manager: str, values: dict[str, str], *, force: bool = False) -> Answer:
+    given_data: Json = dict(values)
+    body: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm"}, "data": given_data}
+    return model.send(Request(verb="ssa", path=PATH, body=body, manager=manager, force=force))
+
+
+def owned(answer: Answer, manager: str) -> set[str]:
+    meta = fields((answer.body or {}).get("metadata"))
+    for entry in items(meta.get("managedFields")):
+        if fields(entry).get("manager") == manager:
+            return {key[2:] for key in fields(fields(fields(entry).get("fieldsV1")).get("f:data"))}
+    return set()
+
+
+@given(data)
+def test_applying_twice_changes_nothing(values: dict[str, str]) -> None:
+    model = cluster()
+    first = apply(model, "a", values)
+    model.clock.advance(60)
+    assert apply(model, "a", values).body == first.body
+
+
+@given(data, data)
+def test_a_manager_owns_exactly_what_it_said_last(first: dict[str, str], second: dict[str, str]) -> None:
+    model = cluster()
+    apply(model, "a", first)
+    answer = apply(model, "a", second)
+    assert fields((answer.body or {}).get("data")) == second
+    assert owned(answer, "a") == set(second)
+
+
+@given(data, data)
+def test_conflicts_are_the_fields_that_both_want_otherwise(
+    mine: dict[str, str], other: dict[str, str]
+) -> None:
+    model = cluster()
+    apply(model, "a", mine)
+    answer = apply(model, "b", other)
+    fought = {key for key in mine.keys() & other.keys() if mine[key] != other[key]}
+    assert answer.ok is not bool(fought)
+    forced = apply(model, "b", other, force=True)
+    assert fields((forced.body or {}).get("data")) == {**mine, **other}
+    assert owned(forced, "a") == set(mine) - fought
+    assert owned(forced, "b") == set(other)
+
+
+def test_a_conflict_names_manager_and_field() -> None:
+    model = cluster()
+    apply(model, "a", {"x": "1"})
+    answer = apply(model, "b", {"x": "2"})
+    assert answer.code == 409
+    assert text((answer.body or {}).get("message")) == (
+        'Apply failed with 1 conflict: conflict with "a": .data.x'
+    )

@@ -1,0 +1,80 @@
+"""A cluster that was found as it is: what rests stays at rest, what is changed moves on."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.kubernetes.controllers.playground import Playground
+from tests.kubernetes.controllers.workloads import cron_job, image_set, job, workload
+from whysync.argocd.health.assess import health_of
+from whysync.json_tree import Object, copy_object, dig, fields, text
+from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.clock import Clock
+from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.timeline import Timeline
+
+KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+
+
+def again(play: Playground, seconds: float) -> Model:
+    """The same objects in another cluster, some time later."""
+    model = Model(Clock(play.model.clock.now))
+    assert model.load([copy_object(one) for one in play.model.objects()]) == []
+    Timeline(model.clock, [Life(model)]).run(timedelta(seconds=seconds))
+    return model
+
+
+def shapes(model: Model) -> dict[tuple[str, str], Object]:
+    """All but events, versions and who wrote what."""
+    found: dict[tuple[str, str], Object] = {}
+    for one in model.objects():
+        if one.get("kind") == "Event":
+            continue
+        meta = {
+            key: value
+            for key, value in fields(one.get("metadata")).items()
+            if key not in {"resourceVersion", "managedFields"}
+        }
+        found[text(one.get("kind")), text(meta.get("name"))] = {**one, "metadata": meta}
+    return found
+
+
+def test_what_rests_stays_as_it_is() -> None:
+    play = Playground()
+    for kind in KINDS:
+        play.create(
+            workload(kind, kind.lower(), replicas=2) if kind != "DaemonSet" else workload(kind, "daemonset")
+        )
+    play.create(job(), cron_job(suspend=True))
+    play.run(300)
+    before = shapes(play.model)
+    after = shapes(again(play, 600))
+    assert sorted(after) == sorted(before)
+    for name, one in before.items():
+        assert after[name] == one, name
+
+
+def test_a_deployment_that_was_found_rolls_to_a_new_image() -> None:
+    play = Playground()
+    play.create(workload("Deployment", replicas=4))
+    play.run(60)
+    image_set(play, "deployments", "nginx:2")  # nobody has acted on it yet
+    model = again(play, 600)
+    found = model.store.get((("apps", "deployments"), "shop", "web"))
+    assert found is not None
+    verdict = health_of(found)
+    assert verdict is not None
+    assert str(verdict.code) == "Healthy"
+    assert dig(found, "status", "updatedReplicas") == 4
+    assert dig(found, "metadata", "annotations", "deployment.kubernetes.io/revision") == "2"
+
+
+def test_a_job_goes_on() -> None:
+    play = Playground(PodScript(runs_seconds=20))
+    play.create(job())
+    play.run(10)
+    model = again(play, 120)
+    found = model.store.get((("batch", "jobs"), "shop", "migrate"))
+    assert found is not None
+    assert dig(found, "status", "succeeded") == 1

@@ -1,0 +1,128 @@
+"""What a commit does not bring: what is taken to be there, and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from msgspec.structs import replace
+
+from tests.plan.shop import CONFIG, DEPLOYMENT, HOOK, Shop
+from tests.plan.test_plan import made, only
+from whysync.json_tree import fields
+from whysync.kubernetes.api.manifest import Manifest, Role
+
+NEEDY = DEPLOYMENT.replace(
+    'image: "shop:1.0"',
+    'image: "shop:1.0", env: [{name: A, valueFrom: {secretKeyRef: {name: db, key: url}}}]',
+)
+EXTERNAL = """\
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: db}
+spec: {secretStoreRef: {name: vault, kind: ClusterSecretStore}, target: {name: db}}
+"""
+
+
+def test_a_secret_that_the_base_needs_is_there(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"deployment.yaml": NEEDY})
+    shop.put("deployment.yaml", NEEDY.replace("shop:1.0", "shop:1.1"))
+    app = only(made(shop))
+    assert [run.passed for run in app.runs] == [True, True]
+    assert "Secret db is taken to exist" in app.runs[-1].notes
+
+
+def test_one_that_the_commit_names_first_is_not(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("deployment.yaml", NEEDY)
+    app = only(made(shop))
+    assert [run.passed for run in app.runs] == [False, False]
+
+
+def test_but_an_operator_may_make_it(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("deployment.yaml", NEEDY)
+    shop.put("secret.yaml", EXTERNAL)
+    app = only(made(shop))
+    assert [run.passed for run in app.runs] == [True, True]
+    assert "the operator of ExternalSecret is taken to do its work" in app.runs[-1].notes
+
+
+def test_kinds_of_argo_that_are_not_argo_cds(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put(
+        "rollout.yaml", "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: r}\nspec: {}\n"
+    )
+    app = only(made(shop))
+    assert [run.passed for run in app.runs] == [True, True]
+
+
+def test_a_hook_without_a_name(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put(
+        "hook.yaml", HOOK.replace("  name: smoke-test\n", "  generateName: smoke-\n").replace("Pre", "Post")
+    )
+    app = only(made(shop))
+    assert app.passed
+    assert [one.ref.name for one in app.changes] == ["smoke-…"]
+
+
+def test_kinds_of_an_old_group_are_not_taken_for_custom_ones(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    spec = "spec: {backend: {serviceName: shop, servicePort: 80}}"
+    shop.put(
+        "ingress.yaml", f"apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {{name: i}}\n{spec}\n"
+    )
+    app = only(made(shop))
+    assert [run.passed for run in app.runs] == [False, False]
+    assert "extensions/v1beta1" in app.runs[0].message
+
+
+_POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: policy}
+webhooks:
+- name: policy.example.com
+  failurePolicy: Fail
+  clientConfig: {service: {namespace: policy, name: policy}}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: policy, namespace: policy}
+spec: {ports: [{port: 443}], clusterIP: 10.96.0.9}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: policy-1, namespace: policy, labels: {kubernetes.io/service-name: policy}}
+addressType: IPv4
+endpoints: [{addresses: [10.0.0.9], conditions: {ready: false}}]
+"""
+_ALONE = _POLICY.partition("---")[0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "fails"),
+    [
+        (_POLICY, True),
+        (_POLICY.replace("ready: false", "ready: true"), False),
+        (_ALONE, False),
+        (_ALONE.replace("service: {namespace: policy, name: policy}", "url: https://localhost/"), True),
+    ],
+    ids=["nobody is ready", "somebody is", "nothing is known", "a closed port"],
+)
+def test_webhooks_of_the_facts(tmp_path: Path, facts: str, fails: bool) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.git("checkout", "-q", "main")
+    root = shop.git("commit-tree", "-m", "empty", shop.git("hash-object", "-t", "tree", "/dev/null"))
+    live = only(made(shop, base=root)).runs[-1].snapshot
+    assert live is not None
+    found = [Manifest(fields(one), role=Role.LIVE) for one in yaml.safe_load_all(facts)]
+    live = replace(live, live=(*live.live, *found))
+    shop.put("config.yaml", CONFIG.replace("hello", "good day"))
+    now, empty = only(made(shop, base="main", live=live)).runs
+    assert empty.passed
+    assert now.passed is not fails, now.message
+    assert ("failed calling webhook" in now.message) is fails

@@ -1,0 +1,252 @@
+"""What a commit would do, from a real Git repository to a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.shop import APP, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, SERVICE, Shop
+from whysync.diagnosis.report import SyncSafety
+from whysync.errors import NotFound, UsageError
+from whysync.facts.snapshot import Snapshot
+from whysync.plan.checkout import open_checkout
+from whysync.plan.find_applications import GENERATE_PATHS
+from whysync.plan.plan import AppPlan, Change, Ground, Plan, Sort, State
+from whysync.plan.planner import plan
+
+
+def made(
+    shop: Shop, *, path: str = "", live: Snapshot | None = None, base: str = "main", head: str = ""
+) -> Plan:
+    with open_checkout(str(shop.folder), base=base, head=head) as checkout:
+        return plan(checkout, path=path, live=live, keep=True)
+
+
+def only(found: Plan) -> AppPlan:
+    (app,) = found.apps
+    return app
+
+
+def changes(app: AppPlan) -> list[tuple[Sort, str, str]]:
+    return [(one.sort, one.ref.kind, one.ref.name) for one in app.changes]
+
+
+def of(app: AppPlan, kind: str) -> Change:
+    (found,) = [one for one in app.changes if one.ref.kind == kind]
+    return found
+
+
+def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+    shop.put("hook.yaml", f"{HOOK}---\n{HPA}")
+    shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
+    shop.remove("secret.yaml")
+    app = only(made(shop, path="apps/shop"))
+    based, empty = app.runs
+    assert (based.ground, based.passed) == (Ground.BASE, True)
+    assert (empty.ground, empty.passed) == (Ground.EMPTY, False)
+    assert app.decisive is empty
+    assert 600 <= empty.seconds < 700
+    steps = {(one.phase, one.wave): one.items for one in empty.steps}
+    (hook,) = steps["PreSync", -1]
+    assert (hook.ref.name, hook.state) == ("smoke-test", State.FAILED)
+    assert hook.note == "waits for Service/shop … deadline 600 s"
+    assert {one.state for one in steps["Sync", 0]} == {State.NOT_REACHED}
+    assert {one.state for one in steps["Sync", 2]} == {State.NOT_REACHED}
+    assert changes(app) == [
+        (Sort.CREATE, "HorizontalPodAutoscaler", "shop"),
+        (Sort.CHANGE, "Deployment", "shop"),
+        (Sort.PRUNE, "Secret", "old-token"),
+        (Sort.HOOK, "Job", "smoke-test"),
+    ]
+    assert of(app, "Deployment").risk == "restart of 2 pods"
+    assert of(app, "Deployment").origin == "apps/shop/deployment.yaml:1"
+    assert of(app, "Secret").risk == "nothing else holds its data"
+    assert app.safety is not None
+    assert app.safety.sync is SyncSafety.UNSAFE
+
+
+def test_as_a_post_sync_hook_it_passes_on_both(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("hook.yaml", HOOK.replace("PreSync", "PostSync"))
+    app = only(made(shop))
+    assert [run.passed for run in app.runs] == [True, True]
+    assert all(item.state is State.DONE for run in app.runs for step in run.steps for item in step.items)
+
+
+def test_an_immutable_field(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("deployment.yaml", DEPLOYMENT.replace("app: shop", "app: store"))
+    app = only(made(shop))
+    based, empty = app.runs
+    assert not based.passed
+    assert empty.passed
+    (failed,) = [item for step in based.steps for item in step.items if item.state is State.FAILED]
+    assert "field is immutable" in failed.note
+
+
+def test_a_rename_is_a_deletion_and_a_creation(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("config.yaml", CONFIG.replace("name: shop", "name: store"))
+    app = only(made(shop))
+    assert changes(app) == [(Sort.PRUNE, "ConfigMap", "shop"), (Sort.CREATE, "ConfigMap", "store")]
+    assert [one.renamed.name for one in app.changes if one.renamed is not None] == ["store", "shop"]
+
+
+def test_without_pruning_what_leaves_git_stays(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+    shop.commit({"argocd/shop.yaml": APP.replace("{prune: true}", "{}")})
+    shop.git("branch", "-f", "main")
+    shop.remove("secret.yaml")
+    app = only(made(shop))
+    assert changes(app) == [(Sort.KEEP, "Secret", "old-token")]
+    assert app.safety is not None
+    assert app.safety.sync is SyncSafety.SAFE
+
+
+def test_nothing_changes(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"README.md": "hello"})
+    found = made(shop)
+    assert found.apps == ()
+    assert found.untouched == ("argocd/shop",)
+    assert found.passed
+
+
+def test_only_what_the_annotation_names_touches_an_app(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    told = "metadata: {name: shop, namespace: argocd, annotations: {%s: %%s}}" % GENERATE_PATHS  # noqa: UP031
+    shop.commit(
+        {"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", told % "/other")}
+    )
+    shop.git("branch", "-f", "main")
+    shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+    assert made(shop).untouched == ("argocd/shop",)
+    shop.commit({"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", told % ".")})
+    shop.git("branch", "-f", "main")
+    shop.put("config.yaml", CONFIG.replace("hello", "good bye"))
+    assert [one.name for one in made(shop).apps] == ["argocd/shop"]
+
+
+def test_a_broken_manifest_fails_on_any_cluster(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("config.yaml", f"{CONFIG}  bad: [\n")
+    app = only(made(shop))
+    (run,) = app.runs
+    assert not run.passed
+    assert 'Failed to unmarshal "config.yaml"' in run.message
+
+
+def test_a_namespace_that_nobody_brings_is_taken_to_exist_and_said(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/shop.yaml": APP.replace("    syncOptions: [CreateNamespace=true]\n", "")})
+    app = only(made(shop))
+    assert app.passed
+    assert "Namespace shop is taken to exist" in app.runs[-1].notes
+
+
+def test_a_commit_is_planned_like_a_work_tree_and_always_alike(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+    first = only(made(shop))
+    commit = shop.commit({})
+    second = only(made(shop, base="", head=commit))
+    assert (first.changes, first.safety) == (second.changes, second.safety)
+    assert [(run.seconds, run.steps) for run in first.runs] == [
+        (run.seconds, run.steps) for run in second.runs
+    ]
+
+
+def test_the_cluster_as_it_is_now(tmp_path: Path) -> None:
+    """The facts are those of a cluster on which the base was synced; secrets in them are masked."""
+    shop = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+    shop.git("checkout", "-q", "main")
+    parent = shop.git("hash-object", "-t", "tree", "/dev/null")
+    root = shop.git("commit-tree", "-m", "empty", parent, given=b"")
+    installed = only(made(shop, base=root))
+    live = installed.runs[-1].snapshot
+    assert live is not None
+    shop.put("hook.yaml", HOOK)
+    shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
+    app = only(made(shop, base="main", live=live))
+    now, empty = app.runs
+    assert (now.ground, now.passed, empty.passed) == (Ground.LIVE, True, False)
+    assert changes(app) == [(Sort.CHANGE, "Deployment", "shop"), (Sort.HOOK, "Job", "smoke-test")]
+    assert PASSWORD not in repr(now.snapshot)
+
+
+def test_a_folder_without_an_application(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"other/thing/a.yaml": CONFIG})
+    found = made(shop, path="other/thing")
+    assert only(found).name == "argocd/thing"
+    assert "is imagined" in found.notes[0]
+
+
+def test_apps_that_another_app_renders(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    parent = (
+        APP.replace("name: shop", "name: root")
+        .replace("apps/shop", "argocd")
+        .replace("namespace: shop", "namespace: argocd")
+    )
+    shop.commit({"root.yaml": parent})
+    shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+    assert [one.name for one in made(shop).apps] == ["argocd/root", "argocd/shop"]
+
+
+def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/other.yaml": APP.replace("name: shop", "name: other")})
+    (shop.folder / "argocd/shop.yaml").unlink()
+    (note,) = made(shop).notes
+    assert "Application argocd/shop is not in Git any more" in note
+    assert "its objects stay in the cluster, and nobody manages them any more" in note
+
+
+@pytest.mark.parametrize("base", ["nope", "--upload-pack=touch x", "\x00", "main:apps"])
+def test_a_base_that_is_no_commit(tmp_path: Path, base: str) -> None:
+    shop = Shop(tmp_path / "shop")
+    with pytest.raises(UsageError, match="is no commit"):
+        made(shop, base=base)
+
+
+def test_no_repository(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="no Git checkout"):
+        open_checkout(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 3000,
+        "a: &a [x]\nb: [*a, *a]\nkind: Application\napiVersion: argoproj.io/v1alpha1\n",
+        "\x00\xff",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: evil}\nspec: 7\n",
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: evil}\n"
+        "spec: {source: {path: ../../etc, repoURL: 'https://git.example.org/team/shop.git'}, a: 1}\n",
+    ],
+)
+def test_hostile_files_beside_an_app(tmp_path: Path, text: str) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/evil.yaml": text})
+    (shop.folder / "apps/shop/passwd.yaml").symlink_to("/etc/passwd")
+    shop.put("service.yaml", SERVICE.replace("8080", "8081"))
+    found = made(shop)
+    assert any(not app.passed for app in found.apps if app.name == "argocd/shop")
+
+
+def test_a_sync_that_succeeds_into_an_app_that_does_not_work(tmp_path: Path) -> None:
+    """All is applied; what stays unhealthy is what is waited for."""
+    shop = Shop(tmp_path / "shop")
+    wrong = DEPLOYMENT.replace("name: shop, image", "name: shop, envFrom: [{secretRef: {name: gone}}], image")
+    shop.put("deployment.yaml", wrong)
+    empty = only(made(shop)).runs[-1]
+    assert not empty.passed
+    (sync,) = [step for step in empty.steps if step.phase == "Sync"]
+    assert {item.ref.kind: (item.state, item.note) for item in sync.items} == {
+        "ConfigMap": (State.DONE, ""),
+        "Service": (State.DONE, ""),
+        "Deployment": (State.WAITING, "stays Degraded"),
+    }

@@ -1,0 +1,40 @@
+"""Does what a sync did last? Loops and leftovers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.proofs.worlds import bundle, in_git, settings, synced, there
+from tests.situations import case_of, row
+from whysync.proofs.aftermath import Held, held, period_of
+from whysync.proofs.world import simulated
+from whysync.proofs.writers import OtherWriter
+
+
+@pytest.mark.parametrize(("rounds", "is_loop"), [(0, False), (1, False), (2, True), (3, True)])
+def test_twice_is_a_loop(rounds: int, is_loop: bool) -> None:
+    assert Held(rounds=rounds).is_loop is is_loop
+
+
+def test_what_nobody_prunes_does_not_come_back() -> None:
+    """It differs for ever, and no writer is to blame."""
+    config, old = settings("settings"), settings("old")
+    rows = (row("ConfigMap", "old", "OutOfSync", requiresPruning=True), row("ConfigMap", "settings"))
+    world = simulated(
+        case_of(bundle(), synced(*rows, sync="OutOfSync"), in_git(config), there(config), there(old)),
+        quiet=True,
+    )
+    world.simulation.timeline.settle()
+    world.sync()
+    world.until(lambda: not world.is_operating, timedelta(minutes=30))
+    assert world.codes[0] == "OutOfSync"
+    assert held(world) == Held()
+
+
+def test_the_period_is_the_middle_one_and_no_faster_than_the_slowest_writer() -> None:
+    spans = [timedelta(seconds=9), timedelta(seconds=2), timedelta(seconds=4)]
+    nobody: tuple[OtherWriter, ...] = ()
+    assert period_of(nobody, spans) == timedelta(seconds=4)
+    assert period_of(nobody, []) is None

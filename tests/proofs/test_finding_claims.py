@@ -1,0 +1,352 @@
+"""Where Argo CD shows nothing wrong, the claim itself is tried: a field, a health, a commit; or to wait."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from tests.proofs.test_judging import first, tried, with_fixes
+from tests.proofs.worlds import bundle, in_git, settings, synced, there
+from tests.situations import case_of, row
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Key
+from whysync.proofs.finding_claims import Overwritten, Unseen, claim_of
+from whysync.proofs.images import is_unready
+from whysync.proofs.judge import Judge
+from whysync.proofs.observer import Watch
+from whysync.proofs.refresh_delay import is_lag, seen_sooner
+from whysync.proofs.verdicts import Rejected
+from whysync.proofs.world import simulated
+
+WAIT = "argocd app wait {} --operation"
+
+
+def proof(name: str, fix: Fix) -> Proof:
+    found = tried(name, fix)
+    assert isinstance(found, Proof)
+    return found
+
+
+# --- a field that a sync overwrites --------------------------------------------------------------
+
+
+def test_a_respected_rule_keeps_a_sync_from_the_field() -> None:
+    _, finding = first("ignored-and-still-written")
+    found = proof("ignored-and-still-written", finding.fixes[0])
+    assert (found.status, found.why) == (ProofStatus.PROVEN, "")
+    assert "  +0:00  argocd app sync feed" in "\n".join(found.trace)
+
+
+def test_a_dropped_field_is_overwritten_once_more() -> None:
+    _, finding = first("ignored-and-still-written")
+    found = proof("ignored-and-still-written", finding.fixes[1])
+    assert found.status is ProofStatus.PROVEN
+    assert found.why == "the first sync with it still overwrites the field"
+
+
+def test_an_option_that_does_something_else_is_refuted() -> None:
+    case, finding = first("ignored-and-still-written")
+    option = Add(pointer="/spec/syncPolicy/syncOptions", value="ApplyOutOfSyncOnly=false")
+    fix = Fix.application(case.application.ref, option, title="Another option")
+    found = Judge(case).judged(finding, fix)
+    assert isinstance(found, Rejected)
+    assert found.why == "on a model of this cluster, with it it is as before"
+
+
+def test_a_rule_that_is_respected_already_claims_nothing() -> None:
+    """Without the trouble on the model nothing can be shown to end it."""
+    case, finding = first("ignored-and-still-written")
+    elsewhere = replace(finding, field="/metadata/name")
+    found = Judge(case).judged(elsewhere, finding.fixes[0])
+    assert isinstance(found, Proof)
+    assert (found.status, found.why) == (ProofStatus.NOT_RUN, "the model does not show what it says")
+
+
+def test_only_a_field_of_an_ignored_value_claims_to_be_overwritten() -> None:
+    case, finding = first("ignored-and-still-written")
+    fix = finding.fixes[0]
+    assert isinstance(claim_of(case, finding, fix), Overwritten)
+    for other in (
+        replace(finding, cause="another"),
+        replace(finding, field=None),
+        replace(finding, field="/spec/notThere"),  # nobody holds what is not set
+    ):
+        assert claim_of(case, other, fix) is None
+
+
+SETTINGS = Key("", "ConfigMap", "shop", "settings")
+
+
+def watched() -> Watch:
+    """A ConfigMap whose one value is `b`."""
+    config = settings("settings")
+    case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
+    return Watch(simulated(case, touched=[SETTINGS]))
+
+
+def put(watch: Watch, key: Key, value: str) -> int:
+    """How many writes there were then."""
+    store = watch.world.simulation.model.store
+    store.put((("", "configmaps"), key.namespace, key.name), settings(key.name, data={"a": value}))
+    return len(store.journal)
+
+
+def test_a_field_is_overwritten_when_it_leaves_the_value_that_it_had() -> None:
+    watch, claim = watched(), Overwritten(key=SETTINGS, pointer="/data/a")
+    put(watch, SETTINGS, "b")
+    put(watch, SETTINGS._replace(name="other"), "c")
+    assert not claim.holds(watch), "neither the same value nor another object"
+    since = put(watch, SETTINGS, "c")
+    assert claim.holds(watch)
+    assert claim.holds(watch, since - 1)
+    assert not claim.holds(watch, since), "that was before"
+    put(watch, SETTINGS, "d")
+    assert not claim.holds(watch, since), "from one wrong value to another"
+    put(watch, SETTINGS, "b")
+    assert not claim.holds(watch, since), "written back"
+    put(watch, SETTINGS, "c")
+    assert claim.holds(watch, since), "and overwritten again"
+    assert not Overwritten(key=SETTINGS._replace(name="gone"), pointer="/data/a").holds(watch)
+
+
+@pytest.mark.parametrize(
+    ("now", "by_hand", "holds"),
+    [
+        ("found", True, True),  # a command was to take it out, and it is still there
+        ("git", True, False),
+        ("else", True, False),
+        ("found", False, True),  # Git was to say so, and the cluster does not follow
+        ("git", False, False),
+        ("else", False, True),
+    ],
+)
+def test_a_value_beside_git_has_to_go_or_to_be_gits(now: str, by_hand: bool, holds: bool) -> None:
+    watch = watched()
+    claim = Unseen(key=SETTINGS, pointer="/data/a", found="found", wanted="git", by_hand=by_hand)
+    assert not claim.shows(watch)
+    put(watch, SETTINGS, now)
+    assert (claim.shows(watch), claim.holds(watch)) == (now == "found", holds)
+
+
+# --- a health that nobody reads ------------------------------------------------------------------
+
+KEY = "/data/resource.customizations.health.db.example.com_Database"
+
+
+def check(script: str) -> Fix:
+    _, finding = first("crd-without-health-check")
+    (edit,) = finding.fixes[0].edits
+    return Fix(
+        title="A check",
+        kind=FixKind.SETTINGS,
+        target=finding.fixes[0].target,
+        edits=(Set(pointer=edit.pointer, value=script),),
+    )
+
+
+def test_a_check_brings_to_light_what_the_object_says() -> None:
+    _, finding = first("crd-without-health-check")
+    found = proof("crd-without-health-check", finding.fixes[0])
+    assert found.status is ProofStatus.PROVEN
+    assert "Synced · Degraded" in found.trace[-1]
+
+
+@pytest.mark.parametrize("script", ["return nil", "this is no Lua"])
+def test_a_check_that_judges_nothing_is_refuted(script: str) -> None:
+    assert isinstance(tried("crd-without-health-check", check(script)), Rejected)
+
+
+def test_no_claim_about_what_is_not_there() -> None:
+    case, finding = first("crd-without-health-check")
+    gone = replace(finding, about=replace(finding.about, name="gone"))
+    assert claim_of(case, gone, finding.fixes[0]) is None
+    assert claim_of(case, replace(finding, severity=Severity.WARNING), finding.fixes[0]) is None
+
+
+def test_another_setting_claims_nothing_about_health() -> None:
+    case, finding = first("crd-without-health-check")
+    other = replace(finding.fixes[0], edits=(Set(pointer="/data/timeout.reconciliation", value="60s"),))
+    assert claim_of(case, finding, other) is None
+    on_the_app = Fix.application(case.application.ref, *finding.fixes[0].edits, title="Not in the settings")
+    assert claim_of(case, finding, on_the_app) is None
+
+
+def test_what_a_check_shows_takes_no_sync() -> None:
+    """Nobody is told to sync: so it has to show without one."""
+    for name in ("crd-without-health-check", "switched-off"):
+        case, finding = first(name)
+        claim = claim_of(case, finding, finding.fixes[0])
+        assert claim is not None
+        assert not claim.shows_in_a_sync
+
+
+# --- a commit that was not seen yet --------------------------------------------------------------
+
+
+def test_a_refresh_lets_a_commit_be_seen_sooner() -> None:
+    _, finding = first("polling-lag")
+    found = proof("polling-lag", finding.fixes[0])
+    assert (found.status, found.why) == (ProofStatus.PROVEN, "what that commit changes is not known yet")
+    assert found.trace == (
+        "without the fix",
+        "   +1:00  it is seen by itself",
+        "with the fix",
+        "   +0:00  argocd app get my-api-service --refresh",
+        "   +0:02  it is seen",
+    )
+
+
+def test_what_is_late_has_a_reason_that_nobody_knows() -> None:
+    case, finding = first("polling-lag")
+    late = replace(finding, severity=Severity.WARNING)
+    assert "should have seen it long ago" in seen_sooner(case, late, finding.fixes[0]).why
+
+
+def test_what_does_not_make_argo_cd_look_does_not_help() -> None:
+    case, _ = first("polling-lag")
+    note = Set(pointer="/metadata/annotations/example.com~1note", value="x")
+    assert proof("polling-lag", Fix.application(case.application.ref, note, title="note")).why == (
+        "it does not make Argo CD look"
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_itself", "at_once", "status"),
+    [
+        (60, 2, ProofStatus.PROVEN),
+        (None, 2, ProofStatus.PROVEN),
+        (60, 60, ProofStatus.NOT_RUN),
+        (60, 90, ProofStatus.NOT_RUN),
+        (60, None, ProofStatus.NOT_RUN),
+        (None, None, ProofStatus.NOT_RUN),
+    ],
+)
+def test_a_refresh_is_proven_only_where_it_is_sooner(
+    by_itself: int | None, at_once: int | None, status: ProofStatus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case, finding = first("polling-lag")
+
+    def waited(_case: object, fix: Fix | None) -> timedelta | None:
+        seconds = by_itself if fix is None else at_once
+        return timedelta(seconds=seconds) if seconds is not None else None
+
+    monkeypatch.setattr("whysync.proofs.refresh_delay._until_seen", waited)
+    found = seen_sooner(case, finding, finding.fixes[0])
+    assert found.status is status
+    if status is ProofStatus.PROVEN:
+        assert found.rounds == 1
+        alone = "it is not seen within an hour" if by_itself is None else "+1:00  it is seen by itself"
+        assert found.trace[1].endswith(alone)
+
+
+def test_what_explains_more_than_a_moved_branch_is_no_lag() -> None:
+    case, finding = first("polling-lag")
+    assert is_lag(case, finding)
+    assert not is_lag(case, replace(finding, explains=()))
+    assert not is_lag(case, replace(finding, explains=(*finding.explains, "unhealthy:/Pod/shop/one")))
+
+
+# --- to wait -------------------------------------------------------------------------------------
+
+
+def test_a_window_ends_by_itself() -> None:
+    _, finding = first("sync-window")
+    found = proof("sync-window", finding.fixes[0])
+    assert (found.status, found.why) == (ProofStatus.PROVEN, "")
+    assert "  +80:00  sync to" in "\n".join(found.trace)
+
+
+def test_a_wave_ends_if_what_it_brings_runs() -> None:
+    _, finding = first("wave-in-progress")
+    found = proof("wave-in-progress", finding.fixes[0])
+    assert found.status is ProofStatus.LIKELY
+    assert "inventory/api:4.0.0 runs, which nobody has seen" in found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "app"),
+    [("crash-loop", "my-api-service"), ("wave-stalled", "streaming"), ("hpa-loop", "my-api-service")],
+)
+def test_to_wait_for_what_does_not_end_is_never_proven(name: str, app: str) -> None:
+    (fix,) = with_fixes(name, Fix.run(WAIT.format(app), title="Wait")).fixes
+    assert fix.proof.status is ProofStatus.NOT_RUN
+    assert fix.proof.why == "on the model it does not end by itself"
+
+
+def test_news_without_a_claim_are_not_tried() -> None:
+    case, finding = first("wave-in-progress")
+    (fix,) = with_fixes("wave-in-progress", Fix.run("argocd app sync inventory", title="Sync")).fixes
+    assert fix.proof.why == "nothing is wrong that it could end"
+    assert Judge(case).judged(finding, fix) == fix.proof
+
+
+# --- a value that Argo CD does not see, an app that it leaves alone ------------------------------
+
+
+def test_a_value_written_by_hand_is_brought_into_git_or_taken_out() -> None:
+    _, finding = first("suspended-by-hand")
+    into_git, out_of_the_cluster = finding.fixes
+    assert proof("suspended-by-hand", into_git).status is ProofStatus.PROVEN
+    assert proof("suspended-by-hand", out_of_the_cluster).status is ProofStatus.PROVEN
+
+
+def test_what_git_declares_is_seen_and_undone() -> None:
+    """Another value in Git ends it too: then Argo CD sees the difference. None at all does not."""
+    _, finding = first("suspended-by-hand")
+    assert finding.field is not None
+    declared = Fix.change(finding.about, Set(pointer=finding.field, value=False), title="Declare it")
+    assert proof("suspended-by-hand", declared).status is ProofStatus.PROVEN
+    note = Set(pointer="/metadata/annotations/example.com~1note", value="x")
+    assert isinstance(tried("suspended-by-hand", Fix.change(finding.about, note, title="A note")), Rejected)
+
+
+def test_a_sync_does_not_take_it_out() -> None:
+    """Argo CD sees no difference: that is what the finding is about."""
+    assert isinstance(
+        tried("suspended-by-hand", Fix.run("argocd app sync housekeeping", title="Sync")), Rejected
+    )
+
+
+def test_an_app_that_is_left_alone_is_looked_at_again() -> None:
+    _, finding = first("switched-off")
+    found = proof("switched-off", finding.fixes[0])
+    assert found.status is ProofStatus.PROVEN
+    assert found.why == "what the commit changes that waits is not known yet"
+    refreshed = tried("switched-off", Fix.run("argocd app get loyalty --refresh", title="Refresh"))
+    assert isinstance(refreshed, Rejected)
+
+
+def test_a_pod_that_is_not_ready_yet_may_never_be() -> None:
+    """Then to wait is likely to help, and no more, though its image is known to run."""
+    started: Object = {
+        "type": "Ready",
+        "status": "False",
+        "lastTransitionTime": "2026-03-02T03:10:50Z",
+    }
+    pod: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "shop-1", "namespace": "shop"},
+        "status": {"phase": "Running", "conditions": [started]},
+    }
+    assert is_unready(Manifest(pod, role=Role.LIVE))
+    ready: Object = {**pod, "status": {"phase": "Running", "conditions": [{**started, "status": "True"}]}}
+    assert not is_unready(Manifest(ready, role=Role.LIVE))
+    done: Object = {**pod, "status": {"phase": "Succeeded"}}
+    assert not is_unready(Manifest(done, role=Role.LIVE))
+
+
+def test_how_pods_of_another_template_behave_nobody_has_seen() -> None:
+    """Whatever becomes of them on the model: a changed program is never proven to run."""
+    case, finding = first("crash-loop")
+    target = next(one.ref for one in case.desired if one.ref.kind == "Deployment")
+    edit = Set(pointer="/spec/template/spec/containers/0/args", value=["--debug"])
+    found = Judge(case).judged(finding, Fix.change(target, edit, title="Another one"))
+    assert isinstance(found, Proof)
+    assert found.status is not ProofStatus.PROVEN
+    assert "how its pods behave with another" in found.why

@@ -1,0 +1,44 @@
+"""What changed since the last sync: a command that Git takes, whatever the Application tracks."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.situations import REVISION, application, case_of
+from whysync.json_tree import Object
+from whysync.queries.failing_source import commits_since_the_last_sync
+
+SINCE = f"git log --oneline {REVISION[:8]}.."
+WHY = "   # what changed since it was last synced"
+
+
+def commits(source: Object, revision: str = REVISION) -> tuple[str, ...]:
+    case = case_of(
+        application(
+            spec={"source": {"repoURL": "https://git.example.com/shop.git", **source}},
+            status={"history": [{"id": 1, "revision": revision}]},
+        )
+    )
+    return commits_since_the_last_sync(case, case.app.sources[0])
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ({"path": "deploy", "targetRevision": "main"}, "main -- deploy"),
+        ({"path": "a b", "targetRevision": "release/1.2"}, "release/1.2 -- 'a b'"),
+        ({"path": "deploy"}, "HEAD -- deploy"),
+        ({"path": "deploy", "targetRevision": "v1.*"}, "HEAD -- deploy"),  # only Argo CD resolves these
+        ({"path": "deploy", "targetRevision": ">=1.2 <2"}, "HEAD -- deploy"),
+        ({"path": "deploy", "targetRevision": "--output=x"}, "HEAD -- deploy"),
+    ],
+)
+def test_commits_since_the_last_sync(source: Object, told: str) -> None:
+    assert commits(source) == (f"{SINCE}{told}{WHY}",)
+
+
+@pytest.mark.parametrize(
+    ("source", "revision"), [({"chart": "shop", "targetRevision": "1.2.3"}, "1.2.3"), ({"path": "a"}, "main")]
+)
+def test_nothing_where_no_commit_is_known(source: Object, revision: str) -> None:
+    assert commits(source, revision) == ()

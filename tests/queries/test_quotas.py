@@ -1,0 +1,95 @@
+"""How much a quota would have to allow, and how many replicas it lets run."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.situations import application, case_of
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.validation.quantities import amount
+from whysync.queries.already_fixed import has_room
+from whysync.queries.quotas import enough, lacking
+
+
+def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
+    body: Object = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "shop"},
+        "spec": {"hard": hard},
+        "status": {"used": used},
+    }
+    return Manifest(body, role=Role.LIVE)
+
+
+@pytest.mark.parametrize(
+    ("name", "hard", "used", "asked", "times", "told"),
+    [
+        ("requests.cpu", "2", "2", "1", 2, "4"),
+        ("requests.cpu", "1", "900m", "250m", 1, "1150m"),
+        ("limits.memory", "8Gi", "7Gi", "2Gi", 1, "9Gi"),
+        ("limits.memory", "8Gi", "7Gi", "1.5Gi", 1, "8704Mi"),
+        ("services", 0, 0, "1", 1, "1"),
+        ("pods", "10", "10", "1", 3, "13"),
+    ],
+)
+def test_what_it_would_have_to_allow(
+    name: str, hard: Json, used: Json, asked: str, times: int, told: str
+) -> None:
+    assert enough(quota({name: hard}, {name: used}), f"{name}={asked}", times) == {name: told}
+
+
+def test_only_what_is_too_little() -> None:
+    found = quota({"pods": "20", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "2"})
+    assert enough(found, "pods=1,requests.cpu=1", 2) == {"requests.cpu": "4"}
+    assert enough(found, "pods=1", 2) == {}
+
+
+@pytest.mark.parametrize("asked", ["", "pods", "pods=many", "services=1"])
+def test_what_cannot_be_counted(asked: str) -> None:
+    assert enough(quota({"pods": "1"}, {"pods": "1"}), asked, 1) is None
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**6), st.integers(1, 50), st.booleans())
+def test_what_is_raised_so_has_room_and_no_more_than_a_thousandth_too_much(
+    used: int, asked: int, times: int, memory: bool
+) -> None:
+    name, unit = ("requests.memory", "Ki") if memory else ("requests.cpu", "m")
+    found = quota({name: "0"}, {name: f"{used}{unit}"})
+    raised = enough(found, f"{name}={asked}{unit}", times)
+    assert raised is not None
+    after = quota({name: raised[name]}, {name: f"{used}{unit}"}).body
+    assert has_room(after, f"{name}={asked * times}{unit}")
+    hard, needed = amount(raised[name]), amount(f"{used + asked * times}{unit}")
+    assert hard is not None
+    assert needed is not None
+    assert 0 <= hard - needed < 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "replicas", "status", "told"),
+    [
+        ("Deployment", 4, {"replicas": 2, "readyReplicas": 2, "updatedReplicas": 2}, (2, 4)),
+        ("Deployment", 4, {"replicas": 2, "readyReplicas": 1, "updatedReplicas": 2}, None),
+        ("Deployment", 4, {"replicas": 2, "readyReplicas": 2, "updatedReplicas": 1}, None),
+        ("Deployment", 2, {"replicas": 2, "readyReplicas": 2, "updatedReplicas": 2}, None),
+        ("Deployment", 4, {}, (0, 4)),
+        ("StatefulSet", 4, {"replicas": 2, "readyReplicas": 2}, (2, 4)),
+        ("DaemonSet", 4, {"replicas": 2, "readyReplicas": 2}, None),
+    ],
+)
+def test_how_many_run(kind: str, replicas: int, status: Object, told: tuple[int, int] | None) -> None:
+    live: Object = {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": replicas},
+        "status": status,
+    }
+    ref = Ref(group="apps", version="v1", kind=kind, namespace="shop", name="web")
+    assert lacking(case_of(application(), live), ref) == told
+    assert lacking(case_of(application()), ref) is None
