@@ -65,7 +65,7 @@ class View:
 
 
 def git_dir_files(*, head: str, settings: Iterable[Setting] = ()) -> dict[str, str]:
-    """The files by which Git recognises a git directory; it also needs the folders `objects` and `refs`."""
+    """The files by which Git recognizes a git directory; it also needs the folders `objects` and `refs`."""
     own = [("core.repositoryformatversion", "1"), ("core.bare", "true")]
     return {"HEAD": head, "config": config_text([*own, *settings])}
 
