@@ -149,7 +149,7 @@ def measured(root: Path, apps: int, megabytes: float) -> Figures:
     for file in files:
         json.loads(file.read_bytes())
     decoded = time.process_time()
-    world = app.read(app.Place(bundles=(str(root),)))
+    world = app.read(app.FactSource(bundles=(str(root),)))
     read = time.process_time()
     report = app.diagnose(app.cases(world))
     diagnosed = time.process_time()

@@ -11,10 +11,10 @@ import msgspec
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.behavior import PodScript, Script
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 
 URL = "https://git.example.com/shop.git"
 WAVES = 6
@@ -57,7 +57,7 @@ def play(manifests: list[Object]) -> timedelta:
     git = GitRepository(url=URL, clock=clock)
     git.push({"shop": manifests})
     nodes = len(manifests) // 50 + 3
-    slow_hooks = Script(pods=(PodScript(name="hook-*", runs_seconds=600),))
+    slow_hooks = Behavior(pods=(PodBehavior(name="hook-*", runs_seconds=600),))
     simulation = Simulation(
         GitRepositories([git]),
         applications=[APPLICATION],
@@ -71,8 +71,8 @@ def play(manifests: list[Object]) -> timedelta:
     return clock.now - began
 
 
-def _alive(model: Model, script: Script, nodes: int) -> Life:
-    return Life(model, script, nodes=nodes)
+def _alive(model: ApiServer, script: Behavior, nodes: int) -> ControllerManager:
+    return ControllerManager(model, script, nodes=nodes)
 
 
 def manifests_of(size: int) -> list[Object]:

@@ -9,17 +9,17 @@ from functools import cache
 
 from whysync import app
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.lab.library import built_in
-from whysync.lab.player import Play, play
+from whysync.lab.player import ScenarioRun, play
 
 
 @cache
-def played(name: str) -> Play:
+def played(name: str) -> ScenarioRun:
     return play(built_in(name))
 
 
 @cache
 def diagnosed(name: str) -> Report:
     """With all fixes tried."""
-    return app.diagnose(app.cases(World(played(name).snapshot())))
+    return app.diagnose(app.cases(SnapshotIndex(played(name).snapshot())))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
 from whysync.json_tree import Json, Object
 
@@ -87,8 +87,8 @@ def documents(*objects: Object) -> str:
     return "".join(f"---\n{json.dumps(one)}\n" for one in objects)
 
 
-def world_of(*objects: Object) -> World:
-    return World(read_bundle(["-"], stdin=io.BytesIO(documents(*objects).encode())))
+def world_of(*objects: Object) -> SnapshotIndex:
+    return SnapshotIndex(read_bundle(["-"], stdin=io.BytesIO(documents(*objects).encode())))
 
 
 def case_of(*objects: Object) -> Case:

@@ -36,7 +36,7 @@ data: {A: x}
 def calls_to_diagnose(folder: Path, apps: int) -> int:
     folder.mkdir()
     write(folder, apps)
-    cases = app.cases(app.read(app.Place(bundles=(str(folder),))))
+    cases = app.cases(app.read(app.FactSource(bundles=(str(folder),))))
     profile = cProfile.Profile()
     profile.enable()
     report = app.diagnose(cases, prove=False)  # of few apps fixes would be tried, of many not

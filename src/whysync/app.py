@@ -15,16 +15,16 @@ from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NoSource, NotFound
-from whysync.facts.bundle.limits import Limits
+from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.snapshot import Gap, Snapshot
 from whysync.fixes.text import in_safe_order, is_usable
 from whysync.fixes.while_syncing import not_into_a_running_sync
 
 if TYPE_CHECKING:  # a bundle is read without any of them
     from whysync.facts.argocd_api import ArgoServer
-    from whysync.facts.collect import Collection, Taken, Target
+    from whysync.facts.collect import CollectedCounts, Collection, Target
     from whysync.facts.kubernetes_api.access import KubeAccess
     from whysync.facts.selection import Selection
 
@@ -35,24 +35,24 @@ _OUT_OF_TIME = "not tried: the time given with --timeout is used up"
 Progress = Callable[[str, int], None]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class FactSource(msgspec.Struct, frozen=True, kw_only=True):
     """Where the facts come from: bundles, else Argo CD's API or Kubernetes itself, or both together."""
 
     bundles: tuple[str, ...] = ()
     stdin: BinaryIO | None = None
-    limits: Limits | None = None
+    limits: BundleLimits | None = None
     server: ArgoServer | None = None
     kube: KubeAccess | None = None
     # of a live source
     wanted: Selection | None = None
 
 
-def read(place: Place, *, progress: Progress | None = None) -> World:
+def read(place: FactSource, *, progress: Progress | None = None) -> SnapshotIndex:
     """All the facts, with secrets masked."""
-    return World(snapshot(place, progress=progress))
+    return SnapshotIndex(snapshot(place, progress=progress))
 
 
-def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
+def snapshot(place: FactSource, *, progress: Progress | None = None) -> Snapshot:
     if place.bundles:
         from whysync.facts.bundle import read_bundle
 
@@ -70,7 +70,7 @@ def snapshot(place: Place, *, progress: Progress | None = None) -> Snapshot:
     raise nowhere()
 
 
-def listing(place: Place, *, progress: Progress | None = None) -> Snapshot:
+def listing(place: FactSource, *, progress: Progress | None = None) -> Snapshot:
     """Which Applications there are; of a live source nothing else is asked."""
     if place.bundles:
         return snapshot(place, progress=progress)
@@ -78,13 +78,13 @@ def listing(place: Place, *, progress: Progress | None = None) -> Snapshot:
     return snapshot(replace(place, wanted=wanted), progress=progress)
 
 
-def closely(place: Place, names: Sequence[str], *, progress: Progress | None = None) -> Snapshot:
+def closely(place: FactSource, names: Sequence[str], *, progress: Progress | None = None) -> Snapshot:
     """All about these Applications, refreshed first if that was asked for."""
     wanted = replace(_wanted(place), names=tuple(names), every_gap=True)
     return snapshot(replace(place, wanted=wanted), progress=progress)
 
 
-def _both(place: Place, progress: Progress | None, *, everything: bool = False) -> Snapshot:
+def _both(place: FactSource, progress: Progress | None, *, everything: bool = False) -> Snapshot:
     """What Argo CD knows, and what only the cluster does."""
     from whysync.facts.argocd_api import read_argocd
     from whysync.facts.combined import together
@@ -100,7 +100,7 @@ def _both(place: Place, progress: Progress | None, *, everything: bool = False) 
     return together(argocd, cluster)
 
 
-def collect(place: Place, target: Target, *, progress: Progress | None = None) -> Taken:
+def collect(place: FactSource, target: Target, *, progress: Progress | None = None) -> CollectedCounts:
     """Write everything that a source knows as a bundle; an interrupted collection is resumed."""
     from whysync.facts.collect import Collection
 
@@ -118,7 +118,7 @@ def collect(place: Place, target: Target, *, progress: Progress | None = None) -
     return bundle.finish(tuple(full))
 
 
-def _pieces(place: Place, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
+def _pieces(place: FactSource, bundle: Collection, progress: Progress | None) -> Iterator[Snapshot]:
     """Argo CD is asked for a few Applications at a time; a cluster gives its lists at once or not at all."""
     if place.server is not None and place.kube is not None and not place.bundles:
         if not bundle.has_pieces:
@@ -140,7 +140,7 @@ def _pieces(place: Place, bundle: Collection, progress: Progress | None) -> Iter
         yield snapshot(place, progress=progress)
 
 
-def _question(place: Place) -> str:
+def _question(place: FactSource) -> str:
     """What is asked of whom, in words that tell one collection from another; no credentials."""
     if place.bundles:
         return f"bundles {', '.join(place.bundles)}"
@@ -156,7 +156,7 @@ def _question(place: Place) -> str:
     return f"{where}: {' '.join(one for one in narrowed if one)}"
 
 
-def _wanted(place: Place) -> Selection:
+def _wanted(place: FactSource) -> Selection:
     from whysync.facts.selection import Selection
 
     return place.wanted or Selection()
@@ -171,7 +171,7 @@ def nowhere() -> NoSource:
     )
 
 
-def cases(world: World, names: Sequence[str] = ()) -> tuple[Case, ...]:
+def cases(world: SnapshotIndex, names: Sequence[str] = ()) -> tuple[Case, ...]:
     """The Applications of these names (`name` or `namespace/name`), or all of them."""
     every = tuple(Case(world, manifest, app) for manifest, app in world.decoded)
     if not every:

@@ -24,7 +24,7 @@ from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import instance_name, owner_of, with_tracking
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.destination_clusters import cluster_for, known_clusters, where_live
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest
@@ -60,7 +60,7 @@ class ComparedApp(msgspec.Struct, frozen=True, kw_only=True):
 class Comparer:
     """Indexes one world once, for all of its apps."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: SnapshotIndex) -> None:
         self._world = world
 
     def compare(self, case: Case) -> ComparedApp:

@@ -9,7 +9,7 @@ import pytest
 
 from suites.alerts.conftest import Promtool
 from whysync.alerts.catalog import alerts_of
-from whysync.alerts.limits import Limits, Scope
+from whysync.alerts.limits import AlertLimits, Scope
 from whysync.alerts.rendering import groups
 from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.api.yaml import dump
@@ -25,7 +25,7 @@ HOUR = 60
 
 
 def rules(scope: Scope) -> Object:
-    return groups(alerts_of(scope, Limits()), scope, url="https://wiki.example.com/argocd")
+    return groups(alerts_of(scope, AlertLimits()), scope, url="https://wiki.example.com/argocd")
 
 
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
@@ -175,7 +175,7 @@ SITUATIONS: dict[str, tuple[str, list[Object], list[int], list[int], Mapping[str
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_it_fires_when_it_should(promtool: Promtool, name: str, tmp_path: Path) -> None:
     alert, given, quiet, firing, labels = SITUATIONS[name]
-    severity = next(one.severity for one in alerts_of(Scope(), Limits()) if one.name == alert)
+    severity = next(one.severity for one in alerts_of(Scope(), AlertLimits()) if one.name == alert)
     expected: Object = {"exp_labels": {**labels, "severity": severity}}
 
     def at(minute: int, alerts: list[Json]) -> Object:
@@ -187,4 +187,4 @@ def test_it_fires_when_it_should(promtool: Promtool, name: str, tmp_path: Path) 
 
 def test_every_alert_is_tried() -> None:
     fired = {alert for alert, _, _, firing, _ in SITUATIONS.values() if firing}
-    assert fired == {alert.name for alert in alerts_of(Scope(), Limits())}
+    assert fired == {alert.name for alert in alerts_of(Scope(), AlertLimits())}

@@ -14,7 +14,7 @@ from suites.cluster.normal import Eyes
 from suites.cluster.steps import NS, Case, Step, tree
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 
@@ -88,7 +88,7 @@ class Conversation:
     def __init__(self, real: Cluster, namespace: str) -> None:
         assert len(namespace) == len(NS)
         self._clock = Clock(datetime.now(UTC))
-        model = Model(self._clock)
+        model = ApiServer(self._clock)
         for name in _BEGINNING:
             model.send(namespace_of(name))
         self.model = Side(model, NS)

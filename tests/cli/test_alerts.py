@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.cli.running import Whysync
 from tests.situations import ROOT, application
 from whysync.alerts.catalog import Alert, alerts_of
-from whysync.alerts.limits import Limits, Scope, duration
+from whysync.alerts.limits import AlertLimits, Scope, duration
 from whysync.alerts.metrics import METRICS
 from whysync.alerts.runbook import untemplated
 from whysync.diagnosis.rule import all_rules
 from whysync.json_tree import Json, fields, items, text
 
-ALERTS = alerts_of(Scope(), Limits())
+ALERTS = alerts_of(Scope(), AlertLimits())
 WORDS = {"by", "max", "sum", "or", "unless", "offset", "increase", "changes", "count", "absent"}
 EXAMPLE = str(ROOT / "examples" / "autoscaler-loop")
 
@@ -97,13 +97,13 @@ def test_limits_and_choices(whysync: Whysync) -> None:
 def test_two_namespaces_are_one_pattern() -> None:
     scope = Scope(namespaces=("argocd", "team.a"), namespace_label="exported_namespace")
     assert scope.matchers() == r'{exported_namespace=~"argocd|team\\.a"}'
-    stuck = alerts_of(scope, Limits())[0]
+    stuck = alerts_of(scope, AlertLimits())[0]
     assert "max by (exported_namespace, name, project)" in stuck.expr
     assert "{{ $labels.exported_namespace }}" in stuck.summary
 
 
 def test_alerts_on_argocd_itself_are_for_all_apps() -> None:
-    narrowed = {alert.name for alert in alerts_of(Scope(projects=("shop",)), Limits())}
+    narrowed = {alert.name for alert in alerts_of(Scope(projects=("shop",)), AlertLimits())}
     assert {alert.name for alert in ALERTS} - narrowed == {
         "ArgoCDRepositoryFails",
         "ArgoCDClusterUnreachable",

@@ -19,7 +19,7 @@ from tests.facts.kubernetes_api.world import world
 from tests.facts.test_three_sources import Cluster
 from whysync import app
 from whysync.deadline import Deadline
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Json, Object
 
 CANARIES = {
@@ -257,7 +257,7 @@ def test_a_server_that_takes_its_time(tmp_path: Path, how: str) -> None:
 
 
 def test_nothing_is_tried_after_the_deadline() -> None:
-    cases = app.cases(World(of_lab("crash-loop")))
+    cases = app.cases(SnapshotIndex(of_lab("crash-loop")))
     told = "the time given with --timeout is used up"
     assert told not in repr(app.diagnose(cases).apps[0].safety)
     over = Deadline(seconds=1, ends=0)

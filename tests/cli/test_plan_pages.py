@@ -16,7 +16,7 @@ from tests.plan.shop import DEPLOYMENT, HOOK, HPA, SECRET, Shop
 from tests.situations import ROOT
 from whysync.diagnosis.report import Reason, Report, Safety, SyncSafety
 from whysync.kubernetes.api.ref import Ref
-from whysync.plan.plan import AppPlan, Change, Ground, Item, Plan, Run, Sort, State, Step
+from whysync.plan.plan import AppPlan, Change, ChangeKind, Item, Plan, PlannedCluster, Run, State, Step
 from whysync.reports import plan_github, plan_html, plan_junit, plan_markdown, plan_svg, plan_view
 from whysync.reports.screen import Screen
 
@@ -53,8 +53,10 @@ def planned(name: str = "shop", *, resources: int = 1, waves: int = 1, apps: int
         )
         for wave in range(waves)
     )
-    run = Run(ground=Ground.EMPTY, passed=False, message=name, seconds=601, steps=steps, notes=(name,))
-    changes = tuple(Change(sort=Sort.PRUNE, ref=ref, risk=name, origin=name) for ref in refs)
+    run = Run(
+        ground=PlannedCluster.EMPTY, passed=False, message=name, seconds=601, steps=steps, notes=(name,)
+    )
+    changes = tuple(Change(sort=ChangeKind.PRUNE, ref=ref, risk=name, origin=name) for ref in refs)
     app = AppPlan(name=f"argocd/{name}", file=name, runs=(run,), changes=changes, notes=(name,))
     return Plan(base=name, head=name, apps=(app,) * apps, untouched=(name,), notes=(name,))
 
@@ -137,7 +139,7 @@ class TestSize:
         items = [Item(ref=Ref(kind="Job", name=f"j{n}"), state=State.DONE) for n in range(2_000)]
         items[1_999] = Item(ref=Ref(kind="Job", name="the-one"), state=State.FAILED, note="boom")
         step = Step(phase="Sync", wave=0, items=tuple(items), began=0.0, ended=9.0)
-        run = Run(ground=Ground.LIVE, passed=False, message="boom", seconds=9, steps=(step,))
+        run = Run(ground=PlannedCluster.LIVE, passed=False, message="boom", seconds=9, steps=(step,))
         plan = Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", runs=(run,)),))
         for text in (plan_html.render(plan, NOTHING), plan_svg.render(plan, NOTHING)):
             assert "the-one" in text
@@ -185,7 +187,7 @@ def test_what_fails_is_not_called_safe_to_merge() -> None:
     """Nothing is lost by it, and yet it is not to be merged."""
     lost = Safety(sync=SyncSafety.SAFE, reasons=(Reason(text="it deletes ConfigMap shop/old"),))
     for passed, wanted in ((True, "safe to merge"), (False, "safe otherwise")):
-        run = Run(ground=Ground.BASE, passed=passed, message="" if passed else "boom", seconds=9)
+        run = Run(ground=PlannedCluster.BASE, passed=passed, message="" if passed else "boom", seconds=9)
         app = AppPlan(name="argocd/a", file="", runs=(run,), safety=lost)
         plan = Plan(base="a", head="b", apps=(app,))
         assert wanted in plan_html.render(plan, NOTHING)

@@ -236,7 +236,7 @@ def test_argocds_api(bundle: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def test_a_picture_is_drawn_over_itself(bundle: Path) -> None:
     written(bundle, state("OutOfSync", "Progressing", phase="Running", message="x" * 300))()
-    cases = app.cases(app.read(app.Place(bundles=(str(bundle),))))
+    cases = app.cases(app.read(app.FactSource(bundles=(str(bundle),))))
     apart = [distance(case, Goal()) for case in cases]
     out = io.StringIO()
     frames = Frames(Out(out), Screen(width=60), Goal(revision=HEAD), 600.0)
@@ -250,7 +250,7 @@ def test_a_picture_is_drawn_over_itself(bundle: Path) -> None:
 
 def test_lines_are_not_told_twice(bundle: Path) -> None:
     written(bundle, state("OutOfSync", phase="Running", message="a\x1b[31mb"))()
-    cases = app.cases(app.read(app.Place(bundles=(str(bundle),))))
+    cases = app.cases(app.read(app.FactSource(bundles=(str(bundle),))))
     out = io.StringIO()
     lines = Lines(Out(out), Screen())
     for seconds in (1.0, 2.0):

@@ -8,10 +8,10 @@ import re
 from tests.conformance.kubectl import kubectl_apply
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.all_controllers import cast
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.all_controllers import all_controllers
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 
 _RUNNING = frozenset({"deployment", "replicaset", "statefulset", "job", "garbage-collector"})
 _MARK = re.compile(r"<(?:uid|rv|time|clusterIP|nodePort|random)>")
@@ -19,7 +19,7 @@ _REFERENCE = re.compile(r"<(uid|rv) of step (\d+)>")
 
 
 def check(record: Object) -> list[str]:
-    model = Model()
+    model = ApiServer()
     for name in ("default", "kube-system", "ns1"):
         body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         model.send(Request(verb="create", path="/api/v1/namespaces", body=body))
@@ -33,7 +33,7 @@ def check(record: Object) -> list[str]:
         asked = fields(_filled(asked, answers))
         model.clock.advance(1)
         if life is not None and asked.get("verb") not in {"get", "list"}:
-            life.act()
+            life.reconcile()
         if asked.get("verb") == "apply":
             got = kubectl_apply(model, asked)
             found = [
@@ -55,14 +55,14 @@ def check(record: Object) -> list[str]:
     return problems
 
 
-def _controllers(model: Model) -> Life:
+def _controllers(model: ApiServer) -> ControllerManager:
     """Those of the recorded cluster: a few of the controller manager, no scheduler, no kubelet."""
-    known = {one.name for one in cast(Model(), Script()).controllers}
-    return Life(model, Script(stopped=frozenset(known - _RUNNING)), nodes=0)
+    known = {one.name for one in all_controllers(ApiServer(), Behavior()).controllers}
+    return ControllerManager(model, Behavior(stopped=frozenset(known - _RUNNING)), nodes=0)
 
 
 def _asked(
-    model: Model, life: Life | None, expected: Object, asked: Object, seen: dict[str, str]
+    model: ApiServer, life: ControllerManager | None, expected: Object, asked: Object, seen: dict[str, str]
 ) -> tuple[Answer, list[str]]:
     """A read may have caught the controllers at any of their steps; it must be one that they come through."""
     reads = life is not None and asked.get("verb") in {"get", "list"}

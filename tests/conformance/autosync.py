@@ -55,7 +55,7 @@ def _auto_sync(record: Object, expect: Object) -> list[str]:
         sync_status=fields(record["sync_status"]),
         resources=[fields(row) for row in items(record["resources"])],
         revisions_have_changes=record["compare_revisions"] is True,
-        pace=autosync.SelfHealPace(base=None, plain=_seconds(record["self_heal_timeout_seconds"])),
+        pace=autosync.SelfHealBackoff(base=None, plain=_seconds(record["self_heal_timeout_seconds"])),
     )
     failures = mismatch("error_condition", expect["error_condition"], found.condition != "")
     if "starts" in expect:
@@ -74,7 +74,7 @@ def _already_attempted(record: Object, expect: Object) -> list[str]:
 
 def _self_heal(record: Object, expect: Object) -> list[str]:
     backoff = fields(record["backoff"])
-    pace = autosync.SelfHealPace(
+    pace = autosync.SelfHealBackoff(
         base=_seconds(backoff["duration_seconds"]),
         factor=integer(backoff["factor"]),
         cap=_seconds(backoff["cap_seconds"]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tests.conformance.checks import mismatch
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.shipped import judge, shipped_check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object, fields, text
 from whysync.kubernetes.api.ref import ref_of
 
@@ -29,7 +29,7 @@ def check_message(record: Object) -> list[str] | None:
     return mismatch("message", record["message"], None if verdict is None else verdict.message)
 
 
-def _verdict(record: Object) -> Verdict | None:
+def _verdict(record: Object) -> HealthVerdict | None:
     obj = fields(record.get("object"))
     if text(record.get("id")).startswith("resource_customizations/"):
         check = shipped_check(ref_of(obj).group, ref_of(obj).kind)

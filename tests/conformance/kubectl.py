@@ -5,13 +5,13 @@ from __future__ import annotations
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.protocol import Answer, Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 
 _VALIDATION = {"--validate=false": "Ignore", "--validate=warn": "Warn"}
 
 
-def kubectl_apply(model: Model, asked: Object) -> Object:
+def kubectl_apply(model: ApiServer, asked: Object) -> Object:
     """What the record claims of a run: `exit`, `stdout`, `object`."""
     args = [text(arg) for arg in items(asked.get("args"))]
     body = fields(asked.get("body"))
@@ -45,7 +45,7 @@ def kubectl_apply(model: Model, asked: Object) -> Object:
     }
 
 
-def _server_side(model: Model, manifest: Object, path: str, args: list[str]) -> tuple[str, Answer]:
+def _server_side(model: ApiServer, manifest: Object, path: str, args: list[str]) -> tuple[str, Answer]:
     manager = next((arg.partition("=")[2] for arg in args if arg.startswith("--field-manager=")), "kubectl")
     answer = model.send(
         Request(

@@ -9,7 +9,7 @@ from tests.argocd.sync.stub import StubGround
 from whysync.argocd.api.application import HealthCode, Phase
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.health.assess import Assessment
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import NamespaceMaker, NamespaceProblem, Request
@@ -85,7 +85,9 @@ def ground_of(record: Object) -> StubGround:
     objects = (fields(one) for one in items(record.get("cluster_objects")))
     verdicts = {
         name: Assessment(
-            verdict=Verdict(HealthCode(text(fields(told).get("status"))), text(fields(told).get("message")))
+            verdict=HealthVerdict(
+                HealthCode(text(fields(told).get("status"))), text(fields(told).get("message"))
+            )
         )
         for name, told in fields(record.get("health")).items()
     }

@@ -22,7 +22,7 @@ from whysync.argocd.sync.options import (
 )
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step_context import Step
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 from whysync.argocd.sync.tasks import Plan, plan
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import ref_of
@@ -39,7 +39,7 @@ def _plan(record: Object, expect: Object) -> list[str]:
     return failures
 
 
-def _by_name(found: Plan, wanted: Json, answer: Callable[[Work], Json]) -> Json:
+def _by_name(found: Plan, wanted: Json, answer: Callable[[SyncTask], Json]) -> Json:
     works = {work.ref.name: work for work in found.works}
     return {name: answer(works[name]) for name in fields(wanted)}
 
@@ -96,7 +96,7 @@ def _has_crd(record: Object, expect: Object) -> list[str]:
 
 def _running_message(record: Object, expect: Object) -> list[str]:
     now = Step(State(), request_of(record, []), StubGround())
-    works = [Work(Task(live=fields(one), target=fields(one))) for one in items(record["objects"])]
+    works = [SyncTask(Task(live=fields(one), target=fields(one))) for one in items(record["objects"])]
     now.say_waiting(works, for_deletion=record.get("pending_deletion") is True)
     return mismatch("phase", expect["phase"], now.phase) + mismatch("message", expect["message"], now.message)
 
@@ -111,7 +111,7 @@ def _delete_options(record: Object, expect: Object) -> list[str]:
 def _fail_phase(record: Object, expect: Object) -> list[str]:
     now = Step(State(), request_of(record, []), StubGround())
     refused = [_work(f"refused-{at}", message=told) for at, told in _numbered(record["failed_task_messages"])]
-    hooks: list[Work] = []
+    hooks: list[SyncTask] = []
     for at, told in _numbered(record["sync_fail_tasks"]):
         given = fields(told)
         hook = _work(f"hook-{at}", message=given.get("message"))
@@ -126,8 +126,8 @@ def _numbered(value: Json) -> Sequence[tuple[int, Json]]:
     return tuple(enumerate(items(value)))
 
 
-def _work(name: str, *, message: Json) -> Work:
-    work = Work(Task(target={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}))
+def _work(name: str, *, message: Json) -> SyncTask:
+    work = SyncTask(Task(target={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}))
     work.message = text(message)
     return work
 

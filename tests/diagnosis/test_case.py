@@ -12,7 +12,7 @@ import pytest
 from tests.situations import application, case_of, config_map, documents, row, world_of
 from whysync.diagnosis.case import Case, same_repo
 from whysync.diagnosis.rule import Fact
-from whysync.diagnosis.snapshot_index import LONG_AGO, World
+from whysync.diagnosis.snapshot_index import LONG_AGO, SnapshotIndex
 from whysync.facts.bundle import read_bundle
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Key
@@ -110,7 +110,7 @@ def test_logs_and_git_heads_come_from_their_folders(tmp_path: Path) -> None:
             info = tarfile.TarInfo(name)
             info.size = len(content.encode())
             archive.addfile(info, io.BytesIO(content.encode()))
-    world = World(read_bundle([packed]))
+    world = SnapshotIndex(read_bundle([packed]))
     case = Case(world, *world.decoded[0])
     assert case.has(Fact.LOGS)
     assert case.has(Fact.GIT)

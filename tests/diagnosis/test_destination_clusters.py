@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.argocd.api.application import Application
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Object
 from whysync.kubernetes.api.decode import decode
@@ -42,7 +42,7 @@ def case_for(destination: Object, *live: Manifest) -> Case:
     )
     app, _ = decode(body, Application)
     assert app is not None
-    return Case(World(snapshot), manifest, app)
+    return Case(SnapshotIndex(snapshot), manifest, app)
 
 
 def found(case: Case) -> object:

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from tests.trees import objects, trees
 from whysync.diagnosis.difference import Difference, differences, same
-from whysync.diagnosis.equivalent_values import SameBut, same_but
+from whysync.diagnosis.equivalent_values import Equivalence, same_but
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer
 
@@ -95,25 +95,25 @@ def test_a_tree_deeper_than_pythons_stack() -> None:
 @pytest.mark.parametrize(
     ("wanted", "live", "how"),
     [
-        ("1000m", "1", SameBut.QUANTITY),
-        ("0.5", "500m", SameBut.QUANTITY),
-        ("1Gi", "1024Mi", SameBut.QUANTITY),
-        (1, "1", SameBut.NUMBER),
-        ("true", True, SameBut.NUMBER),
-        ("90s", "1m30s", SameBut.DURATION),
-        ("24h", "24h0m0s", SameBut.DURATION),
-        ("a  b\n", "a b", SameBut.SPACE),
-        (["b", "a"], ["a", "b"], SameBut.ORDER),
-        ([], None, SameBut.EMPTY),
-        ({}, MISSING, SameBut.EMPTY),
-        ({"a": {"b": []}}, MISSING, SameBut.EMPTY),
-        (None, MISSING, SameBut.EMPTY),
-        (False, MISSING, SameBut.ZERO),
-        (0, MISSING, SameBut.ZERO),
-        (MISSING, {}, SameBut.EMPTY),
+        ("1000m", "1", Equivalence.QUANTITY),
+        ("0.5", "500m", Equivalence.QUANTITY),
+        ("1Gi", "1024Mi", Equivalence.QUANTITY),
+        (1, "1", Equivalence.NUMBER),
+        ("true", True, Equivalence.NUMBER),
+        ("90s", "1m30s", Equivalence.DURATION),
+        ("24h", "24h0m0s", Equivalence.DURATION),
+        ("a  b\n", "a b", Equivalence.SPACE),
+        (["b", "a"], ["a", "b"], Equivalence.ORDER),
+        ([], None, Equivalence.EMPTY),
+        ({}, MISSING, Equivalence.EMPTY),
+        ({"a": {"b": []}}, MISSING, Equivalence.EMPTY),
+        (None, MISSING, Equivalence.EMPTY),
+        (False, MISSING, Equivalence.ZERO),
+        (0, MISSING, Equivalence.ZERO),
+        (MISSING, {}, Equivalence.EMPTY),
     ],
 )
-def test_one_value_in_two_spellings(wanted: Json | Missing, live: Json | Missing, how: SameBut) -> None:
+def test_one_value_in_two_spellings(wanted: Json | Missing, live: Json | Missing, how: Equivalence) -> None:
     assert same_but(wanted, live) is how
 
 

@@ -25,7 +25,7 @@ from tests.facts.http.faulty import Asked, Says
 from tests.facts.kubernetes_api.fake_api import KINDS, FakeApi, kubeconfig
 from tests.facts.kubernetes_api.reading import QUICK, serving
 from tests.played import played
-from whysync.app import Place, snapshot
+from whysync.app import FactSource, snapshot
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Snapshot
@@ -162,7 +162,9 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
     with ArgoCD(scene) as argocd, serving(Cluster(of_lab(name))) as server:
         config = str(kubeconfig(tmp_path, server.url))
         access = KubeAccess(kubeconfig=config, limits=QUICK, environment={}, namespace="argocd")
-        place = Place(server=argocd.server(limits=STEADY), kube=access, wanted=Selection(names=all_of(scene)))
+        place = FactSource(
+            server=argocd.server(limits=STEADY), kube=access, wanted=Selection(names=all_of(scene))
+        )
         found = snapshot(place)
     assert bool(found.gaps) is (name in {*NOT_TOLD, *AWAY, *EMPTY})
     assert (answer(found) == by_bundle(name)) is (name not in LEFT)

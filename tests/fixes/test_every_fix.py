@@ -102,5 +102,5 @@ def test_a_finished_operation_holds_nobody_up() -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_has_a_fix(example: Path) -> None:
-    report = app.diagnose(app.cases(app.read(app.Place(bundles=(str(example),)))))
+    report = app.diagnose(app.cases(app.read(app.FactSource(bundles=(str(example),)))))
     assert all(one.first is not None and one.first.fixes for one in report.apps)

@@ -83,7 +83,7 @@ def settings(folder: Path, **data: Json) -> None:
 
 
 def report_of(folder: Path) -> Report:
-    return app.diagnose(app.cases(app.read(app.Place(bundles=(str(folder),)))))
+    return app.diagnose(app.cases(app.read(app.FactSource(bundles=(str(folder),)))))
 
 
 def test_one_rule_in_argocd_cm_for_all_of_them(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from whysync.errors import WhysyncError
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.lab.parse import scenario_from
-from whysync.lab.player import Play, play
+from whysync.lab.player import ScenarioRun, play
 
 BASE = """
 title: A test
@@ -34,15 +34,15 @@ happens:
 """
 
 
-def played(happens: str) -> Play:
+def played(happens: str) -> ScenarioRun:
     return play(scenario_from(BASE + happens, name="mine", origin="mine.yaml"))
 
 
-def status(done: Play) -> Object:
+def status(done: ScenarioRun) -> Object:
     return fields(done.applications["argocd/web"].get("status"))
 
 
-def data(done: Play) -> list[str]:
+def data(done: ScenarioRun) -> list[str]:
     found = done.model.store.get((("", "configmaps"), "web", "web"))
     return [text(value) for value in fields(dig(found, "data")).values()]
 

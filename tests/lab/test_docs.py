@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.running import Whysync
 from tests.situations import ROOT
 from whysync import app
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.lab import actions as acts
 from whysync.lab import cluster_setup as grounds
 from whysync.lab import commits
@@ -21,7 +21,7 @@ def test_the_example_of_the_page_comes_out_as_it_says() -> None:
     text = PAGE.partition("```yaml\n")[2].partition("```")[0]
     scenario = scenario_from(text, name="mine", origin="docs/lab.md")
     assert scenario.expects
-    assert differences(scenario, app.diagnose(app.cases(World(play(scenario).snapshot())))) == []
+    assert differences(scenario, app.diagnose(app.cases(SnapshotIndex(play(scenario).snapshot())))) == []
 
 
 def test_every_field_has_its_word() -> None:

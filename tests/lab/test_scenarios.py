@@ -16,7 +16,7 @@ from whysync.diagnosis.rule import all_rules
 from whysync.lab.expectations import differences
 from whysync.lab.library import built_in, names
 from whysync.lab.parse import scenario_from
-from whysync.lab.player import Play
+from whysync.lab.player import ScenarioRun
 from whysync.lab.scenario import Scenario
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -50,7 +50,7 @@ def test_it_comes_out_as_expected(name: str) -> None:
 def lab_run_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`whysync lab run` shows the run that all tests of the scenario share, instead of one more."""
 
-    def shared(scenario: Scenario, *, until: timedelta | None) -> Play:
+    def shared(scenario: Scenario, *, until: timedelta | None) -> ScenarioRun:
         assert (scenario, until) == (built_in(name), None)
         return played(name)
 

@@ -11,7 +11,7 @@ from tests.plan.test_plan import made, only
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.plan.plan import Ground, Run, State
+from whysync.plan.plan import PlannedCluster, Run, State
 
 _NAMESPACE = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}, status: {phase: Active}}"
 _QUOTA = """\
@@ -67,7 +67,7 @@ def planned(tmp_path: Path, *live: str, settings: str = "") -> Run:
         projects=manifests(Role.PROJECT, _PROJECT) if settings else (),
     )
     app = only(made(shop, base=root, live=facts))
-    (found,) = [run for run in app.runs if run.ground is Ground.LIVE]
+    (found,) = [run for run in app.runs if run.ground is PlannedCluster.LIVE]
     return found
 
 

@@ -12,7 +12,7 @@ from whysync.errors import NotFound, UsageError
 from whysync.facts.snapshot import Snapshot
 from whysync.plan.checkout import open_checkout
 from whysync.plan.find_applications import GENERATE_PATHS
-from whysync.plan.plan import AppPlan, Change, Ground, Plan, Sort, State
+from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, State
 from whysync.plan.planner import plan
 
 
@@ -28,7 +28,7 @@ def only(found: Plan) -> AppPlan:
     return app
 
 
-def changes(app: AppPlan) -> list[tuple[Sort, str, str]]:
+def changes(app: AppPlan) -> list[tuple[ChangeKind, str, str]]:
     return [(one.sort, one.ref.kind, one.ref.name) for one in app.changes]
 
 
@@ -44,8 +44,8 @@ def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None
     shop.remove("secret.yaml")
     app = only(made(shop, path="apps/shop"))
     based, empty = app.runs
-    assert (based.ground, based.passed) == (Ground.BASE, True)
-    assert (empty.ground, empty.passed) == (Ground.EMPTY, False)
+    assert (based.ground, based.passed) == (PlannedCluster.BASE, True)
+    assert (empty.ground, empty.passed) == (PlannedCluster.EMPTY, False)
     assert app.decisive is empty
     assert 600 <= empty.seconds < 700
     steps = {(one.phase, one.wave): one.items for one in empty.steps}
@@ -55,10 +55,10 @@ def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None
     assert {one.state for one in steps["Sync", 0]} == {State.NOT_REACHED}
     assert {one.state for one in steps["Sync", 2]} == {State.NOT_REACHED}
     assert changes(app) == [
-        (Sort.CREATE, "HorizontalPodAutoscaler", "shop"),
-        (Sort.CHANGE, "Deployment", "shop"),
-        (Sort.PRUNE, "Secret", "old-token"),
-        (Sort.HOOK, "Job", "smoke-test"),
+        (ChangeKind.CREATE, "HorizontalPodAutoscaler", "shop"),
+        (ChangeKind.CHANGE, "Deployment", "shop"),
+        (ChangeKind.PRUNE, "Secret", "old-token"),
+        (ChangeKind.HOOK, "Job", "smoke-test"),
     ]
     assert of(app, "Deployment").risk == "restart of 2 pods"
     assert of(app, "Deployment").origin == "apps/shop/deployment.yaml:1"
@@ -90,7 +90,10 @@ def test_a_rename_is_a_deletion_and_a_creation(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("config.yaml", CONFIG.replace("name: shop", "name: store"))
     app = only(made(shop))
-    assert changes(app) == [(Sort.PRUNE, "ConfigMap", "shop"), (Sort.CREATE, "ConfigMap", "store")]
+    assert changes(app) == [
+        (ChangeKind.PRUNE, "ConfigMap", "shop"),
+        (ChangeKind.CREATE, "ConfigMap", "store"),
+    ]
     assert [one.renamed.name for one in app.changes if one.renamed is not None] == ["store", "shop"]
 
 
@@ -100,7 +103,7 @@ def test_without_pruning_what_leaves_git_stays(tmp_path: Path) -> None:
     shop.git("branch", "-f", "main")
     shop.remove("secret.yaml")
     app = only(made(shop))
-    assert changes(app) == [(Sort.KEEP, "Secret", "old-token")]
+    assert changes(app) == [(ChangeKind.KEEP, "Secret", "old-token")]
     assert app.safety is not None
     assert app.safety.sync is SyncSafety.SAFE
 
@@ -171,8 +174,8 @@ def test_the_cluster_as_it_is_now(tmp_path: Path) -> None:
     shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
     app = only(made(shop, base="main", live=live))
     now, empty = app.runs
-    assert (now.ground, now.passed, empty.passed) == (Ground.LIVE, True, False)
-    assert changes(app) == [(Sort.CHANGE, "Deployment", "shop"), (Sort.HOOK, "Job", "smoke-test")]
+    assert (now.ground, now.passed, empty.passed) == (PlannedCluster.LIVE, True, False)
+    assert changes(app) == [(ChangeKind.CHANGE, "Deployment", "shop"), (ChangeKind.HOOK, "Job", "smoke-test")]
     assert PASSWORD not in repr(now.snapshot)
 
 

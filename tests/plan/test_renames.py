@@ -14,7 +14,7 @@ from whysync.kubernetes.api.ref import Key, ref_of
 from whysync.kubernetes.api.yaml import load
 from whysync.plan.changes import changes_of
 from whysync.plan.checkout import open_checkout
-from whysync.plan.plan import AppPlan, Sort
+from whysync.plan.plan import AppPlan, ChangeKind
 from whysync.plan.planner import plan
 from whysync.plan.renames import renames
 from whysync.reports.plan_view import change_words
@@ -156,7 +156,10 @@ def test_in_a_plan_it_is_unsafe_where_data_goes(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop", base={"claim.yaml": CLAIM})
     shop.put("claim.yaml", renamed(CLAIM))
     app = _planned(shop)
-    assert [(one.sort, one.ref.name) for one in app.changes] == [(Sort.PRUNE, "shop"), (Sort.CREATE, "store")]
+    assert [(one.sort, one.ref.name) for one in app.changes] == [
+        (ChangeKind.PRUNE, "shop"),
+        (ChangeKind.CREATE, "store"),
+    ]
     assert app.safety is not None
     assert "PersistentVolumeClaim" in app.safety.reasons[0].text
 

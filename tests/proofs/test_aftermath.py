@@ -8,14 +8,14 @@ import pytest
 
 from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
-from whysync.proofs.aftermath import Held, held, period_of
+from whysync.proofs.aftermath import Aftermath, held, period_of
 from whysync.proofs.world import simulated
 from whysync.proofs.writers import OtherWriter
 
 
 @pytest.mark.parametrize(("rounds", "is_loop"), [(0, False), (1, False), (2, True), (3, True)])
 def test_twice_is_a_loop(rounds: int, is_loop: bool) -> None:
-    assert Held(rounds=rounds).is_loop is is_loop
+    assert Aftermath(rounds=rounds).is_loop is is_loop
 
 
 def test_what_nobody_prunes_does_not_come_back() -> None:
@@ -30,7 +30,7 @@ def test_what_nobody_prunes_does_not_come_back() -> None:
     world.sync()
     world.until(lambda: not world.is_operating, timedelta(minutes=30))
     assert world.codes[0] == "OutOfSync"
-    assert held(world) == Held()
+    assert held(world) == Aftermath()
 
 
 def test_the_period_is_the_middle_one_and_no_faster_than_the_slowest_writer() -> None:

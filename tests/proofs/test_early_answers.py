@@ -11,7 +11,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
 from whysync.diagnosis.report import Safety, SyncSafety
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Object
 from whysync.proofs.judge import Judge
 from whysync.proofs.safety import safety_of
@@ -31,7 +31,7 @@ def test_an_app_that_was_never_compared() -> None:
 def test_a_commit_that_is_not_rendered_yet() -> None:
     world = world_of(bundle(), synced(row("ConfigMap", "settings")))
     head = Head(repo="https://git.example.com/shop.git", revision="main", commit="c" * 40)
-    later = World(replace(world.snapshot, heads=(head,)))
+    later = SnapshotIndex(replace(world.snapshot, heads=(head,)))
     safety = safety_of(Case(later, *later.decoded[0]))
     assert safety.sync is SyncSafety.UNKNOWN
     assert words(safety) == ["it would bring commit ccccccc, which Argo CD has not rendered yet"]

@@ -14,14 +14,14 @@ from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind
 from whysync.proofs.effects import Effects, Overwritten, effects_of
-from whysync.proofs.world import Simulated, simulated
+from whysync.proofs.world import SimulatedCase, simulated
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="shop")
 TRACKING = "argocd.argoproj.io/tracking-id"
 
 
-def after_a_sync(*objects: Object) -> tuple[Simulated, Effects]:
+def after_a_sync(*objects: Object) -> tuple[SimulatedCase, Effects]:
     world = simulated(case_of(*objects), quiet=True)
     world.simulation.timeline.settle()
     since = len(world.simulation.model.store.journal)

@@ -18,7 +18,7 @@ from whysync.kubernetes.api.ref import Key
 from whysync.proofs.finding_claims import Overwritten, Unseen, claim_of
 from whysync.proofs.images import is_unready
 from whysync.proofs.judge import Judge
-from whysync.proofs.observer import Watch
+from whysync.proofs.observer import Observer
 from whysync.proofs.refresh_delay import is_lag, seen_sooner
 from whysync.proofs.verdicts import Rejected
 from whysync.proofs.world import simulated
@@ -82,14 +82,14 @@ def test_only_a_field_of_an_ignored_value_claims_to_be_overwritten() -> None:
 SETTINGS = Key("", "ConfigMap", "shop", "settings")
 
 
-def watched() -> Watch:
+def watched() -> Observer:
     """A ConfigMap whose one value is `b`."""
     config = settings("settings")
     case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
-    return Watch(simulated(case, touched=[SETTINGS]))
+    return Observer(simulated(case, touched=[SETTINGS]))
 
 
-def put(watch: Watch, key: Key, value: str) -> int:
+def put(watch: Observer, key: Key, value: str) -> int:
     """How many writes there were then."""
     store = watch.world.simulation.model.store
     store.put((("", "configmaps"), key.namespace, key.name), settings(key.name, data={"a": value}))

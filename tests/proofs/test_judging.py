@@ -19,7 +19,7 @@ from whysync.diagnosis.fix import Add, Fix, Proof, ProofStatus, Set
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.fixes.apply import applied
 from whysync.json_tree import Json, Object, fields
 from whysync.lab.library import built_in, names
@@ -36,7 +36,7 @@ WITH_TROUBLE = tuple(
 @cache
 def reports(name: str) -> tuple[AppReport, ...]:
     """As the rules say it, before anything is tried."""
-    cases = app.cases(World(played(name).snapshot()))
+    cases = app.cases(SnapshotIndex(played(name).snapshot()))
     found = (diagnose(case, all_rules()) for case in cases)
     return tuple(one for one in found if one.findings)
 
@@ -262,7 +262,7 @@ def owned(**meta: Json) -> AppReport:
     snapshot = play_.snapshot()
     found = snapshot.applications[0]
     body: Object = {**found.body, "metadata": {**fields(found.body["metadata"]), **meta}}
-    world = World(replace(snapshot, applications=(found.with_body(body),)))
+    world = SnapshotIndex(replace(snapshot, applications=(found.with_body(body),)))
     return prove(diagnose(app.cases(world)[0], all_rules()))
 
 

@@ -9,7 +9,7 @@ from whysync import app
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import ProofStatus
 from whysync.diagnosis.report import AppReport
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.lab.library import built_in, names
 from whysync.lab.player import play
 
@@ -57,7 +57,7 @@ def test_what_destroys_is_never_first(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["hpa-loop", "namespace-missing", "rename", "target-namespace-rbac"])
 def test_the_same_facts_give_the_same_proof(name: str) -> None:
-    again = app.diagnose(app.cases(World(play(built_in(name)).snapshot())))
+    again = app.diagnose(app.cases(SnapshotIndex(play(built_in(name)).snapshot())))
     assert [one.findings for one in again.apps] == [one.findings for one in diagnosed(name).apps]
 
 

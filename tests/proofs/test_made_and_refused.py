@@ -12,11 +12,11 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.clock import Clock
 from whysync.messages.failures.apply import QuotaExceeded
-from whysync.proofs.crd_creators import DefinitionMakers, definitions_of
+from whysync.proofs.crd_creators import CrdCreators, definitions_of
 from whysync.proofs.raised_quotas import Quotas
 from whysync.proofs.refusals import Refusals
 
@@ -82,13 +82,13 @@ def test_half_a_definition_makes_nothing(lacks: str) -> None:
     assert list(definitions_of({"kind": "ConfigMap"})) == []
 
 
-def makers(*live: Object) -> tuple[DefinitionMakers, Model]:
+def makers(*live: Object) -> tuple[CrdCreators, ApiServer]:
     case = case_of(bundle(), synced(), *live)
-    model = Model(Clock(case.now))
-    return DefinitionMakers(case, model), model
+    model = ApiServer(Clock(case.now))
+    return CrdCreators(case, model), model
 
 
-def crds(model: Model) -> list[str]:
+def crds(model: ApiServer) -> list[str]:
     return [ref_of(one).name for one in model.objects() if one["kind"] == "CustomResourceDefinition"]
 
 
@@ -119,7 +119,7 @@ CRD_OF_TEMPLATES: Object = {
 }
 
 
-def written(model: Model, obj: Object) -> None:
+def written(model: ApiServer, obj: Object) -> None:
     place = (("templates.gatekeeper.sh", "constrainttemplates"), "", ref_of(obj).name)
     model.store.put(place, obj)
 
@@ -132,29 +132,29 @@ def test_the_crd_comes_a_moment_later_and_whether_anybody_makes_it_is_a_gap(seen
         "metadata": {"name": "k8sold.constraints.gatekeeper.sh", "ownerReferences": [owner]},
     }
     found, model = makers(*([older] if seen else []))
-    assert found.due() is None
+    assert found.next_wakeup() is None
     written(model, TEMPLATE)
-    assert not found.act()
-    due = found.due()
+    assert not found.reconcile()
+    due = found.next_wakeup()
     assert due is not None
     assert due == model.clock.now + timedelta(seconds=3)
     assert crds(model) == []
     model.clock.turn_to(due)
-    assert found.act()
+    assert found.reconcile()
     assert crds(model) == ["k8srequiredlabels.constraints.gatekeeper.sh"]
     assert found.gaps == ([] if seen else ["whether Gatekeeper runs, which makes the CRD"])
-    assert found.due() is None
+    assert found.next_wakeup() is None
 
 
 def test_crossplane_makes_both_kinds_of_an_xrd() -> None:
     found, model = makers()
     place = (("apiextensions.crossplane.io", "compositeresourcedefinitions"), "", ref_of(XRD).name)
     model.store.put(place, XRD)
-    found.act()
-    due = found.due()
+    found.reconcile()
+    due = found.next_wakeup()
     assert due is not None
     model.clock.turn_to(due)
-    assert found.act()
+    assert found.reconcile()
     assert sorted(crds(model)) == ["databases.example.com", "xdatabases.example.com"]
     assert set(found.gaps) == {"whether Crossplane runs, which makes the CRD"}
 
@@ -162,20 +162,20 @@ def test_crossplane_makes_both_kinds_of_an_xrd() -> None:
 def test_one_that_is_gone_by_then_makes_nothing() -> None:
     found, model = makers()
     written(model, TEMPLATE)
-    found.act()
+    found.reconcile()
     model.store.drop((("templates.gatekeeper.sh", "constrainttemplates"), "", "k8srequiredlabels"))
-    due = found.due()
+    due = found.next_wakeup()
     assert due is not None
     model.clock.turn_to(due)
-    assert not found.act()
+    assert not found.reconcile()
     assert (crds(model), found.gaps) == ([], [])
 
 
 def test_a_kind_of_that_name_in_another_group_makes_nothing() -> None:
     found, model = makers()
     written(model, {**TEMPLATE, "apiVersion": "example.com/v1"})
-    found.act()
-    assert found.due() is None
+    found.reconcile()
+    assert found.next_wakeup() is None
 
 
 # --- refusals and quotas -------------------------------------------------------------------------
@@ -214,12 +214,12 @@ def refused_case(
     return case_of(bundle(), app, in_git(SERVICE), *(there(one) for one in more))
 
 
-def refusals(case: Case) -> tuple[Refusals, Model]:
-    model = Model(Clock(case.now))
+def refusals(case: Case) -> tuple[Refusals, ApiServer]:
+    model = ApiServer(Clock(case.now))
     return Refusals(case, model), model
 
 
-def asked(model: Model, obj: Object) -> str:
+def asked(model: ApiServer, obj: Object) -> str:
     """The answer of the API server's stand-in; empty where it is granted."""
     for judged in model.webhooks.values():
         try:
@@ -297,12 +297,14 @@ def test_what_is_lifted_is_granted_and_counted() -> None:
     assert (asked(model, SERVICE), found.all) == ("", ())
 
 
-def raised(hard: str, *, message: str = EXCEEDED, namespace: str = "shop") -> tuple[Quotas, Refusals, Model]:
+def raised(
+    hard: str, *, message: str = EXCEEDED, namespace: str = "shop"
+) -> tuple[Quotas, Refusals, ApiServer]:
     case = refused_case(quota("2"), message=message)
     found, model = refusals(case)
     model.load([quota("2"), quota("2", "another")])
     quotas = Quotas(case, model, found)
-    assert not quotas.act(), "nobody has written one yet"
+    assert not quotas.reconcile(), "nobody has written one yet"
     assert asked(model, SERVICE) == message
     for place, obj in list(model.store.within(("", "resourcequotas"))):
         if place[1] == namespace:
@@ -312,7 +314,7 @@ def raised(hard: str, *, message: str = EXCEEDED, namespace: str = "shop") -> tu
 
 def test_a_raised_quota_grants_what_it_refused() -> None:
     quotas, found, model = raised("3")
-    assert quotas.act()
+    assert quotas.reconcile()
     allowed = [
         dig(one, "status", "hard", "services")
         for one in model.objects()
@@ -320,13 +322,13 @@ def test_a_raised_quota_grants_what_it_refused() -> None:
     ]
     assert allowed == ["3"]
     assert (asked(model, SERVICE), found.all) == ("", ())
-    assert not quotas.act(), "once"
-    assert quotas.due() is None
+    assert not quotas.reconcile(), "once"
+    assert quotas.next_wakeup() is None
 
 
 def test_one_that_is_raised_too_little_or_elsewhere_does_not() -> None:
     for quotas, found, model in (raised("2"), raised("9", namespace="another")):
-        quotas.act()
+        quotas.reconcile()
         assert asked(model, SERVICE) == EXCEEDED
         assert len(found.all) == 1
 
@@ -334,6 +336,6 @@ def test_one_that_is_raised_too_little_or_elsewhere_does_not() -> None:
 def test_a_quota_does_not_lift_what_a_policy_denies() -> None:
     denied = 'admission webhook "policy.example.com" denied the request: no'
     quotas, found, model = raised("9", message=denied)
-    quotas.act()
+    quotas.reconcile()
     assert asked(model, SERVICE) == denied
     assert len(found.all) == 1

@@ -10,9 +10,9 @@ from tests.proofs.worlds import bundle, deployment, in_git, running, synced
 from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, copy_object, dig, fields
-from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.proofs.pod_behavior import begun_again, script_of
-from whysync.proofs.world import Simulated, simulated
+from whysync.proofs.world import SimulatedCase, simulated
 
 HASH = "5d4f8c7b9"
 
@@ -41,7 +41,7 @@ def case_with(*objects: Object) -> Case:
     return case_of(bundle(), synced(row("Deployment", "shop", health={"status": "Degraded"})), *objects)
 
 
-def part(one: Object) -> PodScript | None:
+def part(one: Object) -> PodBehavior | None:
     parts = script_of(case_with(one), [one], ()).pods
     assert len(parts) <= 1
     return parts[0] if parts else None
@@ -137,7 +137,7 @@ def test_pods_of_one_template_are_one_part() -> None:
 # --- in a world ----------------------------------------------------------------------------------
 
 
-def _world(image: str) -> Simulated:
+def _world(image: str) -> SimulatedCase:
     """A Deployment whose pods crash, and what Git wants by now."""
     live = running(deployment(replicas=1))
     fields(live["status"]).pop("readyReplicas")

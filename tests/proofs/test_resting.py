@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import SyncSafety
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.snapshot import Snapshot
 from whysync.lab.parse import scenario_from
 from whysync.lab.player import play
@@ -127,7 +127,7 @@ def case_without(*kinds: str, every: int = 1) -> Case:
                 continue
         kept.append(one)
     found = replace(facts(), live=tuple(one for one in facts().live if any(one is other for other in kept)))
-    world = World(found)
+    world = SnapshotIndex(found)
     manifest, app = world.decoded[0]
     return Case(world, manifest, app)
 
@@ -144,7 +144,7 @@ def test_it_stays_as_it_is(missing: set[str], every: int, everything: bool) -> N
     case = case_without(*missing, every=every)
     world = simulated(case, everything=everything)
     world.run(timedelta(minutes=10))
-    assert [str(one) for one in world.simulation.argocd.trace if one.what is What.STARTED] == []
+    assert [str(one) for one in world.simulation.argocd.trace if one.what is TraceKind.STARTED] == []
     assert world.codes == ("Synced", "Healthy")
 
 

@@ -18,7 +18,7 @@ CASES = tuple(sorted((ROOT / "tests/rules").glob("*/*/*/case.yaml")))
 
 
 def anew(path: Path) -> Report:
-    return app.diagnose(app.cases(app.read(app.Place(bundles=(str(path),)))))
+    return app.diagnose(app.cases(app.read(app.FactSource(bundles=(str(path),)))))
 
 
 diagnosed = cache(anew)

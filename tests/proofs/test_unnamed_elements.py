@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.facts.argocd_api.scenes import of_lab
 from whysync import app
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Json, dig, fields, items
 from whysync.kubernetes.api.manifest import Manifest
 
@@ -35,5 +35,5 @@ def test_no_error_is_contained(
     found = of_lab(scene)
     found = replace(found, live=tuple(with_element(one, path, element) for one in found.live))
     with caplog.at_level(logging.DEBUG, logger="whysync"):
-        app.diagnose(app.cases(World(found)))
+        app.diagnose(app.cases(SnapshotIndex(found)))
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []

@@ -21,18 +21,18 @@ from tests.proofs.worlds import (
 from tests.rules.bench import BUNDLES, case_name, load_case
 from tests.rules.test_no_false_alarms import SITUATIONS
 from tests.situations import application, case_of, row
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.world import NotSimulated, Simulated, simulated
+from whysync.proofs.world import NotSimulated, SimulatedCase, simulated
 
 WELL: Object = {"status": "Healthy"}
 A_WHILE = timedelta(minutes=10)
 
 
-def _started(world: Simulated) -> list[str]:
-    return [str(one) for one in world.simulation.argocd.trace if one.what is What.STARTED]
+def _started(world: SimulatedCase) -> list[str]:
+    return [str(one) for one in world.simulation.argocd.trace if one.what is TraceKind.STARTED]
 
 
 def _rests(case: Case, *, everything: bool) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there, wrote
 from tests.situations import case_of, row
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.mechanism import Mechanism
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.field_holder import Held, Holder
-from whysync.proofs.world import Simulated, simulated
+from whysync.proofs.field_holder import FieldHolder, HeldField
+from whysync.proofs.world import SimulatedCase, simulated
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Key("apps", "Deployment", "shop", "shop")
@@ -22,13 +22,13 @@ REPLICAS: Object = {"f:spec": {"f:replicas": {}}}
 
 def scaled(
     manager: str, *, found: int = 5, spec: Object | None = None, at: str = "2026-03-02T03:00:00Z"
-) -> Simulated:
+) -> SimulatedCase:
     live = running(deployment(replicas=found), managed=[wrote(manager, REPLICAS, at=at)])
     app = synced(row("Deployment", "shop", "OutOfSync", health=WELL), sync="OutOfSync", spec=spec)
     return simulated(case_of(bundle(), app, in_git(deployment(replicas=2)), live))
 
 
-def replicas(world: Simulated) -> object:
+def replicas(world: SimulatedCase) -> object:
     return dig(world.objects()[SHOP], "spec", "replicas")
 
 
@@ -70,7 +70,7 @@ def test_how_long_it_takes_is_read_off_the_facts() -> None:
 def test_two_writers_and_one_field_are_a_loop() -> None:
     world = scaled("shop-operator", spec={"syncPolicy": {"automated": {"selfHeal": True}}})
     world.run(timedelta(minutes=10))
-    syncs = [one for one in world.simulation.argocd.trace if one.what is What.STARTED]
+    syncs = [one for one in world.simulation.argocd.trace if one.what is TraceKind.STARTED]
     assert len(syncs) > 2
 
 
@@ -128,8 +128,8 @@ def test_a_holder_waits_as_long_as_it_takes(seconds: float) -> None:
     app = synced(row("ConfigMap", "a"))
     world = simulated(case_of(bundle(), app, in_git(config), there(config)), everything=True, others=False)
     ref = world.ref(Key("", "ConfigMap", "shop", "a"))
-    holder = Holder(
-        world.simulation.model, Held(ref=ref, pointer="/data/k", value="mine", who="me", seconds=seconds)
+    holder = FieldHolder(
+        world.simulation.model, HeldField(ref=ref, pointer="/data/k", value="mine", who="me", seconds=seconds)
     )
     world.simulation.participants.insert(0, holder)
     world.run(timedelta(seconds=max(seconds - 1, 0)))

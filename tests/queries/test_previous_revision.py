@@ -10,7 +10,7 @@ from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.previous_revision import Before, ran_before, way_back, with_way_back
+from whysync.queries.previous_revision import PreviousRevision, ran_before, way_back, with_way_back
 
 REF = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
 BASE = "/spec/template/spec"
@@ -34,7 +34,7 @@ def with_defaults(one: Object) -> Object:
     return {**one, "spec": {"dnsPolicy": "ClusterFirst", **spec, "containers": containers}}
 
 
-def found(git: Object, now: Object, then: Object) -> Before | None:
+def found(git: Object, now: Object, then: Object) -> PreviousRevision | None:
     owner: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u-web"}
     labelled: Object = {**then, "metadata": {**fields(then["metadata"])}}
     fields(labelled["metadata"])["labels"] = {"app": "web", "pod-template-hash": "abc"}

@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 
 def report_of(*bundles: Path) -> Report:
-    return app.diagnose(app.cases(app.read(app.Place(bundles=tuple(map(str, bundles))))))
+    return app.diagnose(app.cases(app.read(app.FactSource(bundles=tuple(map(str, bundles))))))
 
 
 def _without_skipped(made: json_v1.ReportV1) -> json_v1.ReportV1:

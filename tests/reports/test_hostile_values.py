@@ -17,10 +17,10 @@ from tests.reports.made_up import NOW, Field, Maker, keys_in, poisoned
 from tests.situations import EXAMPLES, ROOT, application, case_of
 from whysync import app
 from whysync.alerts.catalog import alerts_of
-from whysync.alerts.limits import Limits, Scope
+from whysync.alerts.limits import AlertLimits, Scope
 from whysync.alerts.rendering import groups
 from whysync.alerts.runbook import page
-from whysync.argocd.app_controller.trace import Moment
+from whysync.argocd.app_controller.trace import TraceEvent
 from whysync.argocd.health.standalone import judged
 from whysync.audit.auditing import audit
 from whysync.audit.remark import Audit
@@ -36,7 +36,7 @@ from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import Rule
 from whysync.errors import Refused, SourceError, WhysyncError
 from whysync.facts.bundle import read_bundle
-from whysync.facts.collect import Taken
+from whysync.facts.collect import CollectedCounts
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
@@ -109,7 +109,7 @@ def _diagnose(report: Report) -> Shown:
 
 def _alerts(report: Report) -> Shown:
     scope = Scope(apps=tuple((one.case.app.namespace, one.case.app.name) for one in report.apps))
-    alerts = alerts_of(scope, Limits())[:1]
+    alerts = alerts_of(scope, AlertLimits())[:1]
     yield "markdown", page(alerts, scope, report)
     yield "json", data.as_json(groups(alerts, scope, url="https://x", known=report))
     yield "yaml", data.as_yaml(groups(alerts, scope, url="https://x", known=report))
@@ -198,7 +198,7 @@ def _lab_list(entry: lab_pages.Entry) -> Shown:
     yield "text", output.text(lab_pages.verdict(entry.name, [entry.title], WIDE))
 
 
-def _lab_run(moment: Moment) -> Shown:
+def _lab_run(moment: TraceEvent) -> Shown:
     for screen in (WIDE, NARROW):
         yield _form("text", screen), output.text(told(list(lines_of([moment])), NOW, screen))
         picture = Picture(moment.text, NOW, NOW - NOW, {moment.app: CASE.desired})
@@ -207,7 +207,7 @@ def _lab_run(moment: Moment) -> Shown:
         yield _form("text", screen), output.text([*picture.frame(screen), *picture.ending(screen)])
 
 
-def _collect(taken: Taken) -> Shown:
+def _collect(taken: CollectedCounts) -> Shown:
     for screen in (WIDE, NARROW):
         yield _form("text", screen), output.text(summary(taken, screen))
 
@@ -242,8 +242,8 @@ def _made_up(maker: Maker) -> dict[str, Callable[[], Shown]]:
         "plan": lambda: _plan(maker.made(Plan), diagnosed()),
         "explain": lambda: _explain(maker.made(Rule)),
         "lab list": lambda: _lab_list(maker.made(lab_pages.Entry)),
-        "lab run": lambda: _lab_run(maker.made(Moment)),
-        "collect": lambda: _collect(maker.made(Taken)),
+        "lab run": lambda: _lab_run(maker.made(TraceEvent)),
+        "collect": lambda: _collect(maker.made(CollectedCounts)),
         "wait": lambda: _wait([CASE], [maker.made(Distance)], maker.made(Goal), SourceError(what=HOSTILE)),
     }
 
@@ -323,7 +323,7 @@ def test_each_field_of_a_bundle(name: str, tmp_path: Path) -> None:
 def _everything(bundle: Path) -> Shown:
     try:
         snapshot = read_bundle([str(bundle)])
-        world = app.read(app.Place(bundles=(str(bundle),)))
+        world = app.read(app.FactSource(bundles=(str(bundle),)))
         cases = app.cases(world)
     except WhysyncError as problem:
         yield "text", _error(problem)

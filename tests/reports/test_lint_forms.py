@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from whysync.diagnosis.finding import Severity
 from whysync.kubernetes.api.ref import Ref
 from whysync.lint.check import all_checks
-from whysync.lint.remark import Mend, Note, Outcome, Remark, Suppressed
+from whysync.lint.remark import AutoFix, Note, Outcome, Remark, Suppressed
 from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
 from whysync.reports.screen import Screen
 
@@ -22,7 +22,7 @@ ODD = Remark(
     field="/spec/replica",
     message='100% <b>no</b> field | "spec.replica"\nsecond line ::error::',
     hint="did you mean replicas?",
-    mend=Mend(title="Call it replicas"),
+    mend=AutoFix(title="Call it replicas"),
 )
 MILD = Remark(
     check="hook_without_deadline",

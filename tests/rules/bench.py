@@ -10,7 +10,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Rule, all_rules
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
 from whysync.fixes.text import patch_text
 from whysync.kubernetes.field_writers import phrase
@@ -33,7 +33,7 @@ def rule_for(folder: Path) -> Rule:
 
 def load_case(folder: Path) -> Case:
     bundle = folder / "case" if (folder / "case").is_dir() else folder / "case.yaml"
-    world = World(read_bundle([bundle]))
+    world = SnapshotIndex(read_bundle([bundle]))
     manifest, app = world.decoded[0]
     return Case(world, manifest, app)
 

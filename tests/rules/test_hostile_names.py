@@ -11,7 +11,7 @@ import pytest
 
 from tests.rules.bench import BUNDLES, case_name, rule_for
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
 from whysync.kubernetes.api.yaml import Document, documents
 
@@ -28,7 +28,7 @@ def _hostile(folder: Path) -> Case | None:
     bodies = [one.body for one in documents((folder / "case.yaml").read_bytes()) if isinstance(one, Document)]
     text = "".join(f"---\n{json.dumps(body)}\n" for body in bodies)
     text = text.replace("shop", HOSTILE).replace('"web"', f'"{HOSTILE}"')
-    world = World(read_bundle(["-"], stdin=io.BytesIO(text.encode())))
+    world = SnapshotIndex(read_bundle(["-"], stdin=io.BytesIO(text.encode())))
     return Case(world, *world.decoded[0]) if world.decoded else None
 
 

@@ -20,15 +20,15 @@ from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import all_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.masking import mask_snapshot
 from whysync.facts.simulated import snapshot_of
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.behavior import Metric, PodScript, Script
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.controllers.behavior import Behavior, Metric, PodBehavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 
 URL = "https://git.example.com/team/shop.git"
 START = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
@@ -159,7 +159,7 @@ def _application(automated: Object | None) -> Object:
 
 
 def _alarms(snapshot: Snapshot) -> Iterator[Finding]:
-    world = World(mask_snapshot(_copied(snapshot)))
+    world = SnapshotIndex(mask_snapshot(_copied(snapshot)))
     for case in app.cases(world):
         report = diagnose(case, all_rules())
         assert not report.crashed
@@ -209,8 +209,8 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
     clock = Clock(START)
     git = GitRepository(url=URL, clock=clock)
     git.push({"deploy": [one for name in sorted(names) for one in _parts("shop:1")[name]]})
-    script = Script(
-        pods=(PodScript(name="*", start_seconds=2, ready_seconds=ready_seconds),),
+    script = Behavior(
+        pods=(PodBehavior(name="*", start_seconds=2, ready_seconds=ready_seconds),),
         metrics=(Metric(namespace="shop", name="scaled", after_seconds=60, replicas=3),),
     )
     simulation = Simulation(
@@ -218,7 +218,7 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
         applications=[_application(automated)],
         projects=[PROJECT],
         clock=clock,
-        life=lambda model: Life(model, script, nodes=3),
+        life=lambda model: ControllerManager(model, script, nodes=3),
     )
     for second in range(0, 600, step):
         if second <= 300 < second + step:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.alerts.limits import Limits, Scope, duration
+from whysync.alerts.limits import AlertLimits, Scope, duration
 
 APP = "{{ $labels.%s }}/{{ $labels.name }}"
 
@@ -24,7 +24,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     per_app: bool = True
 
 
-def alerts_of(scope: Scope, limits: Limits) -> tuple[Alert, ...]:
+def alerts_of(scope: Scope, limits: AlertLimits) -> tuple[Alert, ...]:
     """All of them; those on Argo CD itself only where nothing narrows the apps."""
     narrowed = bool(scope.namespaces or scope.projects or scope.apps)
     found = (*_operations(scope, limits), *_states(scope, limits), *_loops(scope, limits))
@@ -44,7 +44,7 @@ def _app(scope: Scope) -> str:
     return APP % scope.namespace_label
 
 
-def _operations(scope: Scope, limits: Limits) -> Iterator[Alert]:
+def _operations(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
     app = _app(scope)
     yield Alert(
         name="ArgoCDSyncStuck",
@@ -100,7 +100,7 @@ def _operations(scope: Scope, limits: Limits) -> Iterator[Alert]:
     )
 
 
-def _states(scope: Scope, limits: Limits) -> Iterator[Alert]:
+def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
     app = _app(scope)
     yield Alert(
         name="ArgoCDAppStaysOutOfSync",
@@ -189,7 +189,7 @@ def _states(scope: Scope, limits: Limits) -> Iterator[Alert]:
     )
 
 
-def _loops(scope: Scope, limits: Limits) -> Iterator[Alert]:
+def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
     app, span = _app(scope), duration(limits.window)
     yield Alert(
         name="ArgoCDAppHealthFlaps",
@@ -227,12 +227,12 @@ def _loops(scope: Scope, limits: Limits) -> Iterator[Alert]:
     )
 
 
-def _changes(so: str, scope: Scope, limits: Limits) -> str:
+def _changes(so: str, scope: Scope, limits: AlertLimits) -> str:
     """1 while it is so and 0 while it is not: that makes a line whose changes can be counted."""
     return f"changes(({so} or 0 * {_info(scope)})[{duration(limits.window)}:1m]) > {limits.flaps}"
 
 
-def _argocd_itself(limits: Limits) -> Iterator[Alert]:
+def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
     span = duration(limits.window)
     failing = (
         "argocd_git_fetch_fail_total",

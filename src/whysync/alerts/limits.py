@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class AlertLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Times in seconds."""
 
     stuck: float = 30 * 60

@@ -17,7 +17,7 @@ from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.field_writers import Ledger, Writer, WriterKind, phrase
+from whysync.kubernetes.field_writers import ManagedFieldsIndex, Writer, WriterKind, phrase
 from whysync.queries.ignore_rules import ignore_field
 
 REPLICAS = "/spec/replicas"
@@ -54,7 +54,7 @@ def written_by_others(case: Case) -> Iterator[Remark]:
 
 def fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> Iterator[tuple[str, Writer]]:
     """Where Git's word is at hand, what differs from it; else what Argo CD does not own."""
-    ledger = Ledger(live.body)
+    ledger = ManagedFieldsIndex(live.body)
     if all(_is_quiet(writer) for writer in ledger.managers):
         return
     rules = case.own_ignoring
@@ -91,7 +91,7 @@ def _names(value: Json | Missing) -> list[str]:
     return sorted(value) if isinstance(value, dict) else []
 
 
-def _not_argocds(ledger: Ledger, live: Manifest) -> Iterator[str]:
+def _not_argocds(ledger: ManagedFieldsIndex, live: Manifest) -> Iterator[str]:
     """The highest nodes that others hold and Argo CD does not, where it holds anything at all."""
     if not any(writer.kind is WriterKind.ARGOCD for writer in ledger.managers):
         return

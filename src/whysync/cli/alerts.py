@@ -6,7 +6,7 @@ import argparse
 import re
 
 from whysync.alerts.catalog import Alert, alerts_of
-from whysync.alerts.limits import Limits, Scope
+from whysync.alerts.limits import AlertLimits, Scope
 from whysync.alerts.rendering import groups, prometheus_rule
 from whysync.alerts.runbook import page
 from whysync.cli.exits import Exit
@@ -46,9 +46,9 @@ def _known(options: argparse.Namespace) -> Report | None:
     return app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
 
 
-def _limits(options: argparse.Namespace) -> Limits:
-    told = {name: getattr(options, name) for name in Limits.__struct_fields__}
-    return Limits(**{name: value for name, value in told.items() if value is not None})
+def _limits(options: argparse.Namespace) -> AlertLimits:
+    told = {name: getattr(options, name) for name in AlertLimits.__struct_fields__}
+    return AlertLimits(**{name: value for name, value in told.items() if value is not None})
 
 
 def _label(written: str) -> str:

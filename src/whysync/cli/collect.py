@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from whysync import app
 from whysync.cli.exits import Exit
 from whysync.cli.filters import place_of, with_progress
-from whysync.facts.collect import Taken, Target
+from whysync.facts.collect import CollectedCounts, Target
 from whysync.reports.output import out
 from whysync.reports.screen import Screen
 
@@ -32,7 +32,7 @@ def collect(options: argparse.Namespace, screen: Screen) -> int:
     return Exit.UNSURE if taken.gaps else Exit.OK
 
 
-def summary(taken: Taken, screen: Screen) -> Iterator[str]:
+def summary(taken: CollectedCounts, screen: Screen) -> Iterator[str]:
     size = f"{taken.bytes / 1e6:.1f} MB" if taken.bytes >= 100_000 else f"{max(1, taken.bytes // 1000)} kB"
     yield f"{screen.paint(str(taken.path), 'bold')}   {taken.files} files, {size}"
     if taken.resumed:

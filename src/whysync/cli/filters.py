@@ -18,9 +18,9 @@ from whysync import app
 from whysync.argocd.api.application import HealthCode, SyncCode
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Report
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import UsageError
-from whysync.facts.bundle.limits import Limits
+from whysync.facts.bundle.limits import BundleLimits
 from whysync.reports.fleet import row_of
 from whysync.reports.output import err
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 _PATIENCE = 1.0
 
 
-def facts(options: argparse.Namespace) -> World:
+def facts(options: argparse.Namespace) -> SnapshotIndex:
     """The facts, with a line on how far it is where somebody watches a terminal."""
     place = place_of(options)
     return with_progress(lambda progress: app.read(place, progress=progress))
@@ -45,18 +45,18 @@ def with_progress(work: Callable[[app.Progress | None], T]) -> T:
         progress.wipe()
 
 
-def place_of(options: argparse.Namespace) -> app.Place:
+def place_of(options: argparse.Namespace) -> app.FactSource:
     if not options.bundle:
         from whysync.cli.sources import live_place
 
         return live_place(options, os.environ)
-    usual = Limits()
-    limits = Limits(
+    usual = BundleLimits()
+    limits = BundleLimits(
         unpacked_bytes=options.max_size or usual.unpacked_bytes,
         file_bytes=options.max_file_size or usual.file_bytes,
         files=options.max_files or usual.files,
     )
-    return app.Place(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
+    return app.FactSource(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
 
 
 class _Progress:

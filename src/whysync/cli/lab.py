@@ -11,17 +11,17 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from whysync import app
-from whysync.argocd.app_controller.trace import Moment
+from whysync.argocd.app_controller.trace import TraceEvent
 from whysync.cli.exits import Exit, exit_of
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import UsageError, WhysyncError
 from whysync.facts.snapshot import Snapshot
 from whysync.lab import library
 from whysync.lab.bundle import write_bundle
 from whysync.lab.expectations import differences
-from whysync.lab.player import Play, play
+from whysync.lab.player import ScenarioRun, play
 from whysync.lab.scenario import Scenario
 from whysync.reports import fleet, json_v1, lab_pages, markdown, terminal
 from whysync.reports.data import as_json, as_yaml
@@ -139,11 +139,11 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
 
 def _diagnosed(snapshot: Snapshot, *, prove: bool = True) -> Report:
     """Applications may be deleted in a scenario; where none is left, there is nothing to say."""
-    found = app.cases(World(snapshot)) if snapshot.applications else ()
+    found = app.cases(SnapshotIndex(snapshot)) if snapshot.applications else ()
     return app.diagnose(found, prove=prove)
 
 
-def _show_run(done: Play, report: Report, options: argparse.Namespace, screen: Screen) -> None:
+def _show_run(done: ScenarioRun, report: Report, options: argparse.Namespace, screen: Screen) -> None:
     """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
     scenario = done.scenario
     desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
@@ -159,7 +159,7 @@ def _show_run(done: Play, report: Report, options: argparse.Namespace, screen: S
     out().say("")
 
 
-def _lines(done: Play, screen: Screen, title: str) -> Iterator[str]:
+def _lines(done: ScenarioRun, screen: Screen, title: str) -> Iterator[str]:
     scenario = done.scenario
     yield from screen.wrap(title, indent=0)
     began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
@@ -171,14 +171,14 @@ def _lines(done: Play, screen: Screen, title: str) -> Iterator[str]:
     yield f"{lab_pages.end_of(done.elapsed):>9}    the end"
 
 
-def _deeds(done: Play) -> Iterator[Line]:
+def _deeds(done: ScenarioRun) -> Iterator[Line]:
     for deed in done.deeds:
         mark = "bad" if deed.failed else "deed"
         answer = f" ({deed.answer})" if deed.answer else ""
         yield Line(at=deed.at, mark=mark, text=f"{deed.text}{answer}", starts_round=True)
 
 
-def _animate(done: Play, picture: Picture, screen: Screen, speed: float) -> None:
+def _animate(done: ScenarioRun, picture: Picture, screen: Screen, speed: float) -> None:
     """Nothing is simulated here: the run is over, and is shown as if it went on."""
     scenes = sorted(
         [*((one.at, 1, one) for one in done.moments), *((one.at, 0, one) for one in done.deeds)],
@@ -189,7 +189,7 @@ def _animate(done: Play, picture: Picture, screen: Screen, speed: float) -> None
     pause = min(_FRAME_SECONDS, _SHOW_SECONDS * some / max(len(scenes), 1)) / speed
     with _hidden_cursor():
         for number, (at, _, what) in enumerate(scenes):
-            if isinstance(what, Moment):
+            if isinstance(what, TraceEvent):
                 picture.feed(what)
             else:
                 picture.note(at, what.text)

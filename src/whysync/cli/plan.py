@@ -55,7 +55,7 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
     return Exit.OK if options.exit_zero else _exit(made)
 
 
-def _place(options: argparse.Namespace) -> app.Place | None:
+def _place(options: argparse.Namespace) -> app.FactSource | None:
     """Where the cluster is looked at, if it is wanted; a flag that names a place asks for it, too."""
     if options.empty and options.live is not None:
         raise UsageError(
@@ -88,7 +88,7 @@ def _opened(options: argparse.Namespace) -> Checkout:
 def _planned(
     checkout: Checkout,
     options: argparse.Namespace,
-    place: app.Place | None,
+    place: app.FactSource | None,
     live: Snapshot | None,
     trials: dict[str, Trial],
 ) -> Plan:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from whysync.app import Place
+from whysync.app import FactSource
 from whysync.errors import UsageError
 
 if TYPE_CHECKING:  # whoever reads a bundle does not wait for a client to load
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # whoever reads a bundle does not wait for a client to load
     from whysync.facts.selection import Selection
 
 
-def live_place(options: argparse.Namespace, environ: Mapping[str, str]) -> Place:
+def live_place(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:
     """Argo CD's API, or Kubernetes', or a Place that is nowhere."""
     told = _Told(options, environ)
     if told.flag("core"):
@@ -44,7 +44,7 @@ def live_place(options: argparse.Namespace, environ: Mapping[str, str]) -> Place
     context = told.context()
     if context is not None:
         return _cluster(told) if context.core else _argocd(told)
-    return _cluster(told) if _has_kubeconfig(environ) else Place()
+    return _cluster(told) if _has_kubeconfig(environ) else FactSource()
 
 
 def is_told(options: argparse.Namespace) -> bool:
@@ -118,11 +118,11 @@ class _Told:
         return config.context(named)
 
 
-def _argocd(told: _Told) -> Place:
+def _argocd(told: _Told) -> FactSource:
     """With a kubeconfig named beside it, the cluster is asked too: for all that Argo CD does not show."""
     server = _server(told)
     named = bool(told.options.kubeconfig or told.options.context) and server.forward is None
-    return Place(server=server, kube=_access(told) if named else None, wanted=_selection(told.options))
+    return FactSource(server=server, kube=_access(told) if named else None, wanted=_selection(told.options))
 
 
 def _server(told: _Told) -> ArgoServer:
@@ -179,12 +179,12 @@ def _header(written: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def _cluster(told: _Told) -> Place:
-    return Place(kube=_access(told), wanted=_selection(told.options))
+def _cluster(told: _Told) -> FactSource:
+    return FactSource(kube=_access(told), wanted=_selection(told.options))
 
 
 def _access(told: _Told) -> KubeAccess:
-    from whysync.facts.http.limits import Limits
+    from whysync.facts.http.limits import HttpLimits
     from whysync.facts.kubernetes_api.access import KubeAccess
 
     options = told.options
@@ -194,7 +194,7 @@ def _access(told: _Told) -> KubeAccess:
         namespace=options.argocd_namespace,
         insecure=options.insecure,
         use_cluster_secrets=options.use_cluster_secrets,
-        limits=Limits(deadline=options.deadline),
+        limits=HttpLimits(deadline=options.deadline),
         environment=told.environ,
     )
 

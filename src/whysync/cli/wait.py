@@ -64,7 +64,7 @@ def wait(
 class _Looks:
     """Each look asks anew, without logs; the last one, for the diagnosis, with all there is."""
 
-    def __init__(self, place: app.Place, names: Sequence[str]) -> None:
+    def __init__(self, place: app.FactSource, names: Sequence[str]) -> None:
         self._place = place
         self._names = names
         self._first = True
@@ -94,7 +94,7 @@ class _Looks:
             return tuple(case for case in outcome.cases if case.app.qualified_name in late)
 
 
-def _within(place: app.Place, seconds: float) -> app.Place:
+def _within(place: app.FactSource, seconds: float) -> app.FactSource:
     """A server that hangs must not make the waiting longer than was asked for."""
     server, kube, deadline = place.server, place.kube, Deadline.after(seconds)
     if server is not None:

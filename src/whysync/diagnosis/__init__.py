@@ -3,7 +3,7 @@
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
-from whysync.diagnosis.failures import Reported
+from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.diagnosis.mechanism import Mechanism
@@ -23,7 +23,7 @@ __all__ = [
     "FixKind",
     "Mechanism",
     "Remove",
-    "Reported",
+    "ReportedFailure",
     "Rule",
     "Set",
     "Severity",

@@ -17,19 +17,19 @@ from whysync.argocd.api.git_head import Head
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.health.assess import health_of
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.ignore_differences import BadRule, Normalizer
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import TRACKING_ID
 from whysync.diagnosis.drift import Drift, drifts_of
-from whysync.diagnosis.failures import Reported, reported_in
+from whysync.diagnosis.failures import ReportedFailure, reported_in
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
-from whysync.diagnosis.messages_of_case import Spoken, texts_of
+from whysync.diagnosis.messages_of_case import ReportedText, texts_of
 from whysync.diagnosis.owning_resource import row_above
-from whysync.diagnosis.pods import PodStory, stories_of
+from whysync.diagnosis.pods import PodHistory, stories_of
 from whysync.diagnosis.rule import Fact
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import Symptom
 from whysync.diagnosis.symptoms import symptoms_of
 from whysync.facts.snapshot import Gap
@@ -46,7 +46,7 @@ F = TypeVar("F", bound=Failure)
 
 
 class Case:
-    def __init__(self, world: World, application: Manifest, app: Application) -> None:
+    def __init__(self, world: SnapshotIndex, application: Manifest, app: Application) -> None:
         self.world = world.seen_from(app)
         self.application = application
         self.app = app
@@ -132,7 +132,7 @@ class Case:
         except BadRule:
             return None
 
-    def health_of(self, manifest: Manifest) -> Verdict | None:
+    def health_of(self, manifest: Manifest) -> HealthVerdict | None:
         """How healthy Argo CD would call this object; `None` where it has no opinion."""
         return health_of(manifest.body, self.argocd.overrides, now=self.now.timestamp())
 
@@ -266,7 +266,7 @@ class Case:
     def logs_of(self, ref: Ref) -> tuple[Log, ...]:
         return tuple(self.world.logs_by_pod.get((ref.namespace, ref.name), ()))
 
-    def pods_of(self, ref: Ref) -> tuple[PodStory, ...]:
+    def pods_of(self, ref: Ref) -> tuple[PodHistory, ...]:
         """The Pods below a workload, with what each container went through: the worst first."""
         return stories_of(self, ref)
 
@@ -281,7 +281,7 @@ class Case:
     # --- what follows ----------------------------------------------------------------------------
 
     @cached_property
-    def spoken(self) -> tuple[Spoken, ...]:
+    def spoken(self) -> tuple[ReportedText, ...]:
         """Every text in which Argo CD or Kubernetes says what went wrong, the most telling place first."""
         return tuple(texts_of(self))
 
@@ -313,12 +313,12 @@ class Case:
         return found
 
     @cached_property
-    def reported(self) -> tuple[Reported[Failure], ...]:
+    def reported(self) -> tuple[ReportedFailure[Failure], ...]:
         """Every failure that some text names, each once, with all the places that say it."""
         return reported_in(self)
 
-    def failures(self, kind: type[F]) -> tuple[Reported[F], ...]:
-        return tuple(cast("Reported[F]", r) for r in self.reported if isinstance(r.failure, kind))
+    def failures(self, kind: type[F]) -> tuple[ReportedFailure[F], ...]:
+        return tuple(cast("ReportedFailure[F]", r) for r in self.reported if isinstance(r.failure, kind))
 
     def compared_with(self, index: int) -> bool:
         """Is the repository of this source the one that Argo CD compared with last, as far as it tells?"""

@@ -11,7 +11,7 @@ from whysync.json_tree import Json, Missing, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 
 
-class SameBut(StrEnum):
+class Equivalence(StrEnum):
     """In what two spellings of one value differ."""
 
     QUANTITY = "a quantity in another notation"
@@ -29,24 +29,24 @@ _UNITS = {"ns": "1e-9", "us": "1e-6", "µs": "1e-6", "ms": "1e-3", "s": "1", "m"
 _QUANTITY = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+|[KMGTPE]i|[numkMGTPE])?")
 
 
-def same_but(wanted: Json | Missing, found: Json | Missing) -> SameBut | None:
+def same_but(wanted: Json | Missing, found: Json | Missing) -> Equivalence | None:
     """How the two spell one value; `None` where the values differ."""
     if isinstance(found, Missing):
         return _kept_by_nobody(wanted)
     if isinstance(wanted, Missing):
-        return SameBut.EMPTY if found in (None, "", [], {}) else None
+        return Equivalence.EMPTY if found in (None, "", [], {}) else None
     if wanted in (None, "", [], {}) and found in (None, "", [], {}):
-        return SameBut.EMPTY
+        return Equivalence.EMPTY
     if isinstance(wanted, list) and isinstance(found, list):
-        return SameBut.ORDER if _same_elements(wanted, found) else None
+        return Equivalence.ORDER if _same_elements(wanted, found) else None
     if isinstance(wanted, str) and isinstance(found, str):
         return _same_text(wanted, found)
     if isinstance(wanted, str | int | float) and isinstance(found, str | int | float):
         if isinstance(wanted, bool) or isinstance(found, bool):
-            return SameBut.NUMBER if str(wanted).lower() == str(found).lower() else None
+            return Equivalence.NUMBER if str(wanted).lower() == str(found).lower() else None
         if str(wanted) == str(found):
-            return SameBut.NUMBER
-        return SameBut.QUANTITY if _same_quantity(str(wanted), str(found)) else None
+            return Equivalence.NUMBER
+        return Equivalence.QUANTITY if _same_quantity(str(wanted), str(found)) else None
     return None
 
 
@@ -87,22 +87,22 @@ def _names(elements: Json | Missing) -> list[str]:
     return names if all(names) else []
 
 
-def _kept_by_nobody(wanted: Json | Missing) -> SameBut | None:
+def _kept_by_nobody(wanted: Json | Missing) -> Equivalence | None:
     if wanted is None or wanted == [] or wanted == {} or wanted == "":
-        return SameBut.EMPTY
+        return Equivalence.EMPTY
     if wanted is False or (wanted == 0 and not isinstance(wanted, bool)):
-        return SameBut.ZERO
+        return Equivalence.ZERO
     if isinstance(wanted, dict) and all(_kept_by_nobody(value) for value in wanted.values()):
-        return SameBut.EMPTY
+        return Equivalence.EMPTY
     return None
 
 
-def _same_text(wanted: str, found: str) -> SameBut | None:
+def _same_text(wanted: str, found: str) -> Equivalence | None:
     if wanted.split() == found.split():
-        return SameBut.SPACE
+        return Equivalence.SPACE
     if _DURATION.fullmatch(wanted) and _DURATION.fullmatch(found):
-        return SameBut.DURATION if _seconds(wanted) == _seconds(found) else None
-    return SameBut.QUANTITY if _same_quantity(wanted, found) else None
+        return Equivalence.DURATION if _seconds(wanted) == _seconds(found) else None
+    return Equivalence.QUANTITY if _same_quantity(wanted, found) else None
 
 
 def _seconds(text: str) -> Decimal:

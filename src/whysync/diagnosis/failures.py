@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 import msgspec
 
 from whysync.diagnosis.evidence import Evidence, cite, cite_line
-from whysync.diagnosis.messages_of_case import Spoken
+from whysync.diagnosis.messages_of_case import ReportedText
 from whysync.json_tree import Json
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", covariant=True)
 
 
-class Reported(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
+class ReportedFailure(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     """`ref` is the resource whose message it was, if any; `symptoms` are all that this failure explains."""
 
     failure: F
     message: Message
-    spoken: Spoken
+    spoken: ReportedText
     ref: Ref | None
     symptoms: tuple[str, ...]
 
@@ -38,7 +38,7 @@ class Reported(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
         return cite_spoken(self.spoken, says=says)
 
 
-def cite_spoken(spoken: Spoken, *, says: str) -> Evidence:
+def cite_spoken(spoken: ReportedText, *, says: str) -> Evidence:
     if spoken.log is not None:
         return cite_line(spoken.log, spoken.line, says=says)
     assert isinstance(spoken.manifest, Manifest)
@@ -48,10 +48,10 @@ def cite_spoken(spoken: Spoken, *, says: str) -> Evidence:
 class _Place(NamedTuple):
     failure: Failure
     message: Message
-    spoken: Spoken
+    spoken: ReportedText
 
 
-def reported_in(case: Case) -> tuple[Reported[Failure], ...]:
+def reported_in(case: Case) -> tuple[ReportedFailure[Failure], ...]:
     merged: dict[tuple[Json | object, ...], list[_Place]] = {}
     for place in _places(case):
         merged.setdefault(_identity(place.failure), []).append(place)
@@ -74,11 +74,11 @@ def _identity(failure: Failure) -> tuple[object, ...]:
     return (type(failure), *named)
 
 
-def _merge(places: list[_Place]) -> Reported[Failure]:
+def _merge(places: list[_Place]) -> ReportedFailure[Failure]:
     """The most telling place comes first: a resource's own result before the operation's message."""
     first = places[0]
     symptoms = tuple(dict.fromkeys(place.spoken.symptom for place in places if place.spoken.symptom))
     ref = next((place.spoken.ref for place in places if place.spoken.ref is not None), None)
-    return Reported(
+    return ReportedFailure(
         failure=first.failure, message=first.message, spoken=first.spoken, ref=ref, symptoms=symptoms
     )

@@ -70,7 +70,7 @@ def is_served(case: Case) -> bool | None:
     return matches_any(case.argocd.application_namespaces, case.app.namespace)
 
 
-class TroubledSet(msgspec.Struct, frozen=True, kw_only=True):
+class ApplicationSetError(msgspec.Struct, frozen=True, kw_only=True):
     """An ApplicationSet with a condition that says so; `pointer` leads to the condition."""
 
     manifest: Manifest
@@ -79,7 +79,7 @@ class TroubledSet(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-def troubled_set_of(case: Case) -> TroubledSet | None:
+def troubled_set_of(case: Case) -> ApplicationSetError | None:
     """The ApplicationSet that owns the app, where it is at hand and in trouble."""
     for owner in case.app.metadata.owner_references:
         if owner.kind != "ApplicationSet":
@@ -90,7 +90,7 @@ def troubled_set_of(case: Case) -> TroubledSet | None:
             if manifest is not None and condition.get("type") == "ErrorOccurred":
                 if condition.get("status") != "True":
                     continue
-                return TroubledSet(
+                return ApplicationSetError(
                     manifest=manifest,
                     pointer=f"/status/conditions/{index}",
                     reason=text(condition.get("reason")),
@@ -99,7 +99,7 @@ def troubled_set_of(case: Case) -> TroubledSet | None:
     return None
 
 
-class Looping(msgspec.Struct, frozen=True, kw_only=True):
+class SyncLoop(msgspec.Struct, frozen=True, kw_only=True):
     """So many syncs to one commit; `pointer` leads to what tells it, `period` is the time between two."""
 
     times: int
@@ -107,7 +107,7 @@ class Looping(msgspec.Struct, frozen=True, kw_only=True):
     period: timedelta | None = None
 
 
-def looping(case: Case) -> Looping | None:
+def looping(case: Case) -> SyncLoop | None:
     """Self-heal counts its attempts; else the history shows one commit deployed again and again."""
     operation = case.operation
     ended = case.age(operation.finished_at) if operation is not None else None
@@ -116,7 +116,7 @@ def looping(case: Case) -> Looping | None:
     sync = operation.operation.sync if operation is not None else None
     healed = sync is not None and operation is not None and operation.phase == "Succeeded"
     if sync is not None and healed and sync.auto_heal_attempts_count >= _ATTEMPTS:
-        return Looping(
+        return SyncLoop(
             times=sync.auto_heal_attempts_count,
             pointer="/status/operationState/operation/sync/autoHealAttemptsCount",
             period=_period(case),
@@ -124,7 +124,7 @@ def looping(case: Case) -> Looping | None:
     rounds = _rounds(case)
     period = _period(case)
     if len(rounds) >= _ROUNDS and period is not None and period <= _ONE_LOOP:
-        return Looping(times=len(rounds), pointer="/status/history", period=period)
+        return SyncLoop(times=len(rounds), pointer="/status/history", period=period)
     return None
 
 

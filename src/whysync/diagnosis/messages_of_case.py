@@ -35,7 +35,7 @@ _LOUD = (
 _MOST_LOG_LINES = 200
 
 
-class Spoken(msgspec.Struct, frozen=True, kw_only=True):
+class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     symptom: str
     ref: Ref | None = None
@@ -45,7 +45,7 @@ class Spoken(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
 
 
-def texts_of(case: Case) -> Iterator[Spoken]:
+def texts_of(case: Case) -> Iterator[ReportedText]:
     yield from _results(case)
     yield from _conditions(case)
     yield from _operation(case)
@@ -55,10 +55,10 @@ def texts_of(case: Case) -> Iterator[Spoken]:
     yield from _argocd_logs(case)
 
 
-def _results(case: Case) -> Iterator[Spoken]:
+def _results(case: Case) -> Iterator[ReportedText]:
     for index, result in enumerate(case.results):
         if result.message and (result.status == "SyncFailed" or result.hook_phase in FAILED_PHASES):
-            yield Spoken(
+            yield ReportedText(
                 text=result.message,
                 symptom=f"result:{result.key}",
                 ref=case.placed(result.ref),
@@ -67,10 +67,10 @@ def _results(case: Case) -> Iterator[Spoken]:
             )
 
 
-def _conditions(case: Case) -> Iterator[Spoken]:
+def _conditions(case: Case) -> Iterator[ReportedText]:
     for index, condition in enumerate(case.app.status.conditions):
         if condition.message:
-            yield Spoken(
+            yield ReportedText(
                 text=_of_argocd(condition.type, condition.message),
                 symptom=f"condition:{condition.type}:{index}",
                 manifest=case.application,
@@ -83,10 +83,10 @@ def _of_argocd(type: str, message: str) -> str:
     return message if message.startswith(type) or not type.endswith("Error") else f"{type}: {message}"
 
 
-def _operation(case: Case) -> Iterator[Spoken]:
+def _operation(case: Case) -> Iterator[ReportedText]:
     operation = case.operation
     if operation is not None and operation.message and operation.phase != "Succeeded":
-        yield Spoken(
+        yield ReportedText(
             text=operation.message,
             symptom="operation",
             manifest=case.application,
@@ -94,10 +94,10 @@ def _operation(case: Case) -> Iterator[Spoken]:
         )
 
 
-def _row_health(case: Case) -> Iterator[Spoken]:
+def _row_health(case: Case) -> Iterator[ReportedText]:
     for index, row in enumerate(case.app.status.resources):
         if row.health is not None and row.health.message and row.health.status != "Healthy":
-            yield Spoken(
+            yield ReportedText(
                 text=row.health.message,
                 symptom=f"unhealthy:{row.key}",
                 ref=row.ref,
@@ -106,13 +106,13 @@ def _row_health(case: Case) -> Iterator[Spoken]:
             )
 
 
-def _events(case: Case) -> Iterator[Spoken]:
+def _events(case: Case) -> Iterator[ReportedText]:
     namespaces = {case.destination_namespace, *(row.namespace for row in case.app.status.resources)}
     warnings = case.world.warnings_by_namespace
     for manifest, event in (found for name in sorted(namespaces) for found in warnings.get(name, ())):
         if not case.is_part(event.about):
             continue
-        yield Spoken(
+        yield ReportedText(
             text=event.says,
             symptom=f"event:{manifest.ref.place}",
             ref=event.about,
@@ -121,14 +121,14 @@ def _events(case: Case) -> Iterator[Spoken]:
         )
 
 
-def _refusals(case: Case) -> Iterator[Spoken]:
+def _refusals(case: Case) -> Iterator[ReportedText]:
     """Why a Deployment lacks Pods: events say it for an hour, its status for as long as it lasts."""
     for row in case.app.status.resources:
         live = case.live_of(row.key) if row.kind in ("Deployment", "ReplicaSet") else None
         for index, raw in enumerate(items(live.status.get("conditions")) if live is not None else ()):
             condition = fields(raw)
             if (condition.get("type"), condition.get("status")) == ("ReplicaFailure", "True"):
-                yield Spoken(
+                yield ReportedText(
                     text=text(condition.get("message")),
                     symptom=f"unhealthy:{row.key}",
                     ref=row.ref,
@@ -137,7 +137,7 @@ def _refusals(case: Case) -> Iterator[Spoken]:
                 )
 
 
-def _argocd_logs(case: Case) -> Iterator[Spoken]:
+def _argocd_logs(case: Case) -> Iterator[ReportedText]:
     """Only loud lines, and only those that do not name another Application."""
     for log in case.world.snapshot.logs:
         if not log.pod.startswith(_ARGOCD_PODS):
@@ -150,7 +150,9 @@ def _argocd_logs(case: Case) -> Iterator[Spoken]:
         for number, line in loud[-_MOST_LOG_LINES:]:
             if _names_another_app(line, case.app.name):
                 continue
-            yield Spoken(text=line, symptom=f"log:{log.pod}/{log.container}:{number}", log=log, line=number)
+            yield ReportedText(
+                text=line, symptom=f"log:{log.pod}/{log.container}:{number}", log=log, line=number
+            )
 
 
 def _names_another_app(line: str, name: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DEEPEST = 5
 
 
-class ContainerStory(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerHistory(msgspec.Struct, frozen=True, kw_only=True):
     """One container. `pointer` leads to its entry in the Pod's status."""
 
     name: str
@@ -42,42 +42,42 @@ class ContainerStory(msgspec.Struct, frozen=True, kw_only=True):
 _PATIENT = frozenset({"ContainerCreating", "PodInitializing"})
 
 
-class PodStory(msgspec.Struct, frozen=True, kw_only=True):
+class PodHistory(msgspec.Struct, frozen=True, kw_only=True):
     pod: Manifest
-    containers: tuple[ContainerStory, ...]
+    containers: tuple[ContainerHistory, ...]
     logs: tuple[Log, ...]
 
     @property
-    def failing(self) -> tuple[ContainerStory, ...]:
+    def failing(self) -> tuple[ContainerHistory, ...]:
         return tuple(container for container in self.containers if container.is_failing)
 
-    def log_of(self, container: ContainerStory) -> Log | None:
+    def log_of(self, container: ContainerHistory) -> Log | None:
         """The log that tells how it ended: of the run before, where the present one has not failed yet."""
         own = [log for log in self.logs if log.container == container.name]
         return next((log for log in own if log.previous), own[0] if own else None)
 
 
-class LastWord(msgspec.Struct, frozen=True, kw_only=True):
+class LogRootCause(msgspec.Struct, frozen=True, kw_only=True):
     """The line of a log that names the root cause."""
 
     log: Log
     failure: LogFailure
 
 
-def stories_of(case: Case, ref: Ref) -> tuple[PodStory, ...]:
+def stories_of(case: Case, ref: Ref) -> tuple[PodHistory, ...]:
     stories = [
-        PodStory(pod=pod, containers=tuple(_containers(pod)), logs=case.logs_of(pod.ref))
+        PodHistory(pod=pod, containers=tuple(_containers(pod)), logs=case.logs_of(pod.ref))
         for pod in _pods_below(case, ref)
     ]
     return tuple(sorted(stories, key=lambda story: (-len(story.failing), story.pod.ref)))
 
 
-def last_word(logs: tuple[Log, ...]) -> LastWord | None:
+def last_word(logs: tuple[Log, ...]) -> LogRootCause | None:
     """What the logs name as the root cause; the run before the present one speaks first."""
     for log in sorted(logs, key=lambda log: not log.previous):
         failure = log_failure(log.lines)
         if failure is not None:
-            return LastWord(log=log, failure=failure)
+            return LogRootCause(log=log, failure=failure)
     return None
 
 
@@ -102,14 +102,14 @@ def _pods_below(case: Case, ref: Ref, depth: int = 0) -> Iterator[Manifest]:
             yield from _pods_below(case, child.ref, depth + 1)
 
 
-def _containers(pod: Manifest) -> Iterator[ContainerStory]:
+def _containers(pod: Manifest) -> Iterator[ContainerHistory]:
     for group, init in (("initContainerStatuses", True), ("containerStatuses", False)):
         for index, raw in enumerate(items(pod.status.get(group))):
             status = fields(raw)
             state, last = fields(status.get("state")), fields(status.get("lastState"))
             waiting = fields(state.get("waiting"))
             ended = fields(state.get("terminated")) or fields(last.get("terminated"))
-            yield ContainerStory(
+            yield ContainerHistory(
                 name=text(status.get("name")),
                 pointer=f"/status/{group}/{index}",
                 init=init,

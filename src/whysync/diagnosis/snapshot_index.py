@@ -24,15 +24,15 @@ from whysync.kubernetes.api.ref import Key
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class World:
+class SnapshotIndex:
     """Look-ups are built once, on first use, whatever the number of Applications."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
 
-    def with_settings(self, settings: tuple[Manifest, ...]) -> World:
+    def with_settings(self, settings: tuple[Manifest, ...]) -> SnapshotIndex:
         """The same facts under other settings of Argo CD; what was indexed already stays so."""
-        other = World(msgspec.structs.replace(self.snapshot, settings=settings))
+        other = SnapshotIndex(msgspec.structs.replace(self.snapshot, settings=settings))
         kept = {name: value for name, value in vars(self).items() if name not in ("snapshot", "argocd")}
         vars(other).update(kept)
         return other
@@ -47,7 +47,7 @@ class World:
                 found.append((manifest, app))
         return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
 
-    def seen_from(self, app: Application) -> World:
+    def seen_from(self, app: Application) -> SnapshotIndex:
         """The same facts, as they concern one app: without what lives on clusters that it does not go to.
 
         Objects of one name may be on many clusters; those of another one prove nothing.
@@ -70,10 +70,10 @@ class World:
         return known_clusters(self.snapshot.settings)
 
     @cached_property
-    def _by_place(self) -> dict[str | None, World]:
+    def _by_place(self) -> dict[str | None, SnapshotIndex]:
         return {}
 
-    def _narrowed(self, place: str | None) -> World:
+    def _narrowed(self, place: str | None) -> SnapshotIndex:
         """Argo CD's own workloads stay in sight, wherever the app goes."""
         snapshot = self.snapshot
         homes = {one.ref.namespace for one in snapshot.settings if one.ref.kind == "ConfigMap"}
@@ -82,7 +82,7 @@ class World:
         def counts(cluster: str, namespace: str) -> bool:
             return cluster == place or (cluster == hub and namespace in homes)
 
-        here = World(
+        here = SnapshotIndex(
             msgspec.structs.replace(
                 snapshot,
                 live=tuple(one for one in snapshot.live if counts(one.cluster, one.ref.namespace)),

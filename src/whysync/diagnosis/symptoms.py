@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whysync.argocd.api.application import OperationState, ResourceRow
 from whysync.diagnosis.freshness import is_frozen, looping, never_looked_at, overdue, troubled_set_of
-from whysync.diagnosis.messages_of_case import FAILED_PHASES, Spoken
+from whysync.diagnosis.messages_of_case import FAILED_PHASES, ReportedText
 from whysync.diagnosis.owning_resource import row_above
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
 from whysync.json_tree import fields, items, text
@@ -298,7 +298,7 @@ def _spoken_only(case: Case) -> Iterator[Symptom]:
             )
 
 
-def is_history(case: Case, spoken: Spoken) -> bool:
+def is_history(case: Case, spoken: ReportedText) -> bool:
     """Is what an event warns of over? What is live now counts for more than what was said before."""
     ref = spoken.ref
     if ref is None:
@@ -317,7 +317,7 @@ def is_history(case: Case, spoken: Spoken) -> bool:
     return _is_fine(case) and not _is_recent(case, spoken)
 
 
-def _is_past(pod: Manifest, spoken: Spoken) -> bool:
+def _is_past(pod: Manifest, spoken: ReportedText) -> bool:
     """With a node, trouble with scheduling is over; with a first container, that with volumes and network."""
     reason = text(spoken.manifest.body.get("reason")) if spoken.manifest is not None else ""
     if reason == "FailedScheduling":
@@ -343,7 +343,7 @@ def _is_fine(case: Case) -> bool:
     return case.app.status.sync.status == "Synced" and case.app.status.health.status == "Healthy"
 
 
-def _is_recent(case: Case, spoken: Spoken) -> bool:
+def _is_recent(case: Case, spoken: ReportedText) -> bool:
     seen = [event.seen_at for manifest, event in case.world.events if manifest is spoken.manifest]
     age = case.age(seen[0]) if seen else None
     return age is None or age < _NEWS

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from whysync.errors import NotFound, Refused
 from whysync.files import check_editable, is_git_name, is_in_git_folder, read_file, write_file
 from whysync.kubernetes.api import yaml
-from whysync.kubernetes.api.manifest_places import Place, places_in
+from whysync.kubernetes.api.manifest_places import ManifestPlace, places_in
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 
@@ -71,10 +71,10 @@ class Checkout:
                     )
                 yield full.relative_to(self.root).as_posix()
 
-    def objects(self, wanted: Ref, under: str = "") -> list[Place]:
+    def objects(self, wanted: Ref, under: str = "") -> list[ManifestPlace]:
         """Where an object of that group, kind and name is written; the namespace is left to the caller."""
         words = (wanted.name.encode(), wanted.kind.encode())
-        found: list[Place] = []
+        found: list[ManifestPlace] = []
         for path in self.files(under):
             full = self.root / path
             with suppress(OSError):
@@ -133,7 +133,7 @@ class Checkout:
         )
 
 
-def _with_line(place: Place, data: bytes) -> Place:
+def _with_line(place: ManifestPlace, data: bytes) -> ManifestPlace:
     """Looked up only for what is reported."""
     line = yaml.position(data, join(place.inside), document=place.document)
     return place._replace(line=line or place.line)

@@ -19,17 +19,17 @@ def snapshot_of(simulation: Simulation) -> Snapshot:
     """What a bundle collected now would contain, Secret values included: mask it before showing it."""
     argocd = simulation.argocd
     clusters = [
-        destination.secret(argocd.office.namespace)
+        destination.secret(argocd.context.namespace)
         for destination in simulation.destinations
         if destination.server != IN_CLUSTER
     ]
-    settings = [*argocd.office.config_maps.values(), *clusters, *simulation.secrets]
+    settings = [*argocd.context.config_maps.values(), *clusters, *simulation.secrets]
     live, events = _objects(simulation)
     return Snapshot(
         collected_at=simulation.clock.now,
         argocd_version=simulation.version,
         applications=_manifests(argocd.applications.values(), Role.APPLICATION, "applications"),
-        projects=_manifests(argocd.office.projects.values(), Role.PROJECT, "projects"),
+        projects=_manifests(argocd.context.projects.values(), Role.PROJECT, "projects"),
         settings=_manifests(settings, Role.SETTINGS, "settings"),
         desired={
             name: _manifests(targets, Role.DESIRED, f"desired/{name.rpartition('/')[2]}")
@@ -57,14 +57,14 @@ def _objects(simulation: Simulation) -> tuple[tuple[Manifest, ...], tuple[Manife
 
 
 def _logs(simulation: Simulation) -> Iterator[Log]:
-    for controllers in simulation.lives:
+    for controllers in simulation.controller_managers:
         if isinstance(controllers, Logged):
             for log in controllers.logs.all():
                 yield msgspec.structs.replace(log, origin=f"logs/{log.namespace}/{log.pod}/{log.container}")
     refused = [refusal.log_line for refusal in simulation.argocd.server.refusals]
     if refused:
         yield Log(
-            namespace=simulation.argocd.office.namespace,
+            namespace=simulation.argocd.context.namespace,
             pod="argocd-server-0",
             container="argocd-server",
             lines=tuple(refused),

@@ -8,7 +8,7 @@ from whysync.argocd.api.application import Application
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix, FixKind
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.text import object_of
@@ -24,7 +24,7 @@ def applied(fix: Fix, case: Case) -> Case:
     if fix.create is not None:
         created = Manifest(fix.create, role=Role.DESIRED)
         desired = {**snapshot.desired, name: (*case.desired, created)}
-        return _remade(case, World(msgspec.structs.replace(snapshot, desired=desired)))
+        return _remade(case, SnapshotIndex(msgspec.structs.replace(snapshot, desired=desired)))
     if fix.line:
         fix = policy_edit(fix.line, case)
     target = object_of(fix, case)
@@ -33,7 +33,7 @@ def applied(fix: Fix, case: Case) -> Case:
     if fix.drops:
         rest = tuple(one for one in case.desired if one is not target)
         return _remade(
-            case, World(msgspec.structs.replace(snapshot, desired={**snapshot.desired, name: rest}))
+            case, SnapshotIndex(msgspec.structs.replace(snapshot, desired={**snapshot.desired, name: rest}))
         )
     changed = target.with_body(edited(target.body, fix.edits))
 
@@ -51,16 +51,16 @@ def applied(fix: Fix, case: Case) -> Case:
             snapshot = msgspec.structs.replace(
                 snapshot, desired={**snapshot.desired, name: swap(case.desired)}
             )
-    return _remade(case, World(snapshot))
+    return _remade(case, SnapshotIndex(snapshot))
 
 
-def with_settings_of(world: World, changed: Manifest) -> World:
+def with_settings_of(world: SnapshotIndex, changed: Manifest) -> SnapshotIndex:
     """The world in which this ConfigMap of Argo CD is another one, or is there at all."""
     others = tuple(one for one in world.snapshot.settings if one.ref.key != changed.ref.key)
     return world.with_settings((*others, changed))
 
 
-def _remade(case: Case, world: World) -> Case:
+def _remade(case: Case, world: SnapshotIndex) -> Case:
     for manifest, app in world.decoded:
         if app.qualified_name == case.app.qualified_name:
             return compared_anew(Case(world, manifest, app))

@@ -22,7 +22,7 @@ from whysync.fixes.yaml_edit import Uneditable, rewritten
 from whysync.json_tree import Json, Missing, Object, copy, copy_object, fields, items, same, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.manifest_places import Place, places_in
+from whysync.kubernetes.api.manifest_places import ManifestPlace, places_in
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.api.yaml import dump
 from whysync.queries.commands import argocd_namespace
@@ -76,7 +76,7 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
     return _edited(checkout, place, edited(place.body, edits), str(fix.target))
 
 
-def _dropped(checkout: Checkout, place: Place, what: str) -> FileChange:
+def _dropped(checkout: Checkout, place: ManifestPlace, what: str) -> FileChange:
     """Its document goes out of the file; whysync deletes no files."""
     before = checkout.read(place.path)
     if len(_documents(before)) == 1 and not place.inside:
@@ -100,7 +100,7 @@ def _is_masked(fix: Fix) -> bool:
     return any(map(holds_a_mask, [*values, fix.create, fix.line]))
 
 
-def _edited(checkout: Checkout, place: Place, body: Object, what: str) -> FileChange:
+def _edited(checkout: Checkout, place: ManifestPlace, body: Object, what: str) -> FileChange:
     before = checkout.read(place.path)
     whole = next((p for p in _documents(before) if p[0] == place.document), None)
     if whole is None:
@@ -135,7 +135,7 @@ def _put(document: Json, inside: tuple[str, ...], body: Object) -> Json:
 # --- finding the object ----------------------------------------------------------------------------
 
 
-def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> Place:
+def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> ManifestPlace:
     assert fix.target is not None
     target, folders = fix.target, [Folder("", Tool.FOLDER)]
     if fix.kind is FixKind.MANIFEST:
@@ -160,7 +160,7 @@ def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> Place:
     return found[0]
 
 
-def _that_say_so(found: list[Place], known: Manifest | None) -> list[Place]:
+def _that_say_so(found: list[ManifestPlace], known: Manifest | None) -> list[ManifestPlace]:
     """Of an object that is written twice, the one that is to go; of two that say the same, the first."""
     if known is None:
         return []
@@ -180,7 +180,7 @@ def _unmarked(body: Object) -> Object:
     return result
 
 
-def _of_namespace(found: list[Place], target: Ref, case: Case) -> list[Place]:
+def _of_namespace(found: list[ManifestPlace], target: Ref, case: Case) -> list[ManifestPlace]:
     """A manifest without a namespace gets the destination's; one that names it fits best."""
     exact = [place for place in found if place.ref.namespace == target.namespace]
     if exact:
@@ -190,7 +190,7 @@ def _of_namespace(found: list[Place], target: Ref, case: Case) -> list[Place]:
     return [p for p in found if p.ref.namespace in wanted] if not target.namespace else open_ones
 
 
-def _made_by(folder: Folder, target: Ref, fix: Fix, found: list[Place]) -> Refused:
+def _made_by(folder: Folder, target: Ref, fix: Fix, found: list[ManifestPlace]) -> Refused:
     """A template's output has no file: say where the change belongs."""
     fields_named = ", ".join(dict.fromkeys(edit.pointer for edit in fix.edits))
     where = folder.path or "the source"
@@ -239,7 +239,7 @@ def _not_there(fix: Fix, target: Ref, checkout: Checkout, only: str) -> Refused:
 # --- fitting the edits to what the file says ---------------------------------------------------------
 
 
-def _fitted(edit: Edit, known: Manifest | None, place: Place) -> Edit:
+def _fitted(edit: Edit, known: Manifest | None, place: ManifestPlace) -> Edit:
     """The same edit, for the file's object: list elements are found by name, and nothing else may differ."""
     if known is None:
         return edit
@@ -267,7 +267,7 @@ def _is_marks_only(seen: Json | Missing, written: Json | Missing) -> bool:
     return isinstance(written, Missing) and not isinstance(seen, Missing) and seen in ({}, [], None)
 
 
-def _differs(pointer: str, place: Place) -> Refused:
+def _differs(pointer: str, place: ManifestPlace) -> Refused:
     return Refused(
         what=f"{place.path} says something else at {pointer} than the manifest that was diagnosed",
         why="the checkout is of another commit, or something else changes the manifest on its way",

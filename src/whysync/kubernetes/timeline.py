@@ -18,16 +18,16 @@ _MOST_ROUNDS: Final = 1000
 class Participant(Protocol):
     """Someone who acts by itself: controllers, Argo CD, a person with a plan."""
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         """Do all that is due now; true where anything was changed."""
         ...
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         """When it would act next if nobody else did anything; never for `None`."""
         ...
 
 
-class Restless(Exception):
+class TimelineNeverSettles(Exception):
     """At one instant the participants never came to rest: each undoes what another does."""
 
 
@@ -39,10 +39,10 @@ class Timeline:
     def settle(self) -> None:
         """All that happens at this instant."""
         for _ in range(_MOST_ROUNDS):
-            changed = [one.act() for one in self._participants]
+            changed = [one.reconcile() for one in self._participants]
             if not any(changed):
                 return
-        raise Restless(f"no rest at {self.clock.stamp()} after {_MOST_ROUNDS} rounds")
+        raise TimelineNeverSettles(f"no rest at {self.clock.stamp()} after {_MOST_ROUNDS} rounds")
 
     def run(self, duration: timedelta, *, until: Callable[[], bool] | None = None) -> bool:
         """Let time pass; ends early, and true, when `until` holds at some instant."""
@@ -51,7 +51,7 @@ class Timeline:
             self.settle()
             if until is not None and until():
                 return True
-            following = [when for one in self._participants if (when := one.due()) is not None]
+            following = [when for one in self._participants if (when := one.next_wakeup()) is not None]
             later = [when for when in following if when > self.clock.now]
             if not later or min(later) > end:
                 self.clock.turn_to(end)

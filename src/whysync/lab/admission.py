@@ -7,10 +7,10 @@ from typing import Final
 from whysync.argocd.simulation.commands.merge import merged
 from whysync.json_tree import Json, Object, copy, copy_object, dig, fields, items, text
 from whysync.kubernetes.admission.webhooks import Webhook as Answer
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.cel.evaluate import evaluate
-from whysync.kubernetes.cel.values import CelError, NotKnown
+from whysync.kubernetes.cel.values import CelError, UnknownValue
 from whysync.lab.scenario import Webhook
 
 _GROUPS: Final = {
@@ -25,7 +25,7 @@ _GROUPS: Final = {
 class Admission:
     """What the webhooks of a model answer; who is out of reach can change while time passes."""
 
-    def __init__(self, model: Model, webhooks: tuple[Webhook, ...]) -> None:
+    def __init__(self, model: ApiServer, webhooks: tuple[Webhook, ...]) -> None:
         self._model = model
         self._down = {one.name: one.unreachable for one in webhooks}
         self._told = {one.name: one for one in webhooks}
@@ -127,7 +127,7 @@ def _holds(expression: str, obj: Object) -> bool:
         return False
     try:
         return evaluate(expression, {"object": obj}) is True
-    except (CelError, NotKnown):
+    except (CelError, UnknownValue):
         return False
 
 

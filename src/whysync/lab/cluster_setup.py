@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, Literal, cast
 
 from whysync.json_tree import fields
-from whysync.kubernetes.controllers.behavior import LogLine, Metric, PodScript, Script
-from whysync.lab.scenario import Ground, Webhook, Writer
+from whysync.kubernetes.controllers.behavior import Behavior, LogLine, Metric, PodBehavior
+from whysync.lab.scenario import ClusterSetup, Webhook, Writer
 from whysync.lab.yaml_nodes import Node
 
 POD: Final = (
@@ -25,15 +25,15 @@ WEBHOOK: Final = (
 )  # fmt: skip
 
 
-def ground_of(node: Node) -> Ground:
+def ground_of(node: Node) -> ClusterSetup:
     if node.value is None:
-        return Ground()
+        return ClusterSetup()
     node.mapping(*CLUSTER)
-    return Ground(
+    return ClusterSetup(
         objects=node.at("objects").objects(),
         webhooks=tuple(_webhook(one) for one in node.at("webhooks").each()),
         writers=tuple(_writer(one) for one in node.at("writers").each()),
-        script=Script(
+        script=Behavior(
             pods=pods_of(node.at("pods")),
             load_balancers=cast("_Outside", node.at("load_balancers").choice(("ok", "pending"), "ok")),
             volumes=cast("_Outside", node.at("volumes").choice(("ok", "pending"), "ok")),
@@ -48,14 +48,14 @@ def ground_of(node: Node) -> Ground:
     )
 
 
-def pods_of(node: Node) -> tuple[PodScript, ...]:
+def pods_of(node: Node) -> tuple[PodBehavior, ...]:
     return tuple(_pod(one) for one in node.each())
 
 
-def _pod(node: Node) -> PodScript:
+def _pod(node: Node) -> PodBehavior:
     node.mapping(*POD)
     never = node.at("ready_after").value == "never"
-    return PodScript(
+    return PodBehavior(
         namespace=node.at("namespace").text("*"),
         name=node.at("name").text("*"),
         labels=node.at("labels").labels(),

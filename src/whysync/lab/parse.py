@@ -23,7 +23,7 @@ from whysync.lab.yaml_nodes import Node, Source, kind_of
 
 LARGEST: Final = 1 << 20
 _START: Final = datetime(2026, 3, 2, 9, tzinfo=UTC)
-_LIMITS: Final = yaml.Limits(depth=60, repeated=50_000)
+_LIMITS: Final = yaml.YamlLimits(depth=60, repeated=50_000)
 KEYS: Final = (
     "title", "story", "source", "starts", "argocd", "projects", "applications", "cluster", "git", "happens",
     "ends", "expect",

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from whysync.argocd.app_controller.destination import Destination
-from whysync.argocd.app_controller.trace import Moment
+from whysync.argocd.app_controller.trace import TraceEvent
 from whysync.argocd.simulation.commands.kubectl_cli import Terminal
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.errors import Unreadable
@@ -17,16 +17,15 @@ from whysync.facts.simulated import snapshot_of
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.controller_manager import Life
-from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
-from whysync.kubernetes.timeline import Restless
+from whysync.kubernetes.controllers.controller_manager import ControllerManager, ControllersNeverSettle
+from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.lab.admission import Admission, configurations_of
 from whysync.lab.git import Git
 from whysync.lab.scenario import Scenario
-from whysync.lab.scheduled_actions import Deed, People, config_map
-from whysync.lab.writers import WriterAtWork
+from whysync.lab.scheduled_actions import ScheduledAction, ScheduledActors, config_map
+from whysync.lab.writers import ScenarioWriter
 
 _EVERYTHING: Object = {
     "apiVersion": "argoproj.io/v1alpha1",
@@ -40,16 +39,16 @@ _EVERYTHING: Object = {
 }
 
 
-class Play:
+class ScenarioRun:
     """A scenario on the stage. `go_on` lets time pass; `snapshot` is what a bundle would hold then."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.clock = Clock(scenario.starts)
-        self.model = Model(self.clock)
+        self.model = ApiServer(self.clock)
         self._terminal = Terminal(self.model)
         self._destination = _destination(scenario, self.model)
-        self._people = People(scenario)
+        self._people = ScheduledActors(scenario)
         git = Git(scenario, self.clock)
         self.simulation = Simulation(
             git.repositories,
@@ -58,10 +57,12 @@ class Play:
             config_maps=[config_map(name, data) for name, data in _settings(scenario).items()],
             destinations=[self._destination],
             clock=self.clock,
-            life=lambda model: Life(model, scenario.cluster.script, nodes=scenario.cluster.nodes),
+            life=lambda model: ControllerManager(
+                model, scenario.cluster.script, nodes=scenario.cluster.nodes
+            ),
             others=[
                 self._people,
-                *(WriterAtWork(self.model, one, scenario.starts) for one in scenario.cluster.writers),
+                *(ScenarioWriter(self.model, one, scenario.starts) for one in scenario.cluster.writers),
             ],
         )
         self.simulation.secrets += [copy_object(one) for one in scenario.argocd.objects]
@@ -104,11 +105,11 @@ class Play:
         return self.clock.now - self.scenario.starts
 
     @property
-    def moments(self) -> list[Moment]:
+    def moments(self) -> list[TraceEvent]:
         return self.simulation.argocd.trace
 
     @property
-    def deeds(self) -> list[Deed]:
+    def deeds(self) -> list[ScheduledAction]:
         return self._people.deeds
 
     @property
@@ -121,7 +122,7 @@ class Play:
                 self.simulation.run(duration)
             else:
                 self.simulation.until(until, duration)
-        except (Restless, NoRest) as problem:
+        except (TimelineNeverSettles, ControllersNeverSettle) as problem:
             raise Unreadable(
                 what=f"{self.scenario.origin}: the scenario never comes to rest",
                 why=str(problem),
@@ -145,14 +146,14 @@ class Play:
         )
 
 
-def play(scenario: Scenario, *, until: float | None = None) -> Play:
+def play(scenario: Scenario, *, until: float | None = None) -> ScenarioRun:
     """From the start to the end, or to an earlier instant."""
-    playing = Play(scenario)
+    playing = ScenarioRun(scenario)
     playing.go_on(timedelta(seconds=scenario.ends if until is None else min(until, scenario.ends)))
     return playing
 
 
-def _destination(scenario: Scenario, model: Model) -> Destination:
+def _destination(scenario: Scenario, model: ApiServer) -> Destination:
     ground = scenario.cluster
     if not ground.server:
         return Destination(model=model)

@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.behavior import Behavior
 
 DEFAULT_REPO = "https://git.example.com/platform/deploy.git"
 
@@ -76,13 +76,13 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
     starts: float = 0.0
 
 
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
     """The cluster at the start."""
 
     objects: tuple[Object, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     writers: tuple[Writer, ...] = ()
-    script: Script = Script()
+    script: Behavior = Behavior()
     nodes: int = 3
     server: str = ""
     """How Argo CD reaches it; without one it is the cluster in which Argo CD itself runs."""
@@ -215,7 +215,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     argocd: ArgoCDSettings
     projects: tuple[Object, ...] = ()
     applications: tuple[Object, ...] = ()
-    cluster: Ground
+    cluster: ClusterSetup
     repos: tuple[Repo, ...] = ()
     happens: tuple[Step, ...] = ()
     ends: float

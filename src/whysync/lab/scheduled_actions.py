@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.app_controller.destination import Destination
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
@@ -32,7 +32,7 @@ from whysync.lab.scenario import (
 )
 
 
-class Deed(msgspec.Struct, frozen=True, kw_only=True):
+class ScheduledAction(msgspec.Struct, frozen=True, kw_only=True):
     """Something that somebody did, and what came back."""
 
     at: datetime
@@ -41,34 +41,40 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
-class People:
+class ScheduledActors:
     """Takes part in the timeline. `deeds` is what was done so far."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._waiting = sorted(scenario.happens, key=lambda step: step.at)
         self._began = scenario.starts
         self._settings = {name: dict(values) for name, values in scenario.argocd.settings.items()}
-        self.deeds: list[Deed] = []
+        self.deeds: list[ScheduledAction] = []
 
     def enter(
-        self, *, argocd: ArgoCD, git: Git, admission: Admission, terminal: Terminal, destination: Destination
+        self,
+        *,
+        argocd: ApplicationController,
+        git: Git,
+        admission: Admission,
+        terminal: Terminal,
+        destination: Destination,
     ) -> None:
         """They work on what is there only once everything is."""
         self._destination = destination
         self._argocd, self._git, self._admission, self._terminal = argocd, git, admission, terminal
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         now = self._terminal.now
         acted = False
         while self._waiting and self._at(self._waiting[0]) <= now:
             step = self._waiting.pop(0)
             answer, failed = self._done(step.act)
             said = f"{step.note}: {_words(step.act)}" if step.note else _words(step.act)
-            self.deeds.append(Deed(at=now, text=said, answer=answer, failed=failed))
+            self.deeds.append(ScheduledAction(at=now, text=said, answer=answer, failed=failed))
             acted = True
         return acted
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         return self._at(self._waiting[0]) if self._waiting else None
 
     def _at(self, step: Step) -> datetime:

@@ -7,21 +7,21 @@ from datetime import datetime, timedelta
 from whysync.argocd.simulation.commands.kinds import patch_verb, served_kind
 from whysync.json_tree import Object, fields, same
 from whysync.kubernetes.apiserver.protocol import Answer, Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.lab.scenario import Writer
 
 
-class WriterAtWork:
+class ScenarioWriter:
     """Sees that its fields differ, and some seconds later has written them back: one side of a loop."""
 
-    def __init__(self, model: Model, writer: Writer, began: datetime) -> None:
+    def __init__(self, model: ApiServer, writer: Writer, began: datetime) -> None:
         self._model = model
         self._writer = writer
         self._awake = began + timedelta(seconds=writer.starts)
         self._due: datetime | None = None
         self._seen = -1
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         now = self._model.clock.now
         if now < self._awake:
             return False
@@ -39,7 +39,7 @@ class WriterAtWork:
         self._write(dry_run=False)
         return True
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         if self._model.clock.now < self._awake:
             return self._awake
         return self._due

@@ -9,7 +9,7 @@ from whysync.diagnosis.fix import Edit
 from whysync.kubernetes.api.ref import Ref
 
 
-class Mend(msgspec.Struct, frozen=True, kw_only=True):
+class AutoFix(msgspec.Struct, frozen=True, kw_only=True):
     """How to mend it in the file. Only what keeps its meaning is `safe`, and done by `--fix`."""
 
     title: str
@@ -27,7 +27,7 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
     field: str | None = None
     ref: Ref | None = None
     hint: str = ""
-    mend: Mend | None = None
+    mend: AutoFix | None = None
     path: str = ""
     line: int = 0
     document: int = -1

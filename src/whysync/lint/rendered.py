@@ -19,7 +19,7 @@ from whysync.lint.check import Check, Layer
 from whysync.lint.files import File, Item, Part
 from whysync.lint.kustomizations import Kustomization
 from whysync.lint.remark import Note, Remark
-from whysync.lint.runner import Desk
+from whysync.lint.runner import CheckContext
 from whysync.lint.tree import Tree
 
 if TYPE_CHECKING:
@@ -205,9 +205,9 @@ def _checked(
         world.add(item)
     if is_base:
         checks = {id: one for id, one in checks.items() if one.layer is not Layer.GITOPS}
-    desk = Desk(world, checks, imagined=not source.is_named)
-    desk.look()
-    return desk.remarks
+    context = CheckContext(world, checks, imagined=not source.is_named)
+    context.look()
+    return context.remarks
 
 
 def beyond(rendered: Iterable[Remark], plain: Iterable[Remark]) -> list[Remark]:

@@ -25,25 +25,25 @@ NO_REASON = "suppression_without_reason"
 
 def run(tree: Tree, checks: Iterable[Check], notes: Iterable[Note] = ()) -> Outcome:
     every = {check.id: check for check in checks}
-    desk = Desk(tree, every)
-    desk.look()
-    told = [*notes, *desk.crashed]
-    desk.take_bad_ignores()
+    context = CheckContext(tree, every)
+    context.look()
+    told = [*notes, *context.crashed]
+    context.take_bad_ignores()
     unknown = kinds_without_schema(tree)
     if unknown:
         some = f"{sum(unknown.values())} object{'s' if sum(unknown.values()) > 1 else ''}"
         why = f"no schema for {', '.join(sorted(unknown))} ({some}): give their CRDs with --crds"
         told.append(Note(path="", why=why))
     return Outcome(
-        remarks=in_order(desk.remarks),
-        suppressed=tuple(sorted(desk.suppressed, key=lambda one: (one.remark.path, one.remark.line))),
+        remarks=in_order(context.remarks),
+        suppressed=tuple(sorted(context.suppressed, key=lambda one: (one.remark.path, one.remark.line))),
         notes=tuple(sorted(told, key=lambda note: (not note.matters, note.path, note.why))),
         files=sum(1 for file in tree.files if file.documents or file.broken),
         objects=len(tree.items),
     )
 
 
-class Desk:
+class CheckContext:
     """`imagined`: nobody says that the objects are deployed so, such as a chart with its default values."""
 
     def __init__(self, tree: Tree, checks: dict[str, Check], *, imagined: bool = False) -> None:

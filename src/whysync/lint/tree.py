@@ -15,7 +15,7 @@ from whysync.lint.kustomizations import Kustomization
 from whysync.lint.schemas.built_in import is_built_in, is_namespaced
 from whysync.lint.schemas.custom import Definitions
 from whysync.lint.schemas.judging import judged
-from whysync.lint.schemas.misfit import Misfit
+from whysync.lint.schemas.misfit import SchemaViolation
 from whysync.lint.similar_names import Names
 
 _ARGOCD = "argoproj.io"
@@ -148,7 +148,7 @@ class Tree:
         return is_namespaced(ref.api_version, ref.kind)
 
     @cached_property
-    def misfits(self) -> list[tuple[Item, Misfit]]:
+    def misfits(self) -> list[tuple[Item, SchemaViolation]]:
         """Where objects are not as their schemas want them: looked up once for several checks."""
         return list(judged(self.items, self.definitions, self.configuration.release))
 

@@ -12,7 +12,7 @@ from whysync.diagnosis.difference import differences
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
-from whysync.plan.plan import Change, Sort
+from whysync.plan.plan import Change, ChangeKind
 from whysync.plan.renames import lost_by_rename, renames
 from whysync.proofs.effects import Effects
 
@@ -25,7 +25,7 @@ _LOST: Final = {
     "Service": "its address is lost",
     "Ingress": "its address is lost",
 }
-_ORDER: Final = tuple(Sort)
+_ORDER: Final = tuple(ChangeKind)
 _MOST_FIELDS: Final = 20
 
 
@@ -50,22 +50,22 @@ def changes_of(
         ref, origin = _placed(obj, key), known.get(key, "")
         if hooks.is_hook(obj):
             if old.get(key) != obj:
-                found.append(Change(sort=Sort.HOOK, ref=ref, origin=origin))
+                found.append(Change(sort=ChangeKind.HOOK, ref=ref, origin=origin))
             continue
         before = old.get(key)
         if before is None and (live is None or key not in live):
-            found.append(Change(sort=Sort.CREATE, ref=ref, origin=origin))
+            found.append(Change(sort=ChangeKind.CREATE, ref=ref, origin=origin))
         elif before is None or before != obj:
             pointers_of = _fields(before, obj) if before is not None else ()
             if key in recreated:
                 risk = _LOST.get(ref.kind, "deleted first, then made anew")
                 found.append(
-                    Change(sort=Sort.RECREATE, ref=ref, risk=risk, fields=pointers_of, origin=origin)
+                    Change(sort=ChangeKind.RECREATE, ref=ref, risk=risk, fields=pointers_of, origin=origin)
                 )
             elif before is None or pointers_of:
                 found.append(
                     Change(
-                        sort=Sort.CHANGE,
+                        sort=ChangeKind.CHANGE,
                         ref=ref,
                         risk=_restart(ref, pointers_of, pods.get(key)),
                         fields=pointers_of,
@@ -78,7 +78,7 @@ def changes_of(
         ref = _placed(obj, key)
         stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
         risk = "stays in the cluster: it is not pruned" if stays else lost_with(obj)
-        found.append(Change(sort=Sort.KEEP if stays else Sort.PRUNE, ref=ref, risk=risk))
+        found.append(Change(sort=ChangeKind.KEEP if stays else ChangeKind.PRUNE, ref=ref, risk=risk))
     return tuple(sorted(_joined(found, old, new), key=_place))
 
 
@@ -87,8 +87,8 @@ def _place(change: Change) -> tuple[int, str, str, bool]:
     other = change.renamed
     if other is None:
         return _ORDER.index(change.sort), change.ref.kind, str(change.ref), False
-    made = change.sort is Sort.CREATE
-    return _ORDER.index(Sort.PRUNE), change.ref.kind, str(other if made else change.ref), made
+    made = change.sort is ChangeKind.CREATE
+    return _ORDER.index(ChangeKind.PRUNE), change.ref.kind, str(other if made else change.ref), made
 
 
 def lost_with(obj: Object) -> str:
@@ -110,8 +110,8 @@ def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
 
 def _joined(found: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
     """Both halves of a rename, each with the name of the other."""
-    gone = {one.ref.key: one for one in found if one.sort in (Sort.PRUNE, Sort.KEEP)}
-    made = {one.ref.key: one for one in found if one.sort is Sort.CREATE}
+    gone = {one.ref.key: one for one in found if one.sort in (ChangeKind.PRUNE, ChangeKind.KEEP)}
+    made = {one.ref.key: one for one in found if one.sort is ChangeKind.CREATE}
     before = renames(
         {key: old[key] for key in gone if key in old}, {key: new[key] for key in made if key in new}
     )
@@ -119,10 +119,10 @@ def _joined(found: list[Change], old: dict[Key, Object], new: dict[Key, Object])
     result: list[Change] = []
     for one in found:
         key = one.ref.key
-        if one.sort is Sort.CREATE and key in before:
+        if one.sort is ChangeKind.CREATE and key in before:
             one = replace(one, renamed=gone[before[key]].ref)
-        elif one.sort in (Sort.PRUNE, Sort.KEEP) and key in after:
-            pruned = one.sort is Sort.PRUNE
+        elif one.sort in (ChangeKind.PRUNE, ChangeKind.KEEP) and key in after:
+            pruned = one.sort is ChangeKind.PRUNE
             risk = lost_by_rename(old[key], new[after[key]], one.risk) if pruned else one.risk
             one = replace(one, renamed=made[after[key]].ref, risk=risk)
         result.append(one)

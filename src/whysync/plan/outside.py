@@ -13,7 +13,7 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import group_of
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.proofs.assumed import asked_keys
 from whysync.proofs.objects import Kinds, is_built_in_group, unmasked
 from whysync.queries.references import references_of
@@ -69,7 +69,7 @@ def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def beside(case: Case, model: Model) -> list[Object]:
+def beside(case: Case, model: ApiServer) -> list[Object]:
     """What the facts have of the kinds that others name, and the model of the app's own part lacks."""
     return [
         unmasked(one.body)
@@ -125,7 +125,7 @@ def rights(case: Case) -> tuple[list[Object], str]:
     return [role, binding], "the account of the sync is taken to have the rights that it needs"
 
 
-def let_webhooks_fail(case: Case, model: Model) -> None:
+def let_webhooks_fail(case: Case, model: ApiServer) -> None:
     """Those of which the facts say that nobody answers; of all others nobody knows, and they agree.
 
     So it is with one whose URL is the server's own machine, or whose Service has no pod that is ready.

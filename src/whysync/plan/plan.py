@@ -11,7 +11,7 @@ from whysync.facts.snapshot import Gap, Snapshot
 from whysync.kubernetes.api.ref import Ref
 
 
-class Ground(StrEnum):
+class PlannedCluster(StrEnum):
     """On which cluster the sync was run."""
 
     EMPTY = "empty"
@@ -19,7 +19,7 @@ class Ground(StrEnum):
     LIVE = "live"
 
 
-class Sort(StrEnum):
+class ChangeKind(StrEnum):
     CREATE = "create"
     CHANGE = "change"
     RECREATE = "recreate"
@@ -35,7 +35,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     `renamed` joins the halves of a rename: the name before of what is made, the new one of what goes.
     """
 
-    sort: Sort
+    sort: ChangeKind
     ref: Ref
     risk: str = ""
     fields: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """The sync of the head on one cluster."""
 
-    ground: Ground
+    ground: PlannedCluster
     passed: bool
     message: str
     """Why it failed, in a sentence; empty where it passed."""

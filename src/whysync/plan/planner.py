@@ -30,7 +30,7 @@ from whysync.plan.find_applications import (
     placed,
     qualified,
 )
-from whysync.plan.plan import AppPlan, Ground, Plan, Run
+from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run
 from whysync.plan.safety import safety_of
 from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
@@ -237,10 +237,10 @@ def _planned(
     notes += [f"not seen: {gap.what}: {gap.why}" for gap in unseen[:_MOST_UNSEEN]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
-    ground = Ground.LIVE
+    ground = PlannedCluster.LIVE
     if onto_base and old is not None:
         case, head_objects = _based(checkout, app, old, base, new)
-        ground = Ground.BASE
+        ground = PlannedCluster.BASE
         if case is None:
             notes.append("the base itself does not come up on an empty cluster: nothing is told of a change")
     elif case is not None:
@@ -326,7 +326,7 @@ def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSou
         sources,
         known=base.objects,
         coming=new.objects,
-        ground=Ground.BASE,
+        ground=PlannedCluster.BASE,
         mask=False,
     )
     return run.snapshot if run.passed else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whysync.diagnosis.report import Reason, Safety, SyncSafety
-from whysync.plan.plan import Change, Run, Sort
+from whysync.plan.plan import Change, ChangeKind, Run
 
 _MOST: Final = 6
 
@@ -18,7 +18,7 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     known = {ref.key for reason in told for ref in reason.refs}
     harm: list[Reason] = []
     for one in changes:
-        if one.sort is Sort.PRUNE and one.risk and one.ref.key not in known:
+        if one.sort is ChangeKind.PRUNE and one.risk and one.ref.key not in known:
             harm.append(Reason(text=f"it deletes {one.ref}: {one.risk}", refs=(one.ref,)))
     if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
         return Safety(sync=SyncSafety.UNSAFE, reasons=tuple([*harm, *told][:_MOST]))

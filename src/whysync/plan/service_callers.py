@@ -13,7 +13,7 @@ from typing import Final
 
 from whysync.argocd import hooks
 from whysync.json_tree import Object, dig, fields, integer, items, text
-from whysync.kubernetes.controllers.behavior import PodScript, Script
+from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
 from whysync.proofs.objects import pod_templates
 
 _HOST: Final = re.compile(
@@ -48,8 +48,8 @@ def services_in(objects: Iterable[Object], namespace: str) -> dict[tuple[str, st
 
 
 def with_callers(
-    script: Script, objects: list[Object], namespace: str, *, there: Iterable[tuple[str, str]] = ()
-) -> Script:
+    script: Behavior, objects: list[Object], namespace: str, *, there: Iterable[tuple[str, str]] = ()
+) -> Behavior:
     """The script, with the Services that hooks of this commit wait for.
 
     Those that are `there` from before answer already: facts seldom have their endpoints.
@@ -57,7 +57,7 @@ def with_callers(
     services = services_in(objects, namespace)
     for known in there:
         services.pop(known, None)
-    parts: list[PodScript] = []
+    parts: list[PodBehavior] = []
     for obj in objects:
         if not services or not hooks.is_hook(obj) or obj.get("kind") != "Job":
             continue
@@ -65,7 +65,7 @@ def with_callers(
         name = text(dig(obj, "metadata", "name")) or text(dig(obj, "metadata", "generateName"))
         if calls and name:
             parts.append(
-                PodScript(
+                PodBehavior(
                     namespace=text(dig(obj, "metadata", "namespace")) or namespace,
                     name=f"{name}*",
                     calls=calls,

@@ -15,18 +15,17 @@ from whysync.argocd.simulation.from_facts import destination_for, with_project
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Reason, Safety, SyncSafety
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.simulated import snapshot_of
 from whysync.facts.snapshot import Gap, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.controller_manager import Life
-from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
-from whysync.kubernetes.timeline import Restless
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager, ControllersNeverSettle
+from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.plan.find_applications import is_application, qualified
 from whysync.plan.outside import (
     beside,
@@ -36,17 +35,17 @@ from whysync.plan.outside import (
     outside_objects,
     rights,
 )
-from whysync.plan.plan import Ground, Run
+from whysync.plan.plan import PlannedCluster, Run
 from whysync.plan.service_callers import with_callers
 from whysync.plan.steps import steps_of
 from whysync.plan.syncing import Ended, retry_of, synced
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.damage import harm
 from whysync.proofs.effects import Effects, effects_of
-from whysync.proofs.effects_text import Told
+from whysync.proofs.effects_text import EffectText
 from whysync.proofs.objects import Kinds
-from whysync.proofs.settled_cluster import StillLife
-from whysync.proofs.world import Simulated, simulated
+from whysync.proofs.settled_cluster import SettledCluster
+from whysync.proofs.world import SimulatedCase, simulated
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """A Monday. Plans are the same whenever they are made."""
@@ -60,7 +59,7 @@ def on_empty(
     *,
     known: Iterable[Object] = (),
     coming: Iterable[Object] = (),
-    ground: Ground = Ground.EMPTY,
+    ground: PlannedCluster = PlannedCluster.EMPTY,
     mask: bool = True,
     keep: bool = True,
 ) -> Run:
@@ -74,7 +73,7 @@ def on_empty(
     namespace = name.partition("/")[0]
     case = _imagined(application, desired)
     clock = Clock(NOON)
-    model = Model(clock)
+    model = ApiServer(clock)
     later = list(coming)
     kinds = Kinds(case, [], [*desired, *later])
     spaces = namespaces(case, [], desired)
@@ -86,14 +85,14 @@ def on_empty(
     others = outside_objects(known, desired, case.destination_namespace, coming=later)
     model.load([*_usual(), *home, *spaces, *_spaces_of(others, [*home, *spaces], case), *made, *others])
     healthy = health_of_custom_kinds([*desired, *later])
-    script = with_callers(Script(), desired, case.destination_namespace)
+    script = with_callers(Behavior(), desired, case.destination_namespace)
     simulation = Simulation(
         repository,
         applications=[quieted(application)],
         projects=with_project(application, []),
         config_maps=[_settings(one, namespace, healthy if one == "argocd-cm" else {}) for one in _SETTINGS],
         destinations=[destination_for(application, model)],
-        life=lambda model: Life(model, script),
+        life=lambda model: ControllerManager(model, script),
         namespace=namespace,
     )
     notes = [f"Namespace {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in spaces]
@@ -128,7 +127,7 @@ def _hiding(desired: list[Object]) -> Callable[[str], str]:
     return masker.masked_text
 
 
-def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -> tuple[Run, Effects]:
+def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool = True) -> tuple[Run, Effects]:
     """The head, synced onto what a Case has; `keep` as above. Raises `NotSimulated`."""
     objects = [copy_object(one) for one in head]
     there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
@@ -136,14 +135,16 @@ def onto(case: Case, head: list[Object], ground: Ground, *, keep: bool = True) -
     kinds = new_kinds(case, objects)
     allowed, granted = rights(case)
 
-    def life(model: Model, script: Script) -> Life:
+    def life(model: ApiServer, script: Behavior) -> ControllerManager:
         model.load([*kinds, *allowed, *beside(case, model)])
-        return StillLife(model, with_callers(script, objects, case.destination_namespace, there=there))
+        return SettledCluster(model, with_callers(script, objects, case.destination_namespace, there=there))
 
     world = simulated(case, everything=True, quiet=True, bare=not case.desired, life=life)
     simulation = world.simulation
     let_webhooks_fail(case, simulation.model)
-    with contextlib.suppress(Restless, NoRest):  # who writes there is told by the run itself
+    with contextlib.suppress(
+        TimelineNeverSettles, ControllersNeverSettle
+    ):  # who writes there is told by the run itself
         simulation.timeline.settle()
     before = world.codes[1]
     world.push(objects)
@@ -187,8 +188,8 @@ def _seen(simulation: Simulation, application: Object, ended: Ended, desired: li
     return replace(found, applications=apps, desired=rendered, logs=(*found.logs, *gone))
 
 
-def _after(found: Snapshot, ground: Ground) -> Snapshot:
-    return found if ground is Ground.LIVE else _without_our_settings(found)
+def _after(found: Snapshot, ground: PlannedCluster) -> Snapshot:
+    return found if ground is PlannedCluster.LIVE else _without_our_settings(found)
 
 
 def _without_our_settings(found: Snapshot) -> Snapshot:
@@ -214,8 +215,8 @@ def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
     return [one for one in gaps if "masked" not in one.why]
 
 
-def _safety(world: Simulated, effects: Effects) -> Safety:
-    told: list[Told] = sorted(harm(world, effects), key=lambda one: (not one.unsafe, -one.weight))
+def _safety(world: SimulatedCase, effects: Effects) -> Safety:
+    told: list[EffectText] = sorted(harm(world, effects), key=lambda one: (not one.unsafe, -one.weight))
     unsafe = any(one.unsafe for one in told)
     unknown = any(one.unknown for one in told)
     reasons = tuple(Reason(text=one.text, refs=one.refs) for one in told[:6])
@@ -251,7 +252,7 @@ def _imagined(application: Object, desired: list[Object]) -> Case:
 
 def case_in(snapshot: Snapshot, name: str) -> Case:
     """Raises `KeyError`."""
-    world = World(snapshot)
+    world = SnapshotIndex(snapshot)
     for manifest, app in world.decoded:
         if name in (app.qualified_name, app.name):
             return Case(world, manifest, app)

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from whysync.argocd import hooks
-from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.hooks import SyncPhase
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Object, dig, fields, integer, text
@@ -25,27 +25,27 @@ _Key = tuple[int, Ref]
 
 
 def steps_of(
-    simulation: Simulation, name: str, desired: list[Object], moments: Iterable[Moment], *, passed: bool
+    simulation: Simulation, name: str, desired: list[Object], moments: Iterable[TraceEvent], *, passed: bool
 ) -> tuple[Step, ...]:
     planned: dict[_Key, tuple[int, Object]] = {}
     for obj in desired:
         for phase in hooks.sync_phases(obj):
             if phase in _ORDER and text(dig(obj, "metadata", "name")):
                 planned[_ORDER.index(phase), bare(ref_of(obj))] = hooks.wave_of(obj), obj
-    states: dict[_Key, Moment] = {}
-    begun: dict[_Key, Moment] = {}
+    states: dict[_Key, TraceEvent] = {}
+    begun: dict[_Key, TraceEvent] = {}
     start: datetime | None = None
     waves: dict[_Key, int] = {key: wave for key, (wave, _) in planned.items()}
     failed = dig(simulation.argocd.status(name), "operationState", "phase") != "Succeeded"
     for moment in moments:
-        if moment.app == name and moment.what is What.STARTED:
+        if moment.app == name and moment.what is TraceKind.STARTED:
             start = start or moment.at
-        if moment.app == name and moment.what is What.RESULT and moment.about is not None:
+        if moment.app == name and moment.what is TraceKind.RESULT and moment.about is not None:
             key = _NAMES.get(moment.phase, 1), bare(moment.about)
             states[key] = moment
             begun.setdefault(key, moment)
             waves.setdefault(key, moment.wave or 0)
-        if failed and moment.app == name and moment.what is What.ENDED:
+        if failed and moment.app == name and moment.what is TraceKind.ENDED:
             break  # tries that fail like the first one tell no more
     said = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
@@ -94,7 +94,7 @@ def steps_of(
     )
 
 
-def _state(moment: Moment | None, *, behind: bool) -> State:
+def _state(moment: TraceEvent | None, *, behind: bool) -> State:
     if moment is None:
         return State.NOT_REACHED
     if moment.status in _FAILED:
@@ -105,7 +105,9 @@ def _state(moment: Moment | None, *, behind: bool) -> State:
 
 
 def _after(
-    start: datetime | None, moments: Iterable[Moment | None], which: Callable[[Iterable[datetime]], datetime]
+    start: datetime | None,
+    moments: Iterable[TraceEvent | None],
+    which: Callable[[Iterable[datetime]], datetime],
 ) -> float | None:
     times = [one.at for one in moments if one is not None]
     return (which(times) - start).total_seconds() if times and start is not None else None

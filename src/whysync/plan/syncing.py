@@ -14,8 +14,8 @@ from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
-from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
-from whysync.kubernetes.timeline import Restless
+from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
+from whysync.kubernetes.timeline import TimelineNeverSettles
 
 _LONGEST: Final = timedelta(hours=1)
 _HEALTH: Final = timedelta(minutes=15)
@@ -93,7 +93,7 @@ class _Sync:
             health = argocd.sync_and_health(self.name)[1]
         except Denied as refusal:
             return ended(False, f"Argo CD refuses the sync: {str(refusal).rpartition('desc = ')[2]}")
-        except (Restless, NoRest) as restless:
+        except (TimelineNeverSettles, ControllersNeverSettle) as restless:
             return ended(False, f"the cluster never comes to rest: {restless}")
         if health in _FINE:
             return ended(True, "", *notes)

@@ -14,16 +14,16 @@ from whysync.fixes.edit import edited
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.clock import Clock
 from whysync.plan.find_applications import is_application
-from whysync.plan.plan import Ground
+from whysync.plan.plan import PlannedCluster
 from whysync.plan.simulations import NOON, on_empty, onto
 from whysync.proofs.sources import repositories_of
 from whysync.proofs.world import NotSimulated
 
 log = logging.getLogger(__name__)
 _CLUSTERS = {
-    Ground.EMPTY: "an empty cluster",
-    Ground.BASE: "one with the base",
-    Ground.LIVE: "the cluster as it is now",
+    PlannedCluster.EMPTY: "an empty cluster",
+    PlannedCluster.BASE: "one with the base",
+    PlannedCluster.LIVE: "the cluster as it is now",
 }
 
 
@@ -40,9 +40,9 @@ class Trial:
     """The base or the live cluster, where there is one."""
     found_head: list[Object]
     """As rendered, with the marks of `found` for secrets."""
-    ground: Ground
+    ground: PlannedCluster
 
-    def passes(self, fix: Fix) -> tuple[Ground, ...] | None:
+    def passes(self, fix: Fix) -> tuple[PlannedCluster, ...] | None:
         """Where the mended commit passes; `None` where it cannot be tried, or fails anywhere."""
         mended = _mended(self.head, fix)
         if mended is None or any(is_application(one) for one in mended):
@@ -53,15 +53,15 @@ class Trial:
             return None
         again = _mended(self.found_head, fix)
         if self.found is None or again is None:
-            return (Ground.EMPTY,)
+            return (PlannedCluster.EMPTY,)
         try:
             return (
-                (Ground.EMPTY, self.ground)
+                (PlannedCluster.EMPTY, self.ground)
                 if onto(self.found, again, self.ground, keep=False)[0].passed
                 else None
             )
         except NotSimulated:
-            return (Ground.EMPTY,)
+            return (PlannedCluster.EMPTY,)
 
 
 def with_trials(report: AppReport, trial: Trial | None) -> AppReport:

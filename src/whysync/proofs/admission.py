@@ -19,7 +19,7 @@ from whysync.fixes.edit import edited
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, items, same, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, ref_of
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 NAME: Final = "seen.whysync.dev"
 _CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -35,7 +35,7 @@ class Passing:
     found: Json | Missing
 
 
-def admit(case: Case, model: Model, passing: Iterable[Passing], drifts: Iterable[Drift]) -> None:
+def admit(case: Case, model: ApiServer, passing: Iterable[Passing], drifts: Iterable[Drift]) -> None:
     """Tell the model what its webhooks do; those that failed are told as such elsewhere."""
     for kind in _CONFIGURATIONS:
         for found in case.live_of_kind(kind):

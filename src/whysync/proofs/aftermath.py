@@ -7,11 +7,11 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.diagnosis.freshness import looping
 from whysync.json_tree import dig, items, text
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 from whysync.proofs.writers import OtherWriter
 
 WHILE: Final = timedelta(minutes=15)
@@ -20,7 +20,7 @@ _WRITTEN: Final = (" configured", " created", " serverside-applied", " replaced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Aftermath:
     """`again` is how long after the sync it differed again; `None` where it held."""
 
     again: timedelta | None = None
@@ -39,7 +39,7 @@ class Held:
         return self.rounds > 1
 
 
-def held(world: Simulated) -> Held:
+def held(world: SimulatedCase) -> Aftermath:
     """Lets time pass; raises `Restless`. Ends early once a loop has shown itself."""
     began, start = world.simulation.clock.now, len(world.simulation.argocd.trace)
     differs: dict[Key, datetime] = dict.fromkeys(_differing(world), began)
@@ -54,14 +54,14 @@ def held(world: Simulated) -> Held:
     moments = world.simulation.argocd.trace[start:]
     starts = _started(moments)
     for one in moments:  # a difference that is healed at the same instant is seen by what was written only
-        if starts and one.what is What.RESULT and one.about is not None and one.text.endswith(_WRITTEN):
+        if starts and one.what is TraceKind.RESULT and one.about is not None and one.text.endswith(_WRITTEN):
             differs.setdefault(_key_of(world, one.about.key), one.at)
     if not differs:
-        return Held()
+        return Aftermath()
     loop = looping(world.case)
     writers = tuple(one for one in world.writers.all if one.again and one.ref.key in differs)
     between = [later - earlier for earlier, later in pairwise(starts)]
-    return Held(
+    return Aftermath(
         again=min(differs.values()) - began,
         rounds=len(starts),
         period=(loop.period if loop is not None else None) or period_of(writers, between),
@@ -71,18 +71,18 @@ def held(world: Simulated) -> Held:
     )
 
 
-def _key_of(world: Simulated, told: Key) -> Key:
+def _key_of(world: SimulatedCase, told: Key) -> Key:
     """Results name the destination's namespace for cluster-wide objects, too: so Argo CD keeps them."""
     wide = told._replace(namespace="")
     known = world.objects()
     return wide if told not in known and wide in known else told
 
 
-def _started(moments: list[Moment]) -> list[datetime]:
-    return [one.at for one in moments if one.what is What.STARTED]
+def _started(moments: list[TraceEvent]) -> list[datetime]:
+    return [one.at for one in moments if one.what is TraceKind.STARTED]
 
 
-def _differing(world: Simulated) -> frozenset[Key]:
+def _differing(world: SimulatedCase) -> frozenset[Key]:
     rows = items(world.status.get("resources"))
     return frozenset(
         Key(*(text(dig(row, part)) for part in ("group", "kind", "namespace", "name")))

@@ -21,9 +21,9 @@ from whysync.json_tree import Object, copy_object, fields, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, ref_of
 from whysync.proofs.assumed import asked_keys
-from whysync.proofs.observer import Watch
+from whysync.proofs.observer import Observer
 from whysync.proofs.quota_changes import lift
-from whysync.proofs.readonly_commands import Line, Sort, lines_of
+from whysync.proofs.readonly_commands import CommandLine, LineKind, lines_of
 from whysync.queries.references import references_of
 
 _LONGEST_WAIT: Final = timedelta(minutes=10)
@@ -59,7 +59,7 @@ def touched_by(fix: Fix, case: Case) -> frozenset[Key]:
 class Player:
     """`gaps` is what was taken for granted on the way; `syncs`: a sync is among the fix's own steps."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: Observer) -> None:
         self._watch = watch
         self._world = watch.world
         self.gaps: list[str] = []
@@ -150,15 +150,15 @@ class Player:
 
     def _run(self, commands: tuple[str, ...]) -> None:
         lines = lines_of(commands)
-        persons = next((line for line in lines if line.sort is Sort.PERSONS), None)
+        persons = next((line for line in lines if line.sort is LineKind.PERSONS), None)
         if persons is not None:
             raise Unplayable(persons.why)
-        played = [line for line in lines if line.sort is Sort.PLAYED]
+        played = [line for line in lines if line.sort is LineKind.PLAYED]
         if all(_is_wait(line) for line in played):
             raise Unplayable("it changes nothing: it only looks, or waits")
         self.syncs = any(_is_sync(line) for line in played)
         self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in played)
-        for line in (one for one in lines if one.sort in (Sort.PLAYED, Sort.PAUSES)):
+        for line in (one for one in lines if one.sort in (LineKind.PLAYED, LineKind.PAUSES)):
             if line.command is None:
                 self._watch.run(_A_ROLLOUT)
                 self._watch.deed(line.text)
@@ -235,17 +235,17 @@ class Player:
         self._watch.run(_LONGEST_WAIT, lambda: self._watch.sync_ended)
 
 
-def _is_sync(line: Line) -> bool:
+def _is_sync(line: CommandLine) -> bool:
     command = line.command
     return command is not None and (command.tool, command.verb) == ("argocd", "sync")
 
 
-def _is_wait(line: Line) -> bool:
+def _is_wait(line: CommandLine) -> bool:
     command = line.command
     return command is not None and (command.tool, command.verb) == ("argocd", "wait")
 
 
-def _is_refresh(line: Line) -> bool:
+def _is_refresh(line: CommandLine) -> bool:
     command = line.command
     # No sync begins while another runs: to end that one is part of a plain sync.
     return command is not None and command.tool == "argocd" and command.verb in _BESIDE_A_SYNC

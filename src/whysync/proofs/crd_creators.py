@@ -14,7 +14,7 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Place
 
 _AFTER: Final = timedelta(seconds=3)
@@ -24,10 +24,10 @@ _CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ANYTHING: Final[Object] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-class DefinitionMakers:
+class CrdCreators:
     """Takes part in the timeline. `gaps` is what was taken for granted."""
 
-    def __init__(self, case: Case, model: Model) -> None:
+    def __init__(self, case: Case, model: ApiServer) -> None:
         self._seen = {
             text(dig(owner, "kind"))
             for crd in case.live_of_kind("CustomResourceDefinition")
@@ -38,7 +38,7 @@ class DefinitionMakers:
         self._read = 0
         self._due: dict[Place, datetime] = {}
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         journal, now = self._model.store.journal, self._model.clock.now
         while self._read < len(journal):
             change = journal[self._read]
@@ -53,7 +53,7 @@ class DefinitionMakers:
                 made = self._create(definition, text(dig(maker, "kind"))) or made
         return made
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         return min(self._due.values(), default=None)
 
     def _create(self, definition: Object, maker: str) -> bool:

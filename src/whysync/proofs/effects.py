@@ -15,7 +15,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
 _DATA: Final = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
@@ -106,12 +106,12 @@ class Effects:
         return dict(self.pods).get(ref.key, 0)
 
 
-def effects_of(world: Simulated, since: int) -> Effects:
+def effects_of(world: SimulatedCase, since: int) -> Effects:
     """All that happened to the app's own objects since that place in the journal, while the sync ran."""
     return _Reading(world, world.simulation.model.store.journal[since:]).made()
 
 
-def holds_data(world: Simulated, ref: Ref) -> str:
+def holds_data(world: SimulatedCase, ref: Ref) -> str:
     """In words what would be lost with it; empty where nothing is."""
     if ref.kind == "CustomResourceDefinition":
         body = world.before.get(ref.key, {})
@@ -130,7 +130,7 @@ def holds_data(world: Simulated, ref: Ref) -> str:
 
 
 class _Reading:
-    def __init__(self, world: Simulated, changes: list[Change]) -> None:
+    def __init__(self, world: SimulatedCase, changes: list[Change]) -> None:
         self._world = world
         self._before = world.before
         self._changes: dict[Key, list[Change]] = {}

@@ -15,7 +15,7 @@ _LONGEST: Final = 240
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class EffectText:
     text: str
     refs: tuple[Ref, ...] = ()
     weight: int = 0

@@ -11,11 +11,11 @@ from whysync.json_tree import MISSING, Json, Missing, Object, same
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldField:
     ref: Ref
     pointer: str
     value: Json | Missing
@@ -24,8 +24,8 @@ class Held:
     seconds: float
 
 
-class Holder:
-    def __init__(self, model: Model, held: Held) -> None:
+class FieldHolder:
+    def __init__(self, model: ApiServer, held: HeldField) -> None:
         self._model = model
         self._held = held
         self._due: datetime | None = None
@@ -33,7 +33,7 @@ class Holder:
         self.writes = 0
         """How often it had to write."""
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         journal = len(self._model.store.journal)
         if self._due is None and journal == self._seen:
             return False
@@ -50,7 +50,7 @@ class Holder:
         self._due = None
         return self._write(obj)
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         return self._due
 
     def _object(self) -> Object | None:

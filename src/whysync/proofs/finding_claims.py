@@ -18,7 +18,7 @@ from whysync.json_tree import MISSING, Json, Missing, fields, items, same
 from whysync.kubernetes.api.pointer import resolve
 from whysync.kubernetes.api.ref import Key, ref_of
 from whysync.proofs.observations import Signs, health_in, key_of
-from whysync.proofs.observer import Watch
+from whysync.proofs.observer import Observer
 from whysync.queries.timestamps import instant
 
 _CHECK = "resource.customizations.health."
@@ -38,11 +38,11 @@ class Claim(Protocol):
         """What is to be seen once it is mended, and was hidden before; `None`: whatever it may be."""
         ...
 
-    def shows(self, watch: Watch) -> bool:
+    def shows(self, watch: Observer) -> bool:
         """Is it so without the fix?"""
         ...
 
-    def holds(self, watch: Watch, since: int = 0) -> bool:
+    def holds(self, watch: Observer, since: int = 0) -> bool:
         """Is it so with the fix? `since`: a place in the journal of writes; what was before is left out."""
         ...
 
@@ -56,10 +56,10 @@ class Overwritten:
     shows_in_a_sync: bool = True
     brings: Signs = frozenset()
 
-    def shows(self, watch: Watch) -> bool:
+    def shows(self, watch: Observer) -> bool:
         return self.holds(watch)
 
-    def holds(self, watch: Watch, since: int = 0) -> bool:
+    def holds(self, watch: Observer, since: int = 0) -> bool:
         found = watch.world.before.get(self.key)
         if found is None:
             return False
@@ -84,10 +84,10 @@ class Unjudged:
     def brings(self) -> Signs:
         return frozenset({f"unhealthy:{self.key}", "unhealthy"})
 
-    def shows(self, watch: Watch) -> bool:
+    def shows(self, watch: Observer) -> bool:
         return self.holds(watch)
 
-    def holds(self, watch: Watch, since: int = 0) -> bool:  # noqa: ARG002  health has no past
+    def holds(self, watch: Observer, since: int = 0) -> bool:  # noqa: ARG002  health has no past
         rows = map(fields, items(watch.world.status.get("resources")))
         return not any(health_in(watch.world, row) for row in rows if key_of(row) == self.key)
 
@@ -107,14 +107,14 @@ class Unseen:
     shows_in_a_sync: bool = False
     brings: Signs = frozenset()
 
-    def shows(self, watch: Watch) -> bool:
+    def shows(self, watch: Observer) -> bool:
         return same(self._now(watch), self.found)
 
-    def holds(self, watch: Watch, since: int = 0) -> bool:  # noqa: ARG002  what it is at the end counts
+    def holds(self, watch: Observer, since: int = 0) -> bool:  # noqa: ARG002  what it is at the end counts
         now = self._now(watch)
         return same(now, self.found) if self.by_hand else not same(now, self.wanted)
 
-    def _now(self, watch: Watch) -> Json | Missing:
+    def _now(self, watch: Observer) -> Json | Missing:
         found = watch.world.objects().get(self.key)
         return resolve(found, self.pointer) if found is not None else MISSING
 
@@ -129,10 +129,10 @@ class Unlooked:
     shows_in_a_sync: bool = False
     brings: None = None
 
-    def shows(self, watch: Watch) -> bool:
+    def shows(self, watch: Observer) -> bool:
         return self.holds(watch)
 
-    def holds(self, watch: Watch, since: int = 0) -> bool:  # noqa: ARG002  the last comparison counts
+    def holds(self, watch: Observer, since: int = 0) -> bool:  # noqa: ARG002  the last comparison counts
         compared = instant(watch.world.status.get("reconciledAt"))
         return compared is None or compared < watch.began
 

@@ -8,20 +8,20 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.controllers.pod_control import is_ready
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 from whysync.queries.previous_revision import ran_before
 
 _READY = ("readyReplicas", "numberReady", "succeeded")
 
 
-def unseen_images(world: Simulated) -> list[str]:
+def unseen_images(world: SimulatedCase) -> list[str]:
     """Of the pods that run in this world, those that ran nowhere in the facts."""
     pods = [one for one in world.simulation.model.objects() if one.get("kind") == "Pod"]
     run = {image for pod in pods for image in _images(fields(pod.get("spec")))}
     return sorted(run - _seen(world.case) - _ran(world))
 
 
-def _ran(world: Simulated) -> set[str]:
+def _ran(world: SimulatedCase) -> set[str]:
     """Of versions whose pods are gone, and that ran until the present one came."""
     found: set[str] = set()
     for one in world.part.desired:

@@ -23,16 +23,16 @@ from whysync.proofs.finding_claims import Claim, Unlooked, claim_of
 from whysync.proofs.images import is_unready, unseen_images
 from whysync.proofs.needed_resources import explained_keys, slice_for
 from whysync.proofs.observations import DIFFERS, OPERATION, UNHEALTHY, Signs, failures_in, in_words, signs_for
-from whysync.proofs.observer import Watch
+from whysync.proofs.observer import Observer
 from whysync.proofs.permission import asked_again, denied_in
 from whysync.proofs.pod_behavior import was_cut_off
 from whysync.proofs.readonly_commands import leaves_a_deed, only_waits
 from whysync.proofs.refresh_delay import is_lag, seen_sooner
 from whysync.proofs.remaining_differences import still_differing
-from whysync.proofs.runs import ROUNDS, Course, With, Without, waited, with_fix
+from whysync.proofs.runs import ROUNDS, Run, With, Without, waited, with_fix
 from whysync.proofs.trace import trace_of
 from whysync.proofs.verdicts import Rejected, not_run
-from whysync.proofs.world import Simulated, simulated
+from whysync.proofs.world import SimulatedCase, simulated
 from whysync.queries.previous_revision import ran_before
 
 _BEHAVING: Final = re.compile("/containers/|/securitycontext/")
@@ -151,7 +151,7 @@ class Judge:
         new = course.watch.signs - course.watch.at_first - wanted
         if new:
             return not_run(f"on the model {in_words(min(new))} then")
-        now = Course(watch=Watch(simulated(self._case, only=only)), since=course.watch.began)
+        now = Run(watch=Observer(simulated(self._case, only=only)), since=course.watch.began)
         trace = trace_of(now, course)
         gap = _unseen(course.watch.world) if wanted & _OF_THE_SYNC or _is_unwell(wanted) else ""
         if gap:
@@ -196,7 +196,7 @@ class Judge:
             status=ProofStatus.PROVEN, rounds=ROUNDS, why=self._held(finding, wanted, course), trace=trace
         )
 
-    def _base(self, wanted: Signs, course: With) -> Course | None:
+    def _base(self, wanted: Signs, course: With) -> Run | None:
         """The course without the fix that still shows the trouble; `None` where a plain sync ends it.
 
         A fix that needs a sync is held against a plain one; one that is nothing but a sync, against waiting.
@@ -261,7 +261,7 @@ class Judge:
         found = [self._case.live_of(row.key) for row in rows if not is_builtin(row.ref)]
         return any(live is not None and not live.status for live in found)
 
-    def _fails_otherwise(self, world: Simulated) -> str:
+    def _fails_otherwise(self, world: SimulatedCase) -> str:
         """What a resource fails with in other words than it did: most often, the facts have it cut short."""
         known = {f"result:{result.key}": result.message for result in self._case.results}
         for sign, message in sorted(failures_in(world).items()):
@@ -311,7 +311,7 @@ def _of_time(finding: Finding, fix: Fix, case: Case) -> list[str]:
     return [f"how long {ref} needs" for ref in ended if fix.commands][:1]
 
 
-def _unseen(world: Simulated) -> str:
+def _unseen(world: SimulatedCase) -> str:
     """What has to come up, and was not seen to: on the model it does."""
     images = unseen_images(world)
     if images:
@@ -324,7 +324,7 @@ def _is_unwell(wanted: Signs) -> bool:
     return any(one.startswith("unhealthy") for one in wanted)
 
 
-def _of_facts(finding: Finding, fix: Fix, world: Simulated) -> list[str]:
+def _of_facts(finding: Finding, fix: Fix, world: SimulatedCase) -> list[str]:
     """Those of the world's gaps that are about what the fix or the finding is about."""
     refs = [finding.about, *([fix.target] if fix.target is not None else [])]
     return [

@@ -6,18 +6,18 @@ from typing import Final
 
 from whysync.json_tree import dig, items, text
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 
 _MOST: Final = 3
 
 
-def no_comparison(world: Simulated) -> str:
+def no_comparison(world: SimulatedCase) -> str:
     """Why Argo CD could not compare the app in this world."""
     told = [text(dig(one, "message")) for one in items(world.status.get("conditions"))]
     return told[0] if told else "nothing tells why"
 
 
-def disagreement(world: Simulated) -> list[str]:
+def disagreement(world: SimulatedCase) -> list[str]:
     """Each in a sentence; of a world that was only just looked at."""
     case = world.case
     found: list[str] = []

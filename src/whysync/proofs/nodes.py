@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.kubelet.nodes import ensure_nodes
 from whysync.proofs.objects import pod_templates
 
@@ -40,7 +40,7 @@ def nodes_for(live: Iterable[Object], desired: Iterable[Object]) -> list[Object]
 
 def _plain(count: int) -> list[Object]:
     """As the model makes them for itself."""
-    empty = Model()
+    empty = ApiServer()
     ensure_nodes(empty, count)
     return [one for one in empty.objects() if one.get("kind") == "Node"]
 

@@ -15,7 +15,7 @@ from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.symptom import Symptom, SymptomKind
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 
 Signs = frozenset[str]
 DIFFERS: Final = "differs"
@@ -26,12 +26,12 @@ _WELL: Final = ("", "Healthy")
 _OPEN_PHASES: Final = ("Running", "Terminating")
 
 
-def signs_of(world: Simulated) -> Signs:
+def signs_of(world: SimulatedCase) -> Signs:
     """All that is not as it should be; nothing, of an app that is well."""
     return frozenset(_signs(world))
 
 
-def _signs(world: Simulated) -> Iterator[str]:
+def _signs(world: SimulatedCase) -> Iterator[str]:
     status = world.status
     for raw in items(status.get("conditions")):
         yield f"condition:{text(dig(raw, 'type'))}"
@@ -57,14 +57,14 @@ def _signs(world: Simulated) -> Iterator[str]:
             yield f"unhealthy:{key}"
 
 
-def _of_operation(world: Simulated) -> Iterator[str]:
+def _of_operation(world: SimulatedCase) -> Iterator[str]:
     state = world.operation
     if world.is_operating or text(state.get("phase")) in (*FAILED_PHASES, *_OPEN_PHASES):
         yield OPERATION
     yield from failures_in(world)
 
 
-def failures_in(world: Simulated) -> dict[str, str]:
+def failures_in(world: SimulatedCase) -> dict[str, str]:
     """The signs of resources that failed to sync, each with the words."""
     found: dict[str, str] = {}
     for raw in items(dig(world.operation, "syncResult", "resources")):
@@ -78,7 +78,7 @@ def key_of(row: Object) -> Key:
     return Key(*(text(row.get(part)) for part in ("group", "kind", "namespace", "name")))
 
 
-def live_object(world: Simulated, row: Object) -> Object | None:
+def live_object(world: SimulatedCase, row: Object) -> Object | None:
     """The object of a row of the status, as the model's cluster has it now."""
     group, version = text(row.get("group")), text(row.get("version"))
     kind: Object = {
@@ -92,17 +92,17 @@ def live_object(world: Simulated, row: Object) -> Object | None:
     return world.simulation.model.store.get((resource.store, space, text(row.get("name"))))
 
 
-def health_in(world: Simulated, row: Object) -> str:
+def health_in(world: SimulatedCase, row: Object) -> str:
     """Of a row of the status; nothing where Argo CD has no check for it, or it is not there."""
     live = live_object(world, row)
     return _health(world, row, live) if live is not None else ""
 
 
-def _health(world: Simulated, row: Object, live: Object) -> str:
+def _health(world: SimulatedCase, row: Object, live: Object) -> str:
     told = text(dig(row, "health", "status"))
     if told:
         return told
-    overrides = world.simulation.argocd.office.settings.overrides
+    overrides = world.simulation.argocd.context.settings.overrides
     verdict = health_of(live, overrides, now=world.simulation.clock.now.timestamp())
     return text(verdict.code) if verdict is not None and verdict.code is not None else ""
 

@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.json_tree import Object
 from whysync.proofs.observations import DIFFERS, OPERATION, Signs, signs_of
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 
 _MOST_SYNCS: Final = 40
 """So many syncs of one app in one run are a war, and enough of it has been seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Glimpse:
+class Sample:
     at: datetime
     sync: str
     health: str
@@ -28,7 +28,7 @@ class Glimpse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class ObservedAction:
     """What somebody did to the world, in words; `refused` is what came back, where it failed."""
 
     at: datetime
@@ -37,12 +37,12 @@ class Deed:
     number: int = 0
 
 
-class Watch:
-    def __init__(self, world: Simulated) -> None:
+class Observer:
+    def __init__(self, world: SimulatedCase) -> None:
         self.world = world
         self.began = world.simulation.clock.now
-        self.glimpses: list[Glimpse] = []
-        self.deeds: list[Deed] = []
+        self.glimpses: list[Sample] = []
+        self.deeds: list[ObservedAction] = []
         self._seen: Object | None = None
         self.look()
         world.simulation.timeline.settle()
@@ -55,14 +55,14 @@ class Watch:
         return self.world.simulation.clock.now
 
     @property
-    def moments(self) -> list[Moment]:
+    def moments(self) -> list[TraceEvent]:
         """What Argo CD did since the beginning; of this app."""
         return [one for one in self.world.simulation.argocd.trace if one.app == self.world.app]
 
     @property
     def starts(self) -> list[datetime]:
         """Of syncs."""
-        return [one.at for one in self.moments if one.what is What.STARTED]
+        return [one.at for one in self.moments if one.what is TraceKind.STARTED]
 
     @property
     def signs(self) -> Signs:
@@ -75,7 +75,7 @@ class Watch:
             return
         self._seen = body
         sync, health = self.world.codes
-        glimpse = Glimpse(
+        glimpse = Sample(
             at=self.now, sync=sync, health=health, signs=signs_of(self.world), number=len(self.moments)
         )
         last = self.glimpses[-1] if self.glimpses else None
@@ -98,7 +98,7 @@ class Watch:
         self.look()
         return until is not None and until()
 
-    def since(self, instant: datetime) -> list[Glimpse]:
+    def since(self, instant: datetime) -> list[Sample]:
         """What was seen from then on, with what was to be seen just then."""
         later = [one for one in self.glimpses if one.at > instant]
         before = [one for one in self.glimpses if one.at <= instant]
@@ -136,13 +136,15 @@ class Watch:
     def _flickers(self, sign: str, since: datetime) -> bool:
         """Did it come and go within one instant? Self-heal may put right at once what it sees."""
         moments = [one for one in self.moments if one.at > since]
-        differed = {one.at for one in moments if one.what is What.STATUS and one.text.startswith("OutOfSync")}
+        differed = {
+            one.at for one in moments if one.what is TraceKind.STATUS and one.text.startswith("OutOfSync")
+        }
         if sign == DIFFERS:
             return bool(differed)
         return any(
             f"differs:{one.about.key}" == sign and not one.text.endswith("unchanged")
             for one in moments
-            if one.what is What.RESULT and one.about is not None and one.at in differed
+            if one.what is TraceKind.RESULT and one.about is not None and one.at in differed
         )
 
     def held_until(self, signs: Signs, since: datetime, end: datetime) -> bool:
@@ -150,4 +152,4 @@ class Watch:
         return not any(signs & one.signs for one in self.since(since) if one.at <= end)
 
     def deed(self, words: str, refused: str = "") -> None:
-        self.deeds.append(Deed(at=self.now, text=words, refused=refused, number=len(self.moments)))
+        self.deeds.append(ObservedAction(at=self.now, text=words, refused=refused, number=len(self.moments)))

@@ -14,7 +14,7 @@ from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Object, dig, fields, integer, text
 from whysync.kubernetes.api.ref import Key, ref_of
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Place
 
 _AFTER: Final = timedelta(seconds=3)
@@ -22,14 +22,14 @@ _OBSERVED: Final = "observedGeneration"
 
 
 class Operators:
-    def __init__(self, case: Case, model: Model) -> None:
+    def __init__(self, case: Case, model: ApiServer) -> None:
         self._case = case
         self._model = model
         self._read = len(model.store.journal)
         self._due: dict[Place, datetime] = {}
         self.unknown: set[Key] = set()
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         journal, now = self._model.store.journal, self._model.clock.now
         while self._read < len(journal):
             change = journal[self._read]
@@ -43,7 +43,7 @@ class Operators:
                 written = self._report(place) or written
         return written
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         return min(self._due.values(), default=None)
 
     def _is_custom(self, place: Place) -> bool:

@@ -14,10 +14,10 @@ from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import dig, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import phrase
-from whysync.proofs.aftermath import Held
+from whysync.proofs.aftermath import Aftermath
 from whysync.proofs.effects import Effects, Overwritten, holds_data
-from whysync.proofs.effects_text import Told, listed, short, span
-from whysync.proofs.world import Simulated
+from whysync.proofs.effects_text import EffectText, listed, short, span
+from whysync.proofs.world import SimulatedCase
 
 _RETRYING: Final = "Retrying attempt #"
 
@@ -25,16 +25,16 @@ _RETRYING: Final = "Retrying attempt #"
 # --- how it ends ---------------------------------------------------------------------------------
 
 
-def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> Iterator[Told]:
+def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -> Iterator[EffectText]:
     phase, message = text(world.operation.get("phase")), text(world.operation.get("message"))
     if not ended:
         waits = [key for key in sorted(world.operators.unknown) if f"/{key.kind}/{key.name}" in message]
         if waits:
             refs = tuple(world.ref(key) for key in waits)
             words = f"whether {listed(refs)} becomes healthy is not known: its operator is not modelled"
-            yield Told(text=words, refs=refs, weight=65, unknown=True)
+            yield EffectText(text=words, refs=refs, weight=65, unknown=True)
             return
-        yield Told(text=_without_end(world, message), weight=65, refs=_failed_refs(world))
+        yield EffectText(text=_without_end(world, message), weight=65, refs=_failed_refs(world))
         return
     if phase == "Succeeded":
         return
@@ -49,13 +49,13 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
         words = (
             f"it will fail the same way until {until}" if until else f"it will fail again: {short(message)}"
         )
-        yield Told(text=words, weight=65, refs=_failed_refs(world))
+        yield EffectText(text=words, weight=65, refs=_failed_refs(world))
     elif behind_git(world.case) or known is None or _is_against_the_project(world):
-        yield Told(
+        yield EffectText(
             text=f"it would fail: {short(_why(world) or message)}", weight=65, refs=_failed_refs(world)
         )
     else:
-        yield Told(
+        yield EffectText(
             text=f"on the model it fails, where the cluster did not: {short(_why(world) or message)}",
             weight=65,
             unknown=True,
@@ -63,7 +63,7 @@ def outcome(world: Simulated, findings: Sequence[Finding], *, ended: bool) -> It
         )
 
 
-def _without_end(world: Simulated, message: str) -> str:
+def _without_end(world: SimulatedCase, message: str) -> str:
     known = world.case.operation
     if known is None or not is_running(world.case):
         return f"it would hang: {short(message)}"
@@ -73,7 +73,7 @@ def _without_end(world: Simulated, message: str) -> str:
     return f"it hangs: {short(message)}"
 
 
-def _is_against_the_project(world: Simulated) -> bool:
+def _is_against_the_project(world: SimulatedCase) -> bool:
     """Argo CD itself refuses it, by a project that is among the facts: it was changed since the last sync."""
     return world.case.project_manifest is not None and " is not permitted in project " in _why(world)
 
@@ -88,14 +88,14 @@ def _root(findings: Sequence[Finding]) -> str:
     return ""
 
 
-def _why(world: Simulated) -> str:
+def _why(world: SimulatedCase) -> str:
     for row in items(dig(world.operation, "syncResult", "resources")):
         if dig(row, "status") == "SyncFailed" or dig(row, "hookPhase") in ("Failed", "Error"):
             return f"{text(dig(row, 'kind'))} {text(dig(row, 'name'))}: {text(dig(row, 'message'))}"
     return ""
 
 
-def _failed_refs(world: Simulated) -> tuple[Ref, ...]:
+def _failed_refs(world: SimulatedCase) -> tuple[Ref, ...]:
     return tuple(
         Ref(
             group=text(dig(row, "group")),
@@ -109,7 +109,7 @@ def _failed_refs(world: Simulated) -> tuple[Ref, ...]:
     )
 
 
-def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Told]:
+def hold_words(world: SimulatedCase, effects: Effects, result: Aftermath) -> Iterator[EffectText]:
     if result.again is None:
         yield from _unhealthy(world)
         return
@@ -118,11 +118,11 @@ def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Tol
     if result.gone and not result.writers:
         lost = tuple(world.ref(key) for key in result.gone)
         words = f"it does not last: {listed(lost)} is deleted again after {span(result.again)}"
-        yield Told(text=words, refs=lost, weight=62)
+        yield EffectText(text=words, refs=lost, weight=62)
     elif not result.writers:
-        yield Told(text="it does not help: the difference stays, whatever a sync writes", weight=62)
+        yield EffectText(text="it does not help: the difference stays, whatever a sync writes", weight=62)
     elif result.again <= timedelta():
-        yield Told(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
+        yield EffectText(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
     elif result.is_loop and result.period is not None:
         timed = result.seen or any(one.timed for one in result.writers)
         words = f"{who} writes it back after {span(result.again)}, and all repeats"
@@ -131,13 +131,13 @@ def hold_words(world: Simulated, effects: Effects, result: Held) -> Iterator[Tol
         restarted = looping_restarts(effects, result)
         if restarted:
             words = f"it restarts the pods of {listed(restarted)}; {words}"
-        yield Told(text=words, refs=refs, weight=75, unsafe=bool(restarted))
+        yield EffectText(text=words, refs=refs, weight=75, unsafe=bool(restarted))
     else:
         words = f"it does not last: {who} writes it back after {span(result.again)}"
-        yield Told(text=words, refs=refs, weight=62)
+        yield EffectText(text=words, refs=refs, weight=62)
 
 
-def looping_restarts(effects: Effects, result: Held) -> tuple[Ref, ...]:
+def looping_restarts(effects: Effects, result: Aftermath) -> tuple[Ref, ...]:
     """Workloads whose pods are restarted in each round."""
     if not result.is_loop:
         return ()
@@ -145,33 +145,35 @@ def looping_restarts(effects: Effects, result: Held) -> tuple[Ref, ...]:
     return tuple(ref for ref, pods in effects.restarted if pods and ref.key in written)
 
 
-def _who_writes(result: Held) -> str:
+def _who_writes(result: Aftermath) -> str:
     names = list(dict.fromkeys(one.who for one in result.writers))
     if not names:
         return "somebody"
     return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"
 
 
-def _unhealthy(world: Simulated) -> Iterator[Told]:
+def _unhealthy(world: SimulatedCase) -> Iterator[EffectText]:
     health = world.codes[1]
     if health == "Degraded" and world.case.app.status.health.status == health:
-        yield Told(text="the app stays Degraded: a sync does not mend that", weight=42)
+        yield EffectText(text="the app stays Degraded: a sync does not mend that", weight=42)
 
 
 # --- what else -----------------------------------------------------------------------------------
 
 
-def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool) -> Iterator[Told]:
+def side_effects(
+    world: SimulatedCase, effects: Effects, result: Aftermath, *, sure: bool
+) -> Iterator[EffectText]:
     yield from _taken(world, effects)
     for ref, phase in effects.hooks if not is_running(world.case) else ():
-        yield Told(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
+        yield EffectText(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
     told = looping_restarts(effects, result)
     for ref, pods in effects.restarted:
         if pods and ref not in told:
             words = f"it restarts the pod of {ref}"
             if pods > 1:
                 words = f"it restarts the {pods} pods of {ref}, one after the other"
-            yield Told(text=words, refs=(ref,), weight=39)
+            yield EffectText(text=words, refs=(ref,), weight=39)
     back = {one.ref.key for one in result.writers}  # told already: who writes it back has written it
     others = [
         one
@@ -181,28 +183,28 @@ def side_effects(world: Simulated, effects: Effects, result: Held, *, sure: bool
     for one in others[:3]:
         who = phrase(one.writer) if one.writer is not None else "somebody"
         words = f"it overwrites {one.pointer} of {one.ref}, which {who} wrote"
-        yield Told(text=words, refs=(one.ref,), weight=36)
+        yield EffectText(text=words, refs=(one.ref,), weight=36)
     if effects.created:
         made = effects.created
-        yield Told(text=f"it creates {listed(made)}", refs=made, weight=20)
+        yield EffectText(text=f"it creates {listed(made)}", refs=made, weight=20)
     changed = tuple(dict.fromkeys(one.ref for one in effects.overwritten if not one.is_work))
     restarted = {ref for ref, _ in effects.restarted}
     told_of = {*restarted, *(ref for ref, _ in effects.taken), *(ref for ref, _, _ in effects.scaled)}
     plain = [ref for ref in changed if ref not in told_of]
     if plain:
-        yield Told(text=f"it brings {listed(plain)} to what Git says", refs=tuple(plain), weight=20)
+        yield EffectText(text=f"it brings {listed(plain)} to what Git says", refs=tuple(plain), weight=20)
     left = [row for row in world.case.app.status.resources if row.requires_pruning]
     if left and not world.case.prunes:
         words = f"without --prune it leaves {listed([row.ref for row in left])} in the cluster"
         data = [row.ref for row in left if holds_data(world, row.ref)]
         if data:
             words += f"; with it, {listed(data)} would be deleted with its data"
-        yield Told(text=words, refs=tuple(row.ref for row in left), weight=34)
+        yield EffectText(text=words, refs=tuple(row.ref for row in left), weight=34)
     if sure and effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
-        yield Told(text="it changes nothing in the cluster", weight=41)
+        yield EffectText(text="it changes nothing in the cluster", weight=41)
 
 
-def _taken(world: Simulated, effects: Effects) -> Iterator[Told]:
+def _taken(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
     """Another Application lives on what it applied: with other values there, it is the one that breaks.
 
     A label may be anybody's; the annotation is written by Argo CD alone.
@@ -212,13 +214,15 @@ def _taken(world: Simulated, effects: Effects) -> Iterator[Told]:
     for ref, other in effects.taken:
         changed = [one.pointer for one in effects.overwritten if one.ref == ref and not one.is_work]
         if by_label and other.rpartition("_")[2] not in names:
-            yield Told(text=f"it takes {ref} over, which is marked as {other}'s", refs=(ref,), weight=61)
+            yield EffectText(
+                text=f"it takes {ref} over, which is marked as {other}'s", refs=(ref,), weight=61
+            )
         elif changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
             words = f"it takes {ref} over from Application {other}, and overwrites its {changed[0]}{more}"
-            yield Told(text=words, refs=(ref,), weight=84, unsafe=True)
+            yield EffectText(text=words, refs=(ref,), weight=84, unsafe=True)
         else:
-            yield Told(text=f"it takes {ref} over from Application {other}", refs=(ref,), weight=61)
+            yield EffectText(text=f"it takes {ref} over from Application {other}", refs=(ref,), weight=61)
 
 
 def _is_scale(one: Overwritten) -> bool:

@@ -16,7 +16,7 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.controllers.behavior import LogLine, Metric, PodScript, Script
+from whysync.kubernetes.controllers.behavior import Behavior, LogLine, Metric, PodBehavior
 
 _TEMPLATE_LABELS: Final = ("pod-template-hash", "controller-revision-hash")
 _JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
@@ -35,7 +35,7 @@ _SOON: Final = 120.0
 """A container that was not ready for as long is taken not to become it by itself."""
 
 
-def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -> Script:
+def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -> Behavior:
     objects = list(live)
     parts = [part for one in objects if one.get("kind") == "Pod" for part in _Seen(case, one).parts()]
     parts += _failed_hooks(case, desired)
@@ -49,7 +49,7 @@ def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -
         one.get("kind") == "PersistentVolumeClaim" and dig(one, "status", "phase") == "Pending"
         for one in objects
     )
-    return Script(
+    return Behavior(
         pods=_once(parts),
         load_balancers="pending" if pending else "ok",
         volumes="pending" if unbound else "ok",
@@ -138,7 +138,7 @@ class _Seen:
             for one in items(dig(pod, "spec", group))
         }
 
-    def parts(self) -> Iterator[PodScript]:
+    def parts(self) -> Iterator[PodBehavior]:
         why = _unschedulable(self._pod)
         if why:
             yield self._part("*", "*", unschedulable=why)
@@ -149,7 +149,7 @@ class _Seen:
                 if part is not None:
                     yield part
 
-    def _of_container(self, name: str, status: Object) -> PodScript | None:
+    def _of_container(self, name: str, status: Object) -> PodBehavior | None:
         state = fields(status.get("state"))
         waiting = fields(state.get("waiting"))
         image = self._images.get(name) or text(status.get("image")) or "*"
@@ -194,8 +194,8 @@ class _Seen:
         unschedulable: str = "",
         calls: tuple[str, ...] = (),
         on_no_answer: Literal["exit", "wait"] = "exit",
-    ) -> PodScript:
-        return PodScript(
+    ) -> PodBehavior:
+        return PodBehavior(
             namespace=self._namespace,
             name="*" if self._labels else (f"{self._job}-*" if self._job else self._name),
             labels=self._labels,
@@ -234,9 +234,9 @@ class _Seen:
         return _seconds_since(told, self._case.now)
 
 
-def _once(parts: Iterable[PodScript]) -> tuple[PodScript, ...]:
+def _once(parts: Iterable[PodBehavior]) -> tuple[PodBehavior, ...]:
     """Pods of one template behave alike: one part for all of them."""
-    found: dict[tuple[str, ...], PodScript] = {}
+    found: dict[tuple[str, ...], PodBehavior] = {}
     for one in parts:
         labels = (text for pair in sorted(one.labels.items()) for text in pair)
         found.setdefault((one.namespace, one.name, one.image, one.container, one.unschedulable, *labels), one)
@@ -261,7 +261,7 @@ def _unschedulable(pod: Object) -> str:
     return ""
 
 
-def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodScript]:
+def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodBehavior]:
     """Hooks that failed and whose pods are gone: the same hook fails again.
 
     One that the API server refused (`SyncFailed`) never ran.
@@ -285,7 +285,7 @@ def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodScript
         cut_off = _cut_off_after(case, failed[name], manifest)
         for raw in items(dig(manifest.spec, "template", "spec", "containers")):
             container = fields(raw)
-            yield PodScript(
+            yield PodBehavior(
                 namespace=namespace,
                 name=f"{name}-*",
                 image=_literal(text(container.get("image"))),

@@ -13,8 +13,8 @@ from whysync.deadline import Deadline
 from whysync.diagnosis.finding import Finding, RejectedFix
 from whysync.diagnosis.fix import Fix, Proof
 from whysync.diagnosis.report import AppReport
-from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
-from whysync.kubernetes.timeline import Restless
+from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
+from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.proofs.judge import Judge
 from whysync.proofs.verdicts import Rejected, not_run
 from whysync.proofs.world import NotSimulated
@@ -71,7 +71,7 @@ class _Prover:
         except NotSimulated as problem:
             self._hopeless = f"{problem.gap.what} is not known: {problem.gap.why}"
             return not_run(self._hopeless)
-        except (Restless, NoRest) as problem:
+        except (TimelineNeverSettles, ControllersNeverSettle) as problem:
             return not_run(f"the model never comes to rest ({problem})")
         except Exception as problem:  # a diagnosis without a proof is better than none
             log.debug("the proof of %r for %s failed", fix.title, self._name, exc_info=True)

@@ -10,16 +10,16 @@ from collections.abc import Iterable
 
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.ref import Key
-from whysync.kubernetes.apiserver.rbac_authorizer import Question, may
+from whysync.kubernetes.apiserver.rbac_authorizer import AccessQuestion, may
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.messages.failures.apply import AdmissionDenied, Forbidden, LimitRange, QuotaExceeded, WebhookDown
 from whysync.messages.failures.base import Failure, Network
 from whysync.proofs.refusals import Refusal
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 from whysync.queries.service_backends import is_selected
 
 
-def lift(world: Simulated, changed: Iterable[Key] = (), *, written: bool = True) -> list[str]:
+def lift(world: SimulatedCase, changed: Iterable[Key] = (), *, written: bool = True) -> list[str]:
     """Gives the gaps: what was taken for granted. `changed` are manifests that ask for something else now.
 
     What says the same as the live object is not `written`: nobody judges it.
@@ -51,8 +51,8 @@ def lift(world: Simulated, changed: Iterable[Key] = (), *, written: bool = True)
     return gaps
 
 
-def _is_permitted(world: Simulated, failure: Forbidden) -> bool:
-    asked = Question(
+def _is_permitted(world: SimulatedCase, failure: Forbidden) -> bool:
+    asked = AccessQuestion(
         user=failure.user,
         groups=(),
         verb=failure.verb,
@@ -65,7 +65,7 @@ def _is_permitted(world: Simulated, failure: Forbidden) -> bool:
     return bool(failure.user) and may(world.simulation.model.store, asked)
 
 
-def _is_answered(world: Simulated, failure: WebhookDown) -> bool:
+def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
     """Nobody stood behind its Service, and a ready Pod does now."""
     if failure.reason is not Network.NO_ENDPOINTS:
         return False
@@ -91,7 +91,7 @@ def _is_answered(world: Simulated, failure: WebhookDown) -> bool:
     )
 
 
-def _is_configured(world: Simulated, webhook: str) -> bool:
+def _is_configured(world: SimulatedCase, webhook: str) -> bool:
     return any(
         text(dig(one, "name")) == webhook
         for obj in world.simulation.model.objects()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Object, dig, fields
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.controllers.resource_quota import QUOTAS
 from whysync.messages.failures.apply import QuotaExceeded
 from whysync.proofs.refusals import Refusal, Refusals
@@ -16,13 +16,13 @@ from whysync.queries.already_fixed import has_room
 
 
 class Quotas:
-    def __init__(self, case: Case, model: Model, refusals: Refusals) -> None:
+    def __init__(self, case: Case, model: ApiServer, refusals: Refusals) -> None:
         self._case = case
         self._store = model.store
         self._refusals = refusals
         self._seen = self._store.writes(QUOTAS)
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         if self._store.writes(QUOTAS) == self._seen:
             return False
         written = False
@@ -35,7 +35,7 @@ class Quotas:
         self._seen = self._store.writes(QUOTAS)
         return written
 
-    def due(self) -> None:
+    def next_wakeup(self) -> None:
         """It acts on changes alone."""
 
     def _is_over(self, refusal: Refusal) -> bool:

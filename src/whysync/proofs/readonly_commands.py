@@ -26,7 +26,7 @@ _BLANK: Final = re.compile(r"[A-Z][A-Z0-9_]+")
 _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
 
 
-class Sort(Enum):
+class LineKind(Enum):
     LOOKS = auto()
     PLAYED = auto()
     PAUSES = auto()
@@ -36,28 +36,28 @@ class Sort(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class CommandLine:
     text: str
-    sort: Sort
+    sort: LineKind
     command: Command | None = None
     why: str = ""
 
 
 def leaves_a_deed(commands: tuple[str, ...]) -> bool:
     """Does it say where to look, and leave to a person what to do about what is seen there?"""
-    looks = [line.text for line in lines_of(commands) if line.sort is Sort.LOOKS]
+    looks = [line.text for line in lines_of(commands) if line.sort is LineKind.LOOKS]
     return any(not one.startswith(_LOOKS_AT_THE_DEED) and "--dry-run" not in one for one in looks)
 
 
 def only_waits(commands: tuple[str, ...]) -> bool:
     """Is there nothing to be done but `argocd app wait`, and perhaps a look?"""
-    acts = [line for line in lines_of(commands) if line.sort is not Sort.LOOKS]
+    acts = [line for line in lines_of(commands) if line.sort is not LineKind.LOOKS]
     return bool(acts) and all(
         one.command is not None and (one.command.tool, one.command.verb) == ("argocd", "wait") for one in acts
     )
 
 
-def lines_of(commands: tuple[str, ...]) -> list[Line]:
+def lines_of(commands: tuple[str, ...]) -> list[CommandLine]:
     return [_line(part) for written in commands for part in _parts(written)]
 
 
@@ -65,31 +65,31 @@ def _parts(written: str) -> list[str]:
     return [part.strip() for part in written.split(" && ")] if not written.startswith("#") else [written]
 
 
-def _line(written: str) -> Line:
+def _line(written: str) -> CommandLine:
     if written.startswith("#"):
         said = written.lstrip("# ").removesuffix(", then")
-        return Line(text=written, sort=Sort.PERSONS, why=f"a step is for a person: {said}")
+        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"a step is for a person: {said}")
     try:
         words = shlex.split(written, comments=True)
     except ValueError:
         words = []
     if not words:
-        return Line(text=written, sort=Sort.LOOKS)
+        return CommandLine(text=written, sort=LineKind.LOOKS)
     if _is_look(words):
-        return Line(text=written, sort=Sort.LOOKS)
+        return CommandLine(text=written, sort=LineKind.LOOKS)
     if [word for number, word in enumerate(words) if not _is_flag(words, number)][:3] == _ROLLOUT:
-        return Line(text=written, sort=Sort.PAUSES)
+        return CommandLine(text=written, sort=LineKind.PAUSES)
     blank = next((word for word in words if _is_blank(word)), "")
     if blank:
-        return Line(text=written, sort=Sort.PERSONS, why=f"{blank} is for a person to fill in")
+        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"{blank} is for a person to fill in")
     if words[0] == "kubectl" and "edit" in words:
-        return Line(text=written, sort=Sort.PERSONS, why=f"`{' '.join(words)}` is for a person")
+        return CommandLine(text=written, sort=LineKind.PERSONS, why=f"`{' '.join(words)}` is for a person")
     line = shlex.join(words)
     try:
-        return Line(text=line, sort=Sort.PLAYED, command=command_of(line))
+        return CommandLine(text=line, sort=LineKind.PLAYED, command=command_of(line))
     except BadCommand:
-        return Line(
-            text=written, sort=Sort.PERSONS, why=f"`{' '.join(words[:4])}` cannot be played on a model"
+        return CommandLine(
+            text=written, sort=LineKind.PERSONS, why=f"`{' '.join(words[:4])}` cannot be played on a model"
         )
 
 

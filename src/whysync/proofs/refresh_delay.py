@@ -15,7 +15,7 @@ from whysync.diagnosis.fix import Fix, Proof, ProofStatus
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import fields, items
 from whysync.proofs.apply_fix import Player
-from whysync.proofs.observer import Watch
+from whysync.proofs.observer import Observer
 from whysync.proofs.verdicts import not_run
 from whysync.proofs.world import simulated
 
@@ -61,7 +61,7 @@ def _told(waited: timedelta | None, words: str) -> str:
 def _until_seen(case: Case, fix: Fix | None) -> timedelta | None:
     world = simulated(case)
     commit = world.push(case.desired)
-    watch = Watch(world)
+    watch = Observer(world)
     began = watch.now
 
     def is_seen() -> bool:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.failures import Reported
+from whysync.diagnosis.failures import ReportedFailure
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.messages.failures.apply import (
     AdmissionDenied,
@@ -56,7 +56,7 @@ class Refusal:
 
 
 class Refusals:
-    def __init__(self, case: Case, model: Model) -> None:
+    def __init__(self, case: Case, model: ApiServer) -> None:
         self._by_key: dict[Key, Refusal] = {}
         for result in case.results:
             if result.status != "SyncFailed" and result.hook_phase not in ("Failed", "Error"):
@@ -96,7 +96,7 @@ class Refusals:
         return obj
 
 
-def _reported(case: Case, ref: Ref) -> Reported[Failure] | None:
+def _reported(case: Case, ref: Ref) -> ReportedFailure[Failure] | None:
     for kind in _CODES:
         for one in case.failures(kind):
             # Argo CD gives a namespace also to what lies in none.

@@ -6,18 +6,18 @@ from collections.abc import Iterable
 
 from whysync.argocd.api.application import Application
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.simulated import snapshot_of
 from whysync.kubernetes.api.decode import decode
-from whysync.proofs.world import Simulated
+from whysync.proofs.world import SimulatedCase
 
 
-def still_differing(world: Simulated, symptoms: Iterable[str]) -> frozenset[str]:
+def still_differing(world: SimulatedCase, symptoms: Iterable[str]) -> frozenset[str]:
     """Of these symptoms, those of fields that differ at present."""
     snapshot = snapshot_of(world.simulation)
     application = next((one for one in snapshot.applications if one.ref.place == world.app), None)
     if application is None:
         return frozenset()
     app = decode(application.body, Application)[0] or Application()
-    case = Case(World(snapshot), application, app)
+    case = Case(SnapshotIndex(snapshot), application, app)
     return frozenset(drift.symptom for drift in case.drifts) & frozenset(symptoms)

@@ -17,7 +17,7 @@ from whysync.diagnosis.fix import Fix
 from whysync.kubernetes.api.ref import Key
 from whysync.proofs.apply_fix import Player, touched_by
 from whysync.proofs.observations import OPERATION, Signs
-from whysync.proofs.observer import Watch
+from whysync.proofs.observer import Observer
 from whysync.proofs.world import simulated
 
 ROUNDS: Final = 3
@@ -33,8 +33,8 @@ _LOOP: Final = 4
 
 
 @dataclass(slots=True, kw_only=True)
-class Course:
-    watch: Watch
+class Run:
+    watch: Observer
     since: datetime
     """From here on it counts what is to be seen."""
     refused: str = ""
@@ -62,25 +62,25 @@ class Without:
         self._touched = touched
 
     @cached_property
-    def waiting(self) -> Course:
+    def waiting(self) -> Run:
         """Nobody does anything; Argo CD does what it does by itself."""
-        watch = Watch(simulated(self._case, only=self._only, touched=self._touched))
+        watch = Observer(simulated(self._case, only=self._only, touched=self._touched))
         watch.run(_WHILE, lambda: len(watch.starts) > _LOOP)
-        return Course(watch=watch, since=watch.began)
+        return Run(watch=watch, since=watch.began)
 
     @cached_property
-    def syncing(self) -> Course:
+    def syncing(self) -> Run:
         """A person tries a plain sync, and ends the one that hangs before it."""
-        watch = Watch(simulated(self._case, only=self._only, touched=self._touched))
+        watch = Observer(simulated(self._case, only=self._only, touched=self._touched))
         player = Player(watch)
         _end_what_hangs(watch, player)
         refused = player.sync()
         since = watch.now
         watch.run(_WHILE, lambda: len(watch.starts) > _LOOP)
-        return Course(watch=watch, since=since, refused=refused)
+        return Run(watch=watch, since=since, refused=refused)
 
 
-def _end_what_hangs(watch: Watch, player: Player) -> None:
+def _end_what_hangs(watch: Observer, player: Player) -> None:
     if watch.world.is_operating:
         try:
             player.terminate()
@@ -92,7 +92,7 @@ def _end_what_hangs(watch: Watch, player: Player) -> None:
 class With:
     """`synced`: a sync took part in it. `gaps` is what was taken for granted on the way."""
 
-    watch: Watch
+    watch: Observer
     player: Player
     settled: datetime
     last_sync: datetime
@@ -114,7 +114,7 @@ def with_fix(
     syncs: bool = False,
 ) -> With:
     """Raises `Unplayable`, `Refuted`, `NotSimulated` and `Restless`. `syncs`: a sync belongs to it."""
-    watch = Watch(simulated(case, touched=touched_by(fix, case) | touched, only=only))
+    watch = Observer(simulated(case, touched=touched_by(fix, case) | touched, only=only))
     player = Player(watch)
     was_operating = watch.world.is_operating
     player.carry_out(fix)
@@ -128,13 +128,13 @@ def with_fix(
 
 def waited(case: Case, wanted: Signs, only: frozenset[Key] | None = None) -> With:
     """Nothing is done but to wait until it is over. Raises `NotSimulated` and `Restless`."""
-    watch = Watch(simulated(case, only=only))
+    watch = Observer(simulated(case, only=only))
     watch.deed("waiting")
     watch.run(_PATIENCE, lambda: not (wanted & watch.signs or watch.is_busy))
     return _in_rounds(case, watch, Player(watch))
 
 
-def _in_rounds(case: Case, watch: Watch, player: Player) -> With:
+def _in_rounds(case: Case, watch: Observer, player: Player) -> With:
     settled, written = watch.now, len(watch.world.simulation.model.store.journal)
     round = _round(case)
     watch.run(round)
@@ -154,7 +154,7 @@ def _in_rounds(case: Case, watch: Watch, player: Player) -> With:
     )
 
 
-def _sync_by_hand(watch: Watch, player: Player, *, hangs: bool) -> None:
+def _sync_by_hand(watch: Observer, player: Player, *, hangs: bool) -> None:
     """What a person does when Argo CD does not get on by itself."""
     if watch.world.is_operating and not hangs:
         watch.run(_SETTLES, lambda: watch.sync_ended)
@@ -162,7 +162,7 @@ def _sync_by_hand(watch: Watch, player: Player, *, hangs: bool) -> None:
     player.sync()
 
 
-def _is_over(watch: Watch, wanted: Signs) -> bool:
+def _is_over(watch: Observer, wanted: Signs) -> bool:
     return watch.is_calm or not (wanted & watch.signs or watch.is_busy)
 
 

@@ -36,7 +36,7 @@ _RULES_OF_NAMESPACES: Final = ("ResourceQuota", "LimitRange", "ServiceAccount")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Scope:
     """`keys` are the app's own resources in it; `stubs` are to be pruned, and known by name only."""
 
     desired: tuple[Manifest, ...]
@@ -114,7 +114,7 @@ def part_of(
     touched: Iterable[Key] = (),
     only: frozenset[Key] | None = None,
     everything: bool = False,
-) -> Part:
+) -> Scope:
     """With `only`, of what moves no more than these, and what is touched, and hooks."""
     return _Choice(case, frozenset(touched), only, everything=everything).made()
 
@@ -133,7 +133,7 @@ class _Choice:
         self._gaps: list[Gap] = []
         self._failed = {one.key for one in case.results if one.status == "SyncFailed"}
 
-    def made(self) -> Part:
+    def made(self) -> Scope:
         case = self._case
         desired: list[Manifest] = []
         keys: set[Key] = set()
@@ -169,7 +169,7 @@ class _Choice:
                 desired.append(manifest)
                 keys.add(key)
         as_live = tuple(self._as_live(keys))
-        return Part(
+        return Scope(
             desired=tuple(desired),
             live=tuple(self._live.values()),
             keys=frozenset(keys),

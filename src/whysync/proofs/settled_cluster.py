@@ -9,24 +9,24 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 
 _STUCK: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName"})
 _COUNTED: Final = frozenset({"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"})
 _ALWAYS: Final = frozenset({"HorizontalPodAutoscaler", "Namespace", "Node", "ServiceAccount"})
 
 
-class StillLife(Life):
-    def __init__(self, model: Model, script: Script | None = None, *, nodes: int = 3) -> None:
+class SettledCluster(ControllerManager):
+    def __init__(self, model: ApiServer, script: Behavior | None = None, *, nodes: int = 3) -> None:
         super().__init__(model, script, nodes=nodes)
         journal = self.model.store.journal
         for change in journal:
             told = self._by_kind.get(change.place[0], ()) if is_in_motion(change.obj) else ()
             for one in (*told, *self._all):
-                one.heard(change)
-        self._heard = len(journal)
+                one.on_event(change)
+        self._seen_changes = len(journal)
 
 
 def is_in_motion(obj: Object) -> bool:

@@ -9,12 +9,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.freshness import looping
 from whysync.json_tree import Json, Missing
 from whysync.proofs.aftermath import period_of
-from whysync.proofs.observer import Glimpse, Watch
-from whysync.proofs.runs import ROUNDS, Course, With
+from whysync.proofs.observer import Observer, Sample
+from whysync.proofs.runs import ROUNDS, Run, With
 from whysync.proofs.writers import OtherWriter
 
 _MOST: Final = 12
@@ -29,7 +29,7 @@ class _Event:
     text: str
 
 
-def trace_of(without: Course, course: With) -> tuple[str, ...]:
+def trace_of(without: Run, course: With) -> tuple[str, ...]:
     """`+m:ss` is simulated time since the facts were taken."""
     return (
         "without the fix",
@@ -42,7 +42,7 @@ def trace_of(without: Course, course: With) -> tuple[str, ...]:
     )
 
 
-def _lines(watch: Watch, until: datetime | None = None) -> Iterator[str]:
+def _lines(watch: Observer, until: datetime | None = None) -> Iterator[str]:
     events = sorted(_events(watch), key=lambda one: (one.at, one.order))
     shown = [one for one in events if until is None or one.at <= until]
     told: list[str] = []
@@ -55,15 +55,15 @@ def _lines(watch: Watch, until: datetime | None = None) -> Iterator[str]:
         yield f"       …  {len(told) - _MOST} more, the last: {told[-1].strip()}"
 
 
-def _events(watch: Watch) -> Iterator[_Event]:
+def _events(watch: Observer) -> Iterator[_Event]:
     for deed in watch.deeds:
         words = f"{deed.text}: refused: {deed.refused}" if deed.refused else deed.text
         yield _Event(at=deed.at, order=(deed.number, 2), text=_brief(words))
     for number, moment in enumerate(watch.moments, start=1):
-        if moment.what is What.STARTED:
+        if moment.what is TraceKind.STARTED:
             words = _COMMIT.sub(r"\1", moment.text) or "a sync starts"
             yield _Event(at=moment.at, order=(number, 0), text=_brief(words))
-        elif moment.what is What.ENDED:
+        elif moment.what is TraceKind.ENDED:
             failed = moment.text if moment.phase != "Succeeded" else ""
             words = f"sync {moment.phase}" if moment.phase else "sync ends"
             yield _Event(
@@ -76,11 +76,11 @@ def _events(watch: Watch) -> Iterator[_Event]:
             yield _Event(at=after.at, order=(after.number, 1), text=_codes(after))
 
 
-def _codes(glimpse: Glimpse) -> str:
+def _codes(glimpse: Sample) -> str:
     return f"{glimpse.sync or '?'} · {glimpse.health or '?'}"
 
 
-def _loop(watch: Watch) -> Iterator[str]:
+def _loop(watch: Observer) -> Iterator[str]:
     """Two writers and one field, with the time between two rounds: as history shows it, or the model."""
     gaps = [later - earlier for earlier, later in pairwise(watch.starts)]
     if len(gaps) < 2:
@@ -97,7 +97,7 @@ def _loop(watch: Watch) -> Iterator[str]:
         yield f"    loop  about every {_brief_time(period)}: {_both(watch, one)}"
 
 
-def _both(watch: Watch, other: OtherWriter) -> str:
+def _both(watch: Observer, other: OtherWriter) -> str:
     drift = next(
         (
             one
@@ -117,11 +117,11 @@ def _value(value: Json | Missing) -> str:
     return str(value) if not isinstance(value, dict | list) else "another value"
 
 
-def _state(watch: Watch) -> str:
+def _state(watch: Observer) -> str:
     return " · ".join(code or "?" for code in watch.world.codes)
 
 
-def _since(watch: Watch, at: datetime) -> str:
+def _since(watch: Observer, at: datetime) -> str:
     seconds = int((at - watch.began).total_seconds())
     return f"+{seconds // 60}:{seconds % 60:02}"
 

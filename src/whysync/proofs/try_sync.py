@@ -12,15 +12,15 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import Reason, Safety, SyncSafety
 from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
-from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
-from whysync.kubernetes.timeline import Restless
-from whysync.proofs.aftermath import Held, held
+from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
+from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.proofs.aftermath import Aftermath, held
 from whysync.proofs.damage import harm
 from whysync.proofs.effects import effects_of
-from whysync.proofs.effects_text import Told
+from whysync.proofs.effects_text import EffectText
 from whysync.proofs.model_agreement import disagreement, no_comparison
 from whysync.proofs.outcome_text import hold_words, outcome, side_effects
-from whysync.proofs.world import NotSimulated, Simulated, simulated
+from whysync.proofs.world import NotSimulated, SimulatedCase, simulated
 
 _LONGEST_SYNC: Final = timedelta(minutes=30)
 _MOST_REASONS: Final = 6
@@ -31,7 +31,7 @@ def tried(case: Case, findings: Sequence[Finding]) -> Safety:
         return _tried(case, findings)
     except NotSimulated as problem:
         return _unknown(problem.gap.why)
-    except (Restless, NoRest) as problem:
+    except (TimelineNeverSettles, ControllersNeverSettle) as problem:
         return _unknown(f"the model of this cluster never comes to rest ({problem})")
 
 
@@ -42,9 +42,11 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
     if world.codes[0] not in ("Synced", "OutOfSync"):
         return _unknown(f"on the model Argo CD cannot compare the app: {no_comparison(world)}")
     apart = disagreement(world)
-    told: list[Told] = []
+    told: list[EffectText] = []
     if is_running(case):
-        told.append(Told(text="a sync runs already, and another one is refused until it ends", weight=66))
+        told.append(
+            EffectText(text="a sync runs already, and another one is refused until it ends", weight=66)
+        )
     else:
         since = len(world.simulation.model.store.journal)
         try:
@@ -56,7 +58,7 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
     effects = effects_of(world, since)
     told += harm(world, effects)
     told += outcome(world, findings, ended=ended)
-    result = Held()
+    result = Aftermath()
     if text(world.operation.get("phase")) == "Succeeded":
         result = held(world)
         told += hold_words(world, effects, result)
@@ -65,7 +67,7 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
     return _verdict(told)
 
 
-def _verdict(told: list[Told]) -> Safety:
+def _verdict(told: list[EffectText]) -> Safety:
     ranked = sorted(told, key=lambda one: -one.weight)
     if any(one.unsafe for one in ranked):
         sync = SyncSafety.UNSAFE
@@ -79,15 +81,15 @@ def _verdict(told: list[Told]) -> Safety:
     return Safety(sync=sync, reasons=reasons)
 
 
-def _doubts(world: Simulated, apart: Sequence[str]) -> Iterator[Told]:
+def _doubts(world: SimulatedCase, apart: Sequence[str]) -> Iterator[EffectText]:
     """What the answer may hang on, and the facts lack."""
     for one in apart:
-        yield Told(text=one, unknown=True, weight=60)
+        yield EffectText(text=one, unknown=True, weight=60)
     unseen = [gap.what for gap in world.part.gaps]
     if unseen:
         more = f" and {len(unseen) - 2} more" if len(unseen) > 2 else ""
         listed = f"{', '.join(unseen[:2])}{more}"
-        yield Told(
+        yield EffectText(
             text=f"what it does to {listed} is not known: not among the facts", unknown=True, weight=60
         )
 

@@ -30,7 +30,7 @@ _JOB_LABEL: Final = "batch.kubernetes.io/controller-uid"
 _LONG_AGO: Final = "2000-01-01T00:00:00Z"
 
 
-class Crew:
+class WorkloadChildren:
     """Completes a list of live objects; `well` tells of a workload whether Argo CD calls it healthy."""
 
     def __init__(self, live: Iterable[Object], *, well: frozenset[str], now: datetime) -> None:

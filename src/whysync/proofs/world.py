@@ -24,22 +24,22 @@ from whysync.facts.snapshot import Gap
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.proofs.assumed import assumed_objects, namespaces
-from whysync.proofs.crd_creators import DefinitionMakers
+from whysync.proofs.crd_creators import CrdCreators
 from whysync.proofs.nodes import nodes_for
 from whysync.proofs.objects import Kinds, has_marks, unmasked
 from whysync.proofs.operators import Operators
 from whysync.proofs.pod_behavior import begun_again, script_of
 from whysync.proofs.raised_quotas import Quotas
-from whysync.proofs.scope import Part, part_of
-from whysync.proofs.settled_cluster import StillLife
+from whysync.proofs.scope import Scope, part_of
+from whysync.proofs.settled_cluster import SettledCluster
 from whysync.proofs.sources import held_by, repositories_of, sources_of
 from whysync.proofs.truncated import completed, is_cut, whole
-from whysync.proofs.workload_children import Crew
+from whysync.proofs.workload_children import WorkloadChildren
 from whysync.proofs.writers import Writers, writers_for
 
 
@@ -52,19 +52,19 @@ class NotSimulated(Exception):
 
 
 @dataclass(slots=True, kw_only=True)
-class Simulated:
+class SimulatedCase:
     case: Case
     simulation: Simulation
     app: str
     """Qualified, as Argo CD has it."""
-    part: Part
+    part: Scope
     writers: Writers
     """Who else writes in this world, each with its evidence."""
     gaps: tuple[Gap, ...]
     """What the facts lack and an answer may hang on."""
-    script: Script
+    script: Behavior
     operators: Operators
-    makers: DefinitionMakers
+    makers: CrdCreators
     before: dict[Key, Object] = field(default_factory=dict[Key, Object])
     """The objects of the cluster as they were at the start."""
 
@@ -175,8 +175,8 @@ def simulated(
     others: bool = True,
     quiet: bool = False,
     bare: bool = False,
-    life: Callable[[Model, Script], Life] = StillLife,
-) -> Simulated:
+    life: Callable[[ApiServer, Behavior], ControllerManager] = SettledCluster,
+) -> SimulatedCase:
     """The world of a Case at its `now`; raises `NotSimulated`.
 
     `touched` are resources that will change though they are fine now; with `only`, nothing moves but these
@@ -190,7 +190,7 @@ def simulated(
     application = _operating(case.application.body)
     namespace = argocd_namespace(case)
     clock = Clock(case.now)
-    model = Model(clock)
+    model = ApiServer(clock)
     refused = {one.key for one in case.results if one.status == "SyncFailed"}
     desired = [
         unmasked(one.body if one.key in refused or not _is_cut(case, one) else whole(one.body))
@@ -203,7 +203,7 @@ def simulated(
     definitions = kinds.assumed()
     live += [_stub(row.ref) for row in part.stubs]
     live = marked_live(application, desired, live, case.argocd, namespace)
-    live = Crew(live, well=well, now=case.now).completed()
+    live = WorkloadChildren(live, well=well, now=case.now).completed()
     live += assumed_objects(case, live, desired, well)
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
@@ -212,7 +212,7 @@ def simulated(
     repositories = repositories_of(application, desired, clock, held)
     writers = writers_for(case, part, model, active=others)
     operators = Operators(case, model)
-    makers = DefinitionMakers(case, model)
+    makers = CrdCreators(case, model)
     secrets = [one.body for one in case.world.snapshot.settings if one.ref.kind == "Secret"]
     script = script_of(case, live, part.desired)
     simulation = Simulation(
@@ -226,7 +226,7 @@ def simulated(
         namespace=namespace,
     )
     gaps = [*part.gaps, *kinds.gaps, *_gaps(case, strangers, part)]
-    made = Simulated(
+    made = SimulatedCase(
         case=case,
         simulation=simulation,
         app=next(iter(simulation.argocd.applications)),
@@ -340,7 +340,7 @@ def _config_maps(case: Case, namespace: str) -> list[Object]:
     return maps
 
 
-def _gaps(case: Case, strangers: list[Object], part: Part) -> list[Gap]:
+def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
     found: list[Gap] = []
     namespace = case.app.namespace or "argocd"
     if case.project_manifest is None and not case.project:

@@ -19,14 +19,14 @@ from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.freshness import looping
 from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
 from whysync.kubernetes.timeline import Participant
 from whysync.proofs.admission import Passing, admit
-from whysync.proofs.field_holder import Held, Holder
+from whysync.proofs.field_holder import FieldHolder, HeldField
 from whysync.proofs.refusals import Refusals
 from whysync.proofs.rendering import Regenerating
-from whysync.proofs.scope import Part
+from whysync.proofs.scope import Scope
 
 _AGAIN: Final = frozenset(
     {
@@ -98,7 +98,7 @@ class Writers:
         return Regenerating(repositories.all, self.generated) if self.generated else repositories
 
 
-def writers_for(case: Case, part: Part, model: Model, *, active: bool = True) -> Writers:
+def writers_for(case: Case, part: Scope, model: ApiServer, *, active: bool = True) -> Writers:
     """Infers them, and makes the model play those that act while objects pass."""
     refusals = Refusals(case, model)
     drifts = [drift for drift in case.drifts if drift.key in part.keys or drift.ref.key in part.keys]
@@ -107,7 +107,7 @@ def writers_for(case: Case, part: Part, model: Model, *, active: bool = True) ->
     if not active:
         return Writers(all=every, refusals=refusals)
     held = [
-        Held(ref=drift.ref, pointer=drift.pointer, value=drift.found, who=manager, seconds=seconds)
+        HeldField(ref=drift.ref, pointer=drift.pointer, value=drift.found, who=manager, seconds=seconds)
         for drift, manager, seconds in _at_work(case, told, every)
     ]
     passing = [
@@ -118,7 +118,7 @@ def writers_for(case: Case, part: Part, model: Model, *, active: bool = True) ->
     admit(case, model, passing, drifts)
     return Writers(
         all=every,
-        participants=[Holder(model, one) for one in held],
+        participants=[FieldHolder(model, one) for one in held],
         refusals=refusals,
         generated=tuple(drift for drift, mechanism in told if mechanism is Mechanism.GENERATED),
     )

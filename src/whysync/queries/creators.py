@@ -12,7 +12,7 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.field_writers import WriterKind
-from whysync.kubernetes.field_writers.ownership import Ledger
+from whysync.kubernetes.field_writers.ownership import ManagedFieldsIndex
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -55,7 +55,7 @@ _SECRETS = {
 }
 
 
-class Maker(msgspec.Struct, frozen=True, kw_only=True):
+class Creator(msgspec.Struct, frozen=True, kw_only=True):
     """`words` complete "it was never in Git: …"."""
 
     words: str
@@ -63,7 +63,7 @@ class Maker(msgspec.Struct, frozen=True, kw_only=True):
     certain: bool = True
 
 
-def maker_of(case: Case, row: ResourceRow) -> Maker | None:
+def maker_of(case: Case, row: ResourceRow) -> Creator | None:
     """`None` where nothing says that another program made it: then Argo CD may have, once."""
     live = case.live_of(row.key)
     if live is not None:
@@ -73,50 +73,50 @@ def maker_of(case: Case, row: ResourceRow) -> Maker | None:
         if found is not None:
             return found
     if (row.group, row.kind) in _ONLY_MADE:
-        return Maker(words=f"only controllers make a {row.kind}", certain=False)
+        return Creator(words=f"only controllers make a {row.kind}", certain=False)
     return None
 
 
 def _applied_by_argocd(live: Manifest) -> bool:
-    ledger = Ledger(live.body)
+    ledger = ManagedFieldsIndex(live.body)
     return any(writer.kind is WriterKind.ARGOCD for writer in ledger.managers)
 
 
-def _owner(live: Manifest) -> Maker | None:
+def _owner(live: Manifest) -> Creator | None:
     owner = fields(next(iter(items(live.meta.get("ownerReferences"))), None))
     if not owner:
         return None
-    return Maker(
+    return Creator(
         words=f"{text(owner.get('kind'))} {text(owner.get('name'))} owns it, and what manages that made it",
         evidence=(cite(live, "/metadata/ownerReferences/0", says="its owner"),),
     )
 
 
-def _copied(live: Manifest) -> Maker | None:
+def _copied(live: Manifest) -> Creator | None:
     for part, marks in (("annotations", live.annotations), ("labels", live.labels)):
         for name in marks:
             if name.startswith(_COPIES):
                 pointer = join(("metadata", part, name))
-                return Maker(
+                return Creator(
                     words="a program that copies or generates objects made it",
                     evidence=(cite(live, pointer, says="the mark of what made it"),),
                 )
     return None
 
 
-def _secret(live: Manifest) -> Maker | None:
+def _secret(live: Manifest) -> Creator | None:
     words = _SECRETS.get(text(live.body.get("type"))) if live.ref.kind == "Secret" else None
     if words is None:
         return None
-    return Maker(words=words, evidence=(cite(live, "/type", says="its type"),))
+    return Creator(words=words, evidence=(cite(live, "/type", says="its type"),))
 
 
-def _manager(live: Manifest) -> Maker | None:
+def _manager(live: Manifest) -> Creator | None:
     """Its managers are known, and Argo CD is not among them: the oldest is most likely the maker."""
-    managers = [w for w in Ledger(live.body).managers if w.kind not in _SILENT]
+    managers = [w for w in ManagedFieldsIndex(live.body).managers if w.kind not in _SILENT]
     if not managers:
         return None
-    return Maker(
+    return Creator(
         words=f"{managers[-1].manager} wrote it, and Argo CD never did",
         evidence=(cite(live, "/metadata/managedFields/0/manager", says="a manager that is not Argo CD"),),
     )

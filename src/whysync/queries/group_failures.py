@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 import msgspec
 
 from whysync.diagnosis.evidence import Evidence
-from whysync.diagnosis.failures import Reported
+from whysync.diagnosis.failures import ReportedFailure
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.base import Failure
 from whysync.messages.parse import Message, within
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Failure)
 
 
-class Grouped(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
+class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     """`failure` is the one that tells most; `resources` are those that it was said of, each once.
 
     `hidden`: it was found inside another failure (an immutable field inside a server-side diff error).
     """
 
     failure: F
-    reports: tuple[Reported[F], ...]
+    reports: tuple[ReportedFailure[F], ...]
     explains: tuple[str, ...]
     resources: tuple[Ref, ...]
     hidden: bool
 
     @property
-    def first(self) -> Reported[F]:
+    def first(self) -> ReportedFailure[F]:
         return self.reports[0]
 
     @property
@@ -53,13 +53,15 @@ class Grouped(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
         return tuple(report.cite(says=says) for report in self.reports[:most])
 
 
-def grouped(case: Case, kind: type[F], *, by: Callable[[F], object] = lambda _: "") -> Iterator[Grouped[F]]:
+def grouped(
+    case: Case, kind: type[F], *, by: Callable[[F], object] = lambda _: ""
+) -> Iterator[FailureGroup[F]]:
     """The failures of one kind, also those inside others, joined by what `by` answers.
 
     A text that tells nothing by that measure joins the first that does. What no present symptom says any
     more (an event about a Pod that is ready by now) is history, and left out.
     """
-    found: dict[object, list[tuple[Reported[F], bool]]] = {}
+    found: dict[object, list[tuple[ReportedFailure[F], bool]]] = {}
     for report, hidden in _reports(case, kind):
         found.setdefault(by(report.failure), []).append((report, hidden))
     untold = [key for key in found if _is_untold(key)]
@@ -74,7 +76,7 @@ def grouped(case: Case, kind: type[F], *, by: Callable[[F], object] = lambda _: 
         if not ids:
             continue
         refs = dict.fromkeys(ref for id in ids if (ref := by_id[id].ref) is not None)
-        yield Grouped(
+        yield FailureGroup(
             failure=reports[0].failure,
             reports=reports,
             explains=tuple(ids),
@@ -83,11 +85,11 @@ def grouped(case: Case, kind: type[F], *, by: Callable[[F], object] = lambda _: 
         )
 
 
-def _reports(case: Case, kind: type[F]) -> Iterator[tuple[Reported[F], bool]]:
+def _reports(case: Case, kind: type[F]) -> Iterator[tuple[ReportedFailure[F], bool]]:
     for report in case.reported:
         for depth, failure in enumerate(within(report.failure)):
             if isinstance(failure, kind):
-                yield cast("Reported[F]", msgspec.structs.replace(report, failure=failure)), depth > 0
+                yield cast("ReportedFailure[F]", msgspec.structs.replace(report, failure=failure)), depth > 0
 
 
 def _is_untold(key: object) -> bool:

@@ -43,7 +43,7 @@ _RESTARTED = "kubectl.kubernetes.io~1restartedAt"
 _SWITCHES = {"CronJob": "/spec/suspend", "Job": "/spec/suspend", "Deployment": "/spec/paused"}
 
 
-class Unseen(msgspec.Struct, frozen=True, kw_only=True):
+class HiddenDifference(msgspec.Struct, frozen=True, kw_only=True):
     """One field of a resource that Argo CD calls Synced, and that is not as Git has it."""
 
     key: Key
@@ -58,13 +58,13 @@ class Unseen(msgspec.Struct, frozen=True, kw_only=True):
         return self.difference.pointer
 
 
-def unseen_by_hand(case: Case) -> Iterator[Unseen]:
+def unseen_by_hand(case: Case) -> Iterator[HiddenDifference]:
     """Fields of Synced resources that a person wrote; without managedFields, what nobody else writes."""
     for key, desired, live in _pairs(case, "Synced"):
         managers = items(live.meta.get("managedFields"))
         if not managers:
             for found in _only_people_write(desired, live):
-                yield Unseen(key=key, desired=desired, live=live, difference=found, writer=None)
+                yield HiddenDifference(key=key, desired=desired, live=live, difference=found, writer=None)
         if not any(_is_hand(fields(entry)) for entry in managers):
             continue
         for found in differences(desired.body, live.body):
@@ -72,10 +72,10 @@ def unseen_by_hand(case: Case) -> Iterator[Unseen]:
                 continue
             writer = writer_of(live.body, found.pointer)
             if writer is not None and writer.kind in BY_HAND:
-                yield Unseen(key=key, desired=desired, live=live, difference=found, writer=writer)
+                yield HiddenDifference(key=key, desired=desired, live=live, difference=found, writer=writer)
 
 
-def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Unseen]:
+def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[HiddenDifference]:
     """Fields that Git declares, that live has otherwise, and that a rule of the Application hides.
 
     Of rows with that status: one that is OutOfSync all the same is a riddle of its own.
@@ -96,12 +96,12 @@ def hidden_by_ignoring(case: Case, *, status: str = "Synced") -> Iterator[Unseen
             declared = not isinstance(found.wanted, Missing) and not isinstance(found.found, Missing)
             if declared and found.pointer not in left and not _is_no_drift(found.pointer):
                 writer = writer_of(live.body, found.pointer)
-                yield Unseen(
+                yield HiddenDifference(
                     key=key, desired=desired, live=live, difference=found, writer=writer, rule=applying[0]
                 )
 
 
-def emptied_by_ignoring(case: Case) -> Iterator[Unseen]:
+def emptied_by_ignoring(case: Case) -> Iterator[HiddenDifference]:
     """Maps and lists that only the cluster has, of OutOfSync rows, whose whole content a rule takes away."""
     rules = tuple(application_rules(case.app.spec.ignore_differences))
     normalizer = case.own_ignoring
@@ -111,7 +111,7 @@ def emptied_by_ignoring(case: Case) -> Iterator[Unseen]:
         for found in differences(desired.body, live.body) if left is not live.body else ():
             shell = pointers.resolve(left, found.pointer)
             if isinstance(found.wanted, Missing) and found.found and shell in ({}, []):
-                yield Unseen(
+                yield HiddenDifference(
                     key=key, desired=desired, live=live, difference=found, writer=None, rule=applying[0]
                 )
 

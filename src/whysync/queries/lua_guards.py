@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from whysync.argocd.health.assess import assess
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.settings.overrides import ResourceOverride
 from whysync.json_tree import Missing, dig
 from whysync.kubernetes.api.manifest import Manifest
@@ -24,7 +24,7 @@ _MOST: Final = 6
 """Lines that may have to change; a script that needs more is one for its author."""
 
 
-def guarded(script: str, live: Manifest) -> tuple[str, Verdict] | None:
+def guarded(script: str, live: Manifest) -> tuple[str, HealthVerdict] | None:
     """The script with its checks, and what it says of the object then."""
     name = f"{live.ref.group}/{live.ref.kind}"
     lines = script.splitlines()

@@ -38,7 +38,7 @@ _NAMED = 2
 _MASK = b"<masked "
 
 
-class Before(msgspec.Struct, frozen=True, kw_only=True):
+class PreviousRevision(msgspec.Struct, frozen=True, kw_only=True):
     """`edits` bring the manifest in Git back to it; `done` when Git says so already, and was not synced."""
 
     kept: Manifest
@@ -94,7 +94,7 @@ def _stuck(case: Case, ref: Ref) -> Iterator[str]:
             yield beside(on_object("delete", story.pod.ref), "it is not replaced while it is not ready")
 
 
-def way_back(ref: Ref, before: Before) -> Fix:
+def way_back(ref: Ref, before: PreviousRevision) -> Fix:
     image = any(edit.pointer.endswith("/image") for edit in before.edits)
     return Fix.change(
         ref,
@@ -106,7 +106,7 @@ def way_back(ref: Ref, before: Before) -> Fix:
     )
 
 
-def ran_before(case: Case, ref: Ref) -> Before | None:
+def ran_before(case: Case, ref: Ref) -> PreviousRevision | None:
     """`None` too where Git asks for a third version by now, or where not all that differs is known."""
     live, declared = case.live_of(ref.key), case.desired_of(ref.key)
     if live is None or declared is None:
@@ -123,7 +123,7 @@ def ran_before(case: Case, ref: Ref) -> Before | None:
             return None
         edits = tuple(edit for edit, _ in left or steps)
         runs = kept.ref.kind != "ReplicaSet" or bool(integer(kept.status.get("readyReplicas")))
-        return Before(kept=kept, edits=edits, done=not left, evidence=evidence, runs=runs)
+        return PreviousRevision(kept=kept, edits=edits, done=not left, evidence=evidence, runs=runs)
     return None
 
 

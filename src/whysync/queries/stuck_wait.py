@@ -17,7 +17,7 @@ from whysync.messages.failures.workload import ImagePull
 from whysync.messages.parse import understand
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import label_of_no_node, why_unfit
-from whysync.queries.waiting_on import Wait, result_of
+from whysync.queries.waiting_on import AwaitedObject, result_of
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -28,7 +28,7 @@ _FIRST_MINUTES = timedelta(minutes=2)
 HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
 
 
-class Stall(msgspec.Struct, frozen=True, kw_only=True):
+class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """`words` complete "it waits for X: …"; `certain` when the objects prove it, not the clock."""
 
     words: str
@@ -44,7 +44,7 @@ class Stall(msgspec.Struct, frozen=True, kw_only=True):
     """That its Pod asks for, and no node has."""
 
 
-def why_stalled(case: Case, wait: Wait) -> Stall | None:
+def why_stalled(case: Case, wait: AwaitedObject) -> StuckWait | None:
     """`None` while it may still end well."""
     live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
     row = case.rows.get(wait.ref.key)
@@ -57,15 +57,15 @@ def why_stalled(case: Case, wait: Wait) -> Stall | None:
         return found
     code, message = health_of_row(case, row) if row is not None else ("", "")
     if code in ("Degraded", "Suspended"):
-        return Stall(words=f"it is {code}" + (f": {message}" if message else ""))
+        return StuckWait(words=f"it is {code}" + (f": {message}" if message else ""))
     if wait.is_long and code and message:
-        return Stall(words=f"it is still {code}: {message}", certain=False)
+        return StuckWait(words=f"it is still {code}: {message}", certain=False)
     if wait.is_long:
-        return Stall(words="it should have ended by now", certain=False)
+        return StuckWait(words="it should have ended by now", certain=False)
     return None
 
 
-def _ended(case: Case, wait: Wait, live: Manifest | None) -> Stall | None:
+def _ended(case: Case, wait: AwaitedObject, live: Manifest | None) -> StuckWait | None:
     """The Job is complete, and the operation has not noticed; it is given time to."""
     if live is None:
         return None
@@ -78,11 +78,13 @@ def _ended(case: Case, wait: Wait, live: Manifest | None) -> Stall | None:
         if kind in ("Complete", "Failed") and status == "True":
             evidence = (cite(live, f"/status/conditions/{index}", says="it has ended"),)
             words = "it has ended, and Argo CD has not noticed"
-            return Stall(words=words, evidence=evidence, ended=kind == "Complete")
+            return StuckWait(words=words, evidence=evidence, ended=kind == "Complete")
     return None
 
 
-def _gone(case: Case, wait: Wait, live: Manifest | None, declared: Manifest | None) -> Stall | None:
+def _gone(
+    case: Case, wait: AwaitedObject, live: Manifest | None, declared: Manifest | None
+) -> StuckWait | None:
     """A Job with a short life after its end can be deleted before Argo CD has read how it ended."""
     known = live or declared
     ttl = known.at("/spec/ttlSecondsAfterFinished") if known is not None else None
@@ -92,17 +94,17 @@ def _gone(case: Case, wait: Wait, live: Manifest | None, declared: Manifest | No
         )
         if live is None and case.has(Fact.LIVE):
             words = f"it is gone: deleted {ttl} s after its end, before Argo CD looked"
-            return Stall(words=words, evidence=evidence)
+            return StuckWait(words=words, evidence=evidence)
         if live is None or (ttl < 60 and wait.is_long):
             words = f"Kubernetes deletes it {ttl} s after its end, which can be before Argo CD looks"
-            return Stall(words=words, evidence=evidence, certain=False)
+            return StuckWait(words=words, evidence=evidence, certain=False)
     others = any(key.kind == wait.ref.kind and key != wait.ref.key for key in case.world.live_by_key)
     if live is None and others and result_of(case, wait.ref) is not None:
-        return Stall(words="it is not in the cluster any more")
+        return StuckWait(words="it is not in the cluster any more")
     return None
 
 
-def _cannot_start(case: Case, wait: Wait) -> Stall | None:
+def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
     for story in case.pods_of(wait.ref):
         for container in story.failing:
             if container.waiting:
@@ -116,13 +118,13 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
                 ]
                 if pulls:
                     why = f": {pulls[0].reason}" if pulls[0].reason else ""
-                    return Stall(
+                    return StuckWait(
                         words=f"its Pod cannot pull {container.image}{why}",
                         evidence=evidence,
                         deed="Set an image in Git that exists",
                         image=container.image,
                     )
-                return Stall(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
+                return StuckWait(words=f"its Pod cannot start ({container.waiting}{said})", evidence=evidence)
         for index, condition in enumerate(items(story.pod.status.get("conditions"))):
             pointer = f"/status/conditions/{index}"
             if text(fields(condition).get("reason")) == "Unschedulable" and not _is_new(
@@ -130,7 +132,7 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
             ):
                 evidence = (cite(story.pod, f"{pointer}/message", says="no node takes its Pod"),)
                 why, label = why_unfit(case, story.pod), label_of_no_node(case, story.pod)
-                return Stall(
+                return StuckWait(
                     words="no node takes its Pod" + (f": {why}" if why else ""),
                     evidence=evidence,
                     deed="Take the label out of its node selector in Git"
@@ -140,7 +142,9 @@ def _cannot_start(case: Case, wait: Wait) -> Stall | None:
                 )
     for manifest, event in case.events_about(wait.ref):
         if event.type == "Warning" and event.reason in ("FailedCreate", "BackoffLimitExceeded"):
-            return Stall(words=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),))
+            return StuckWait(
+                words=event.says, evidence=(cite(manifest, "/message", says="Kubernetes says why"),)
+            )
     return None
 
 

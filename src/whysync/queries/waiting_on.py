@@ -24,7 +24,7 @@ LONG = timedelta(minutes=10)
 _PATIENCE = 3
 
 
-class Wait(msgspec.Struct, frozen=True, kw_only=True):
+class AwaitedObject(msgspec.Struct, frozen=True, kw_only=True):
     """`ref` is the one object that the message names; `others` counts the rest; `age` is the operation's."""
 
     what: Awaited
@@ -49,7 +49,7 @@ def is_running(case: Case) -> bool:
     return operation is not None and operation.phase == "Running" and operation.finished_at is None
 
 
-def wait_of(case: Case) -> Wait | None:
+def wait_of(case: Case) -> AwaitedObject | None:
     """From the operation's message; where it says nothing, from a hook that has started and not ended."""
     operation = case.operation
     if operation is None or not is_running(case):
@@ -59,11 +59,13 @@ def wait_of(case: Case) -> Wait | None:
         failure = group.failure
         if "operation" in group.explains:
             ref = _completed(case, failure.group, failure.kind, failure.name)
-            return Wait(what=failure.what, ref=ref, others=failure.more, age=age, usual=slowest_sync(case))
+            return AwaitedObject(
+                what=failure.what, ref=ref, others=failure.more, age=age, usual=slowest_sync(case)
+            )
     running = (result for result in case.results if result.hook_phase == "Running")
     hook = next((result for result in running if is_hook_result(case, result)), None)
     if hook is not None:
-        return Wait(what=Awaited.HOOK, ref=hook.ref, others=0, age=age, usual=slowest_sync(case))
+        return AwaitedObject(what=Awaited.HOOK, ref=hook.ref, others=0, age=age, usual=slowest_sync(case))
     return None
 
 

@@ -13,7 +13,7 @@ from whysync.argocd.compare.comparison import ComparedResource
 from whysync.argocd.compare.ignored_fields import IdleRule, IgnoredField, IgnoredFields
 from whysync.argocd.diff.changes import FieldChange
 from whysync.comparing import ComparedApp
-from whysync.kubernetes.field_writers import Ledger, Ownership
+from whysync.kubernetes.field_writers import ManagedFieldsIndex, Ownership
 
 
 class State(StrEnum):
@@ -118,7 +118,7 @@ class AppDiff:
         state = self._state(resource)
         changed: tuple[ChangedField, ...] = ()
         if state is State.DIFFERS and resource.diff is not None and resource.live is not None:
-            ledger = Ledger(resource.live)
+            ledger = ManagedFieldsIndex(resource.live)
             changed = tuple(
                 ChangedField(change=change, ownership=ledger.ownership(change.pointer))
                 for change in resource.diff.changes

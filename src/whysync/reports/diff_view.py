@@ -13,7 +13,7 @@ from whysync.argocd.diff.changes import FieldChange
 from whysync.argocd.diff.strategy import Strategy
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Missing
-from whysync.kubernetes.field_writers import Ownership, Standing, Writer, phrase
+from whysync.kubernetes.field_writers import Ownership, OwnershipState, Writer, phrase
 from whysync.kubernetes.merge.last_applied import last_applied
 from whysync.reports import output
 from whysync.reports.diff_model import AppDiff, ChangedField, ResourceDiff, State
@@ -175,16 +175,16 @@ def value_words(value: Json | Missing) -> str:
 def writer_words(ownership: Ownership, case: Case) -> tuple[str, str]:
     """A label and a sentence: who wrote the live value."""
     match ownership.standing:
-        case Standing.OWNED:
+        case OwnershipState.OWNED:
             return "written by", named(ownership.writers[0], case)
-        case Standing.NOBODY:
+        case OwnershipState.NOBODY:
             return "written by", "nobody on record: a default of the API server, or of its definition"
-        case Standing.ABSENT:
+        case OwnershipState.ABSENT:
             around = (
                 f"; {named(ownership.around[0], case)} owns what is around it" if ownership.around else ""
             )
             return "written by", f"nobody: the cluster does not have it{around}"
-        case Standing.NO_RECORD:
+        case OwnershipState.NO_RECORD:
             return "written by", "not on record: the live object came without managedFields"
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.standalone import Judged
+from whysync.argocd.health.standalone import StandaloneHealth
 from whysync.facts.snapshot import Gap
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Ref
@@ -32,7 +32,7 @@ _COLORS: Final = {
 class JudgedObject(msgspec.Struct, frozen=True, kw_only=True):
     ref: Ref
     origin: str
-    judged: Judged
+    judged: StandaloneHealth
 
     @property
     def code(self) -> HealthCode | None:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd import hooks
-from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.hooks import SyncPhase
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -27,7 +27,7 @@ _DONE: Final = ("Succeeded", "Synced", "Pruned", "PruneSkipped")
 _COLORS: Final = {"good": "green", "bad": "red", "hourglass": "yellow", "dot": "dim"}
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True, order=True):
+class PicturePlace(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """Where in a sync an object stands."""
 
     phase: int
@@ -64,18 +64,18 @@ class Progress:
                 if beginning:
                     self._nameless.add(key)
 
-    def feed(self, moment: Moment) -> None:
+    def feed(self, moment: TraceEvent) -> None:
         match moment.what:
-            case What.STATUS:
+            case TraceKind.STATUS:
                 self.sync, _, self.health = moment.text.partition(", ")
-            case What.STARTED:
+            case TraceKind.STARTED:
                 # What an earlier sync has applied is there, whether this one touches it or not.
                 before = self._states if self.phase == "Succeeded" else {}
                 kept = [key for key, state in before.items() if state != "Pruned" and not self._plan_of(key)]
                 self._states = dict.fromkeys(kept, "Synced")
                 self._waves = {key: self._waves[key] for key in kept} | self._planned
                 self.phase, self.message = "Running", ""
-            case What.RESULT if moment.about is not None:
+            case TraceKind.RESULT if moment.about is not None:
                 phase = _ORDER.index(SyncPhase(moment.phase)) if moment.phase in _NAMES else 1
                 key = phase, _bare(moment.about)
                 plan = self._plan_of(key)
@@ -85,7 +85,7 @@ class Progress:
                     self._waves[key] = self._planned[plan]
                     self._waves.pop(plan, None)
                 self._states[key] = "Pruned" if moment.text == "pruned" else moment.status
-            case What.STEP | What.RETRY | What.ENDED:
+            case TraceKind.STEP | TraceKind.RETRY | TraceKind.ENDED:
                 self.phase, self.message = moment.phase, moment.text
             case _:
                 pass
@@ -111,9 +111,9 @@ class Progress:
 
     def waves(self, screen: Screen) -> Iterator[str]:
         """One line for each wave: phase, number, its objects with their marks."""
-        groups: dict[tuple[int, int], list[Place]] = {}
+        groups: dict[tuple[int, int], list[PicturePlace]] = {}
         for (phase, ref), wave in self._waves.items():
-            place = Place(phase=phase, wave=wave, kind=hooks.kind_rank(ref.kind), ref=ref)
+            place = PicturePlace(phase=phase, wave=wave, kind=hooks.kind_rank(ref.kind), ref=ref)
             groups.setdefault((phase, wave), []).append(place)
         shown = -1
         for phase, wave in sorted(groups):
@@ -126,12 +126,12 @@ class Progress:
             shown = phase
             yield from _wrapped(head, list(zip(marks, words, strict=True)), screen)
 
-    def _words(self, place: Place) -> str:
+    def _words(self, place: PicturePlace) -> str:
         pruned = self._states.get((place.phase, place.ref)) == "Pruned"
         more = "…" if (place.phase, place.ref) in self._nameless else " (pruned)" if pruned else ""
         return f"{place.ref.kind} {place.ref.name}{more}"
 
-    def _mark(self, place: Place) -> str:
+    def _mark(self, place: PicturePlace) -> str:
         """Argo CD does not go on before a wave is done, even where it no longer says so of every object."""
         state = self._states.get((place.phase, place.ref), "")
         if state in _FAILED:
@@ -183,7 +183,7 @@ class Picture:
         self._last = ""
         self._apps = {name: Progress(name.rpartition("/")[2], made) for name, made in desired.items()}
 
-    def feed(self, moment: Moment) -> None:
+    def feed(self, moment: TraceEvent) -> None:
         self._now = max(self._now, moment.at)
         if moment.app in self._apps:
             self._apps[moment.app].feed(moment)

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.reports.lab_picture import elapsed
 from whysync.reports.screen import Screen, one_line
 
@@ -27,37 +27,37 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 _States = dict[tuple[str, str, str], str]
 
 
-def lines_of(moments: Iterable[Moment]) -> Iterator[Line]:
+def lines_of(moments: Iterable[TraceEvent]) -> Iterator[Line]:
     """What is worth telling: no refresh that changed nothing, no result that is as it was."""
     states: _States = {}
     for moment in moments:
         app = moment.app.rpartition("/")[2]
         match moment.what:
-            case What.STATUS:
+            case TraceKind.STATUS:
                 yield Line(at=moment.at, app=app, text=moment.text.replace(", ", " · "))
-            case What.CONDITION:
+            case TraceKind.CONDITION:
                 yield Line(at=moment.at, app=app, mark="bad", text=f"{moment.status}: {moment.text}")
-            case What.CLEARED:
+            case TraceKind.CLEARED:
                 yield Line(at=moment.at, app=app, mark="good", text=f"{moment.text} is gone")
-            case What.STARTED:
+            case TraceKind.STARTED:
                 states = _without(states, moment.app)
                 yield Line(at=moment.at, app=app, text=_shortened(moment.text), starts_round=True)
-            case What.STEP:
+            case TraceKind.STEP:
                 if moment.text != "one or more tasks are running":
                     yield Line(at=moment.at, app=app, text=moment.text)
-            case What.RETRY:
+            case TraceKind.RETRY:
                 states = _without(states, moment.app)  # the next attempt begins anew
                 yield Line(at=moment.at, app=app, mark="bad", text=moment.text)
-            case What.ENDED:
+            case TraceKind.ENDED:
                 mark = "good" if moment.phase == "Succeeded" else "bad"
                 said = f"sync {moment.phase}: {moment.text}" if moment.text else f"sync {moment.phase}"
                 yield Line(at=moment.at, app=app, mark=mark, text=said)
-            case What.RESULT:
+            case TraceKind.RESULT:
                 key = moment.app, str(moment.about), moment.phase
                 if states.get(key) != moment.status:
                     yield _result(moment, app, again=key in states)
                 states[key] = moment.status
-            case What.DELETED:
+            case TraceKind.DELETED:
                 yield Line(at=moment.at, app=app, text="the Application is gone")
             case _:
                 pass
@@ -67,7 +67,7 @@ def _without(states: _States, app: str) -> _States:
     return {key: value for key, value in states.items() if key[0] != app}
 
 
-def _result(moment: Moment, app: str, *, again: bool) -> Line:
+def _result(moment: TraceEvent, app: str, *, again: bool) -> Line:
     mark = "bad" if moment.status in _FAILED else "arrow" if moment.status == "Running" else "good"
     where = f"{moment.phase} " if moment.phase and moment.phase != "Sync" else ""
     said = moment.text if not again or mark == "bad" else {"good": "healthy"}.get(mark, moment.text)

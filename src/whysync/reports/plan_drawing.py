@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from whysync.plan.plan import Change, Item, Run, Sort, State, Step
+from whysync.plan.plan import Change, ChangeKind, Item, Run, State, Step
 from whysync.reports.markup import Xml, tag
 from whysync.reports.plan_view import MARKS, took
 from whysync.reports.screen import one_line
@@ -41,14 +41,14 @@ _ICONS: Final = {
     State.NOT_REACHED: "M-3 0h6",
 }
 _COLOURS: Final = {
-    Sort.CREATE: "good",
-    Sort.CHANGE: "wait",
-    Sort.RECREATE: "bad",
-    Sort.PRUNE: "bad",
-    Sort.KEEP: "soft",
-    Sort.HOOK: "news",
+    ChangeKind.CREATE: "good",
+    ChangeKind.CHANGE: "wait",
+    ChangeKind.RECREATE: "bad",
+    ChangeKind.PRUNE: "bad",
+    ChangeKind.KEEP: "soft",
+    ChangeKind.HOOK: "news",
 }
-Marks = Mapping[tuple[str, str], Sort]
+Marks = Mapping[tuple[str, str], ChangeKind]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,11 +64,11 @@ class Drawing:
         )
 
 
-def marks_of(changes: tuple[Change, ...]) -> dict[tuple[str, str], Sort]:
+def marks_of(changes: tuple[Change, ...]) -> dict[tuple[str, str], ChangeKind]:
     return {(one.ref.kind, one.ref.name): one.sort for one in changes}
 
 
-def colour_of(sort: Sort) -> str:
+def colour_of(sort: ChangeKind) -> str:
     return _COLOURS[sort]
 
 
@@ -177,10 +177,10 @@ class _Picture:
         line = 34 + _size(label) + badge + hook
         return min(max(line, *(34 + _size(note) for note in notes)) if notes else line, _RIGHT - _LEFT)
 
-    def _mark(self, item: Item) -> Sort | None:
+    def _mark(self, item: Item) -> ChangeKind | None:
         """What becomes of it; a hook says so itself."""
         sort = self.marks.get((item.ref.kind, item.ref.name))
-        return None if sort is Sort.HOOK else sort
+        return None if sort is ChangeKind.HOOK else sort
 
     def _chip(self, item: Item, label: str, notes: list[str], box: tuple[int, int, int, int]) -> None:
         x, y, width, height = box

@@ -5,7 +5,7 @@ from __future__ import annotations
 from whysync.diagnosis.report import Report, Safety
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
-from whysync.plan.plan import AppPlan, Change, Plan, Run, Sort, Step
+from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, Run, Step
 from whysync.reports import json_v1
 from whysync.reports.data import as_json, tree
 from whysync.reports.output import Safe
@@ -85,8 +85,8 @@ def _change(change: Change) -> Object:
         "ref": _ref(change.ref),
         "risk": change.risk,
         "fields": list(change.fields),
-        "was": other if change.sort is Sort.CREATE else None,
-        "becomes": other if change.sort is not Sort.CREATE else None,
+        "was": other if change.sort is ChangeKind.CREATE else None,
+        "becomes": other if change.sort is not ChangeKind.CREATE else None,
         "origin": change.origin,
     }
 

@@ -6,38 +6,38 @@ from collections.abc import Iterator, Mapping
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.kubernetes.api.ref import Ref
-from whysync.plan.plan import AppPlan, Change, Ground, Plan, Run, Sort, State, Step
+from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, Run, State, Step
 from whysync.reports import output, terminal
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, one_line
 
-GROUNDS: dict[Ground, str] = {
-    Ground.LIVE: "on the cluster as it is now",
-    Ground.BASE: "on a cluster with the base",
-    Ground.EMPTY: "on an empty cluster",
+GROUNDS: dict[PlannedCluster, str] = {
+    PlannedCluster.LIVE: "on the cluster as it is now",
+    PlannedCluster.BASE: "on a cluster with the base",
+    PlannedCluster.EMPTY: "on an empty cluster",
 }
-MARKS: dict[Sort, str] = {
-    Sort.CREATE: "+",
-    Sort.CHANGE: "~",
-    Sort.RECREATE: "±",
-    Sort.PRUNE: "−",
-    Sort.KEEP: "·",
-    Sort.HOOK: "▸",
+MARKS: dict[ChangeKind, str] = {
+    ChangeKind.CREATE: "+",
+    ChangeKind.CHANGE: "~",
+    ChangeKind.RECREATE: "±",
+    ChangeKind.PRUNE: "−",
+    ChangeKind.KEEP: "·",
+    ChangeKind.HOOK: "▸",
 }
-_PLAIN_MARKS: dict[Sort, str] = {
+_PLAIN_MARKS: dict[ChangeKind, str] = {
     **MARKS,
-    Sort.RECREATE: "-+",
-    Sort.PRUNE: "-",
-    Sort.KEEP: ".",
-    Sort.HOOK: ">",
+    ChangeKind.RECREATE: "-+",
+    ChangeKind.PRUNE: "-",
+    ChangeKind.KEEP: ".",
+    ChangeKind.HOOK: ">",
 }
 _COLORS = {
-    Sort.CREATE: "green",
-    Sort.CHANGE: "yellow",
-    Sort.RECREATE: "red",
-    Sort.PRUNE: "red",
-    Sort.KEEP: "dim",
-    Sort.HOOK: "blue",
+    ChangeKind.CREATE: "green",
+    ChangeKind.CHANGE: "yellow",
+    ChangeKind.RECREATE: "red",
+    ChangeKind.PRUNE: "red",
+    ChangeKind.KEEP: "dim",
+    ChangeKind.HOOK: "blue",
 }
 _STATES = {State.DONE: "good", State.FAILED: "bad", State.WAITING: "hourglass", State.NOT_REACHED: "dot"}
 _STATE_COLORS = {
@@ -77,7 +77,7 @@ def verdict_words(app: AppPlan, report: AppReport | None) -> str:
     why = run.message
     if report is not None and report.first is not None and report.first.severity.weight > 0:
         why = report.first.verdict
-    where = "" if len(app.runs) == 1 and run.ground is Ground.EMPTY else f" ({GROUNDS[run.ground]})"
+    where = "" if len(app.runs) == 1 and run.ground is PlannedCluster.EMPTY else f" ({GROUNDS[run.ground]})"
     return f"{name}: {one_line(why)}{where}"
 
 
@@ -216,9 +216,9 @@ def change_words(change: Change) -> str:
     words = f"{change.ref.kind} {change.ref.name}"
     if change.renamed is not None:
         return one_line(f"{words} ({_renamed(change, change.renamed)})")
-    if change.sort is Sort.HOOK:
+    if change.sort is ChangeKind.HOOK:
         words += " (hook)"
-    elif change.sort is Sort.PRUNE:
+    elif change.sort is ChangeKind.PRUNE:
         words += f" (pruned! {change.risk})" if change.risk else " (pruned)"
     elif change.risk:
         words += f" ({change.risk})"
@@ -231,9 +231,9 @@ def change_words(change: Change) -> str:
 def _renamed(change: Change, other: Ref) -> str:
     """The half that goes says what that means; where the name stays, the namespace is another."""
     name = other.name if other.name != change.ref.name else other.place
-    if change.sort is Sort.CREATE:
+    if change.sort is ChangeKind.CREATE:
         return f"was {name}"
     lost = f": {change.risk}" if change.risk else ""
-    if change.sort is Sort.KEEP:
+    if change.sort is ChangeKind.KEEP:
         return f"renamed to {name}: that is a creation beside it{lost}"
     return f"renamed to {name}: that is a deletion and a creation{lost}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from whysync.argocd.api.application import ResourceResult
-from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.diagnosis.case import Case
 from whysync.errors import SourceError
 from whysync.reports.lab_picture import Progress, elapsed
@@ -23,25 +23,25 @@ def progress_of(case: Case) -> Progress:
     return made
 
 
-def _moments(case: Case) -> Iterator[Moment]:
+def _moments(case: Case) -> Iterator[TraceEvent]:
     at, name, status, state = case.now, case.app.qualified_name, case.app.status, case.operation
     if state is not None:
-        yield Moment(at=at, app=name, what=What.STARTED)
+        yield TraceEvent(at=at, app=name, what=TraceKind.STARTED)
         for result in case.results:
             row = case.rows.get(result.key)
-            yield Moment(
+            yield TraceEvent(
                 at=at,
                 app=name,
-                what=What.RESULT,
+                what=TraceKind.RESULT,
                 about=result.ref,
                 phase=result.sync_phase or result.hook_type or "Sync",
                 wave=row.sync_wave if row is not None else 0,
                 status=_state(result),
                 text="pruned" if result.status == "Pruned" else result.message,
             )
-        yield Moment(at=at, app=name, what=What.STEP, phase=state.phase, text=state.message)
+        yield TraceEvent(at=at, app=name, what=TraceKind.STEP, phase=state.phase, text=state.message)
     shown = f"{status.sync.status or 'Unknown'}, {status.health.status or 'Unknown'}"
-    yield Moment(at=at, app=name, what=What.STATUS, text=shown)
+    yield TraceEvent(at=at, app=name, what=TraceKind.STATUS, text=shown)
 
 
 def _state(result: ResourceResult) -> str:

@@ -12,7 +12,7 @@ from suites.cluster.planning.desk import Commit
 from suites.cluster.planning.pieces import PIECES, Piece, made
 from suites.cluster.steps import kind_of, tree
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
-from whysync.plan.plan import Ground
+from whysync.plan.plan import PlannedCluster
 
 SERVED: Final = tuple(one for one in PIECES if kind_of(*one.kind.rsplit("/", 1)).plural in {
     "configmaps", "secrets", "services", "serviceaccounts", "persistentvolumeclaims", "pods", "namespaces",
@@ -87,10 +87,12 @@ def around(name: str, namespace: str) -> list[Object]:
 
 
 @st.composite
-def commits(draw: st.DrawFn, ground: Ground, namespace: str) -> Commit:
+def commits(draw: st.DrawFn, ground: PlannedCluster, namespace: str) -> Commit:
     options = draw(st.sampled_from(((), (), ("ServerSideApply=true",), ("Validate=false",))))
     # kubectl does not force on the server's side, so that no base would come up with it.
-    own = _OPTIONS[:5] if ground is not Ground.EMPTY and "ServerSideApply=true" in options else _OPTIONS
+    own = (
+        _OPTIONS[:5] if ground is not PlannedCluster.EMPTY and "ServerSideApply=true" in options else _OPTIONS
+    )
     drawn = _Drawn(draw, own)
     base, head = drawn.base, drawn.head
     chosen = draw(st.lists(st.sampled_from(SERVED), min_size=2, max_size=6, unique_by=lambda one: one.id))
@@ -115,11 +117,13 @@ def commits(draw: st.DrawFn, ground: Ground, namespace: str) -> Commit:
         drawn.add(before, after)
     if draw(st.booleans()):
         base.append(made("v1/ConfigMap gone", "data: {a: x}", namespace))
-    there = around(draw(st.sampled_from(sorted(AROUND))), namespace) if ground is Ground.LIVE else []
+    there = around(draw(st.sampled_from(sorted(AROUND))), namespace) if ground is PlannedCluster.LIVE else []
     return Commit(
         namespace=namespace,
         head=head,
-        base=None if ground is Ground.EMPTY else [made("v1/ServiceAccount first", "{}", namespace), *base],
+        base=None
+        if ground is PlannedCluster.EMPTY
+        else [made("v1/ServiceAccount first", "{}", namespace), *base],
         around=there,
         options=options,
     )

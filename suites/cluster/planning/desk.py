@@ -23,7 +23,7 @@ from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.apiserver.protocol import Cluster, Request
 from whysync.plan.checkout import open_checkout
-from whysync.plan.plan import Ground, Run
+from whysync.plan.plan import PlannedCluster, Run
 from whysync.plan.planner import plan
 
 URL = "https://git.example.org/team/deploy.git"
@@ -87,7 +87,13 @@ class Desk:
         self._check_out(commit)
         with open_checkout(str(self._git.folder), base="HEAD") as checkout:
             (found,) = plan(checkout, live=live, on_base=commit.base is not None, keep=True).apps
-        wanted = Ground.LIVE if live is not None else Ground.BASE if commit.base is not None else Ground.EMPTY
+        wanted = (
+            PlannedCluster.LIVE
+            if live is not None
+            else PlannedCluster.BASE
+            if commit.base is not None
+            else PlannedCluster.EMPTY
+        )
         runs: list[Run] = [run for run in found.runs if run.ground is wanted]
         assert runs, (found.notes, [run.message for run in found.runs])
         self.granted = [

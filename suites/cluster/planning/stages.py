@@ -11,7 +11,7 @@ from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.lab.git import manifests_in
-from whysync.lab.player import Play
+from whysync.lab.player import ScenarioRun
 from whysync.lab.scenario import Commit, Push, Scenario
 
 _MANIFESTS = (".yaml", ".yml", ".json")
@@ -31,7 +31,7 @@ class Stage:
     """
     sort: str
     """How the scenario ends: `refused` where the server refuses objects, else the phase of its last sync."""
-    play: Play
+    play: ScenarioRun
     application: Object
     url: str
     base: dict[str, str]
@@ -63,7 +63,7 @@ def stages(scenario: Scenario) -> Iterator[Stage]:
     """Two for each Application with a plain source; raises `NoStage`."""
     pushes = [one for one in scenario.happens if isinstance(one.act, Push)]
     last = pushes[-1] if pushes else None
-    before, end = Play(scenario), Play(scenario)
+    before, end = ScenarioRun(scenario), ScenarioRun(scenario)
     if last is not None:
         before.go_on(timedelta(seconds=max(last.at - 1, 0)))
     end.go_on(timedelta(seconds=scenario.ends))
@@ -102,7 +102,7 @@ def _sort(application: Object) -> str:
     return "refused" if any(dig(one, "status") == "SyncFailed" for one in rows) else text(state.get("phase"))
 
 
-def _application(play: Play, name: str) -> Object | None:
+def _application(play: ScenarioRun, name: str) -> Object | None:
     found = (one for known, one in play.applications.items() if known.endswith(f"/{name}"))
     return next(map(copy_object, found), None)
 

@@ -12,16 +12,15 @@ from whysync.argocd.app_controller.destination import Destination
 from whysync.argocd.server.server import Denied
 from whysync.argocd.simulation.from_facts import destination_for, with_project
 from whysync.argocd.simulation.simulation import Simulation
-from whysync.argocd.sync.cluster_ops import Ground
+from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.json_tree import Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.apiserver.protocol import Cluster
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.controller_manager import Life
-from whysync.kubernetes.controllers.controller_manager import Restless as NoRest
-from whysync.kubernetes.timeline import Restless
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager, ControllersNeverSettle
+from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.plan.find_applications import qualified
 from whysync.plan.outside import health_of_custom_kinds
 from whysync.plan.service_callers import with_callers
@@ -90,19 +89,19 @@ def synced(
     into the cluster meanwhile.
     """
     clock = Clock(datetime.now(UTC).replace(microsecond=0))
-    model = Model(clock)
+    model = ApiServer(clock)
     twin = Twin(real, model)
     twin.take(copy_object(one) for one in there)
     objects = [copy_object(one) for one in head]
     first = None if before is None else [copy_object(one) for one in before]
     namespace = text(dig(application, "spec", "destination", "namespace"))
-    script = with_callers(Script(), objects, namespace)
+    script = with_callers(Behavior(), objects, namespace)
     repositories = repositories_of(application, objects if first is None else first, clock)
     made: list[Simulation] = []
 
-    def ground(destination: Destination, user: str) -> Ground:  # noqa: ARG001
-        office = made[0].argocd.office
-        return RealGround(twin, user=user, health=office.health, wave_delay=office.pace.wave_delay)
+    def ground(destination: Destination, user: str) -> ClusterOps:  # noqa: ARG001
+        context = made[0].argocd.context
+        return RealGround(twin, user=user, health=context.health, wave_delay=context.pace.wave_delay)
 
     simulation = Simulation(
         repositories,
@@ -110,7 +109,7 @@ def synced(
         projects=with_project(application, projects),
         config_maps=list(settings) or [_settings([*objects, *(first or [])])],
         destinations=[destination_for(application, model)],
-        life=lambda model: Life(model, script),
+        life=lambda model: ControllerManager(model, script),
         ground=ground,
     )
     made.append(simulation)
@@ -149,7 +148,7 @@ def _run(simulation: Simulation, name: str, application: Object) -> Outcome:
         simulation.until(lambda: "operation" not in argocd.applications[name], _LONGEST)
     except Denied as problem:
         return Outcome(phase="", message=str(problem), refused={WHOLE: str(problem)})
-    except (Restless, NoRest) as problem:
+    except (TimelineNeverSettles, ControllersNeverSettle) as problem:
         return outcome_of(argocd.status(name), message=f"restless: {problem}")
     return outcome_of(argocd.status(name))
 

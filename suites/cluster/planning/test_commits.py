@@ -14,9 +14,9 @@ from suites.cluster.planning.judging import Score, words
 from suites.cluster.planning.pieces import PIECES, Piece
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.plan.plan import Ground
+from whysync.plan.plan import PlannedCluster
 
-_EXAMPLES = {Ground.EMPTY: 30, Ground.BASE: 25, Ground.LIVE: 25}
+_EXAMPLES = {PlannedCluster.EMPTY: 30, PlannedCluster.BASE: 25, PlannedCluster.LIVE: 25}
 _CHUNKS = [*chunks(SERVED, 5), *chunks(ABSENT, 1)]
 
 
@@ -31,7 +31,7 @@ def test_every_mistake(pieces: tuple[Piece, ...], desk: Desk, names: Iterator[st
 
 
 @pytest.mark.parametrize("ground", _EXAMPLES)
-def test_mixed_commits(ground: Ground, desk: Desk, names: Iterator[str], score: Score) -> None:
+def test_mixed_commits(ground: PlannedCluster, desk: Desk, names: Iterator[str], score: Score) -> None:
     @settings(
         max_examples=_EXAMPLES[ground],
         derandomize=True,
@@ -43,7 +43,7 @@ def test_mixed_commits(ground: Ground, desk: Desk, names: Iterator[str], score: 
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
         commit = data.draw(commits(ground, next(names)))
-        unknown = judge(commit, desk, score, f"generated/{ground.value}", live=ground is Ground.LIVE)
+        unknown = judge(commit, desk, score, f"generated/{ground.value}", live=ground is PlannedCluster.LIVE)
         assert not unknown, "\n".join(unknown)
 
     run()

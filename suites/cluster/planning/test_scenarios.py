@@ -26,11 +26,11 @@ from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Object, copy_object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.apiserver.protocol import Cluster, Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.lab.library import built_in, names
 from whysync.plan.checkout import open_checkout
-from whysync.plan.plan import AppPlan, Ground
+from whysync.plan.plan import AppPlan, PlannedCluster
 from whysync.plan.planner import plan
 from whysync.plan.simulations import case_in
 from whysync.proofs.assumed import namespaces
@@ -97,7 +97,7 @@ def _on_the_cluster(
     except Unloadable as problem:
         score.left_out[at] = f"the server does not take what the lab has: {problem}"
         return []
-    run = next((one for one in planned.runs if one.ground is Ground.LIVE), None)
+    run = next((one for one in planned.runs if one.ground is PlannedCluster.LIVE), None)
     if run is None:
         return [f"{at}: not planned on the cluster as it is: {planned.notes}"]
     if WHOLE in outcome.refused and stage.sort != "refused":
@@ -111,7 +111,7 @@ def _on_nothing(stage: Stage, home: Path, real: Cluster, score: Score) -> list[s
     if not objects:
         return []
     planned = _planned(stage, home / "empty")
-    run = next(one for one in planned.runs if one.ground is Ground.EMPTY)
+    run = next(one for one in planned.runs if one.ground is PlannedCluster.EMPTY)
     application = _bare(stage.application)
     desired = {stage.name: tuple(Manifest(one, role=Role.DESIRED) for one in objects)}
     bare = Snapshot(applications=(Manifest(application, role=Role.APPLICATION),), desired=desired)
@@ -143,7 +143,7 @@ def _planned(stage: Stage, home: Path, live: Snapshot | None = None) -> AppPlan:
     raise NoStage("the commit changes nothing in what is rendered")
 
 
-def _moved(body: Object, answering: Answering, model: Model) -> Object:
+def _moved(body: Object, answering: Answering, model: ApiServer) -> Object:
     """Webhooks that answer in the lab answer here; those that do not are at a closed port."""
     if not is_configuration(body):
         return copy_object(body)
@@ -154,7 +154,7 @@ def _moved(body: Object, answering: Answering, model: Model) -> Object:
     return answering.pointed_here(body)
 
 
-def _is_dead(hook: str, model: Model) -> bool:
+def _is_dead(hook: str, model: ApiServer) -> bool:
     try:
         model.webhooks[hook]({"kind": "Pod", "metadata": {"name": "probe"}, "spec": {"containers": []}})
     except Refused as refusal:

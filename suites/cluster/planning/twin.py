@@ -15,11 +15,11 @@ from typing import Final
 
 from whysync.argocd.health.assess import Assessment
 from whysync.argocd.sync.cluster_ops import Refused
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request, ServedKind
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Change, Place
 
 _READS: Final = ("get", "list", "watch")
@@ -32,7 +32,7 @@ _WAITING: Final = ("foregroundDeletion", "orphan")
 class Twin:
     """A `Cluster`: the real one, with `copy` always a step behind it."""
 
-    def __init__(self, real: Cluster, copy: Model) -> None:
+    def __init__(self, real: Cluster, copy: ApiServer) -> None:
         self._real, self.copy = real, copy
         self._kinds: Sequence[ServedKind] = ()
         self._followed = 0
@@ -206,7 +206,7 @@ def end(real: Cluster, path: str) -> None:
         real.send(Request(verb="merge-patch", path=path, body=free))
 
 
-class RealGround(ClusterGround):
+class RealGround(KubectlClusterOps):
     """A sync's ground on a `Twin`; only a definition is really waited for."""
 
     def __init__(

@@ -16,7 +16,7 @@ from suites.cluster.sources.needy import NEEDY, needy_world
 from suites.cluster.sources.role import documented_rules, permissions, without
 from whysync.app import cases, diagnose
 from whysync.diagnosis.report import Report
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.http.errors import Forbidden, NotAuthenticated, NotTrusted
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection
@@ -44,7 +44,7 @@ def read(ground: Ground, home: Path, wanted: Selection, *, token: str = "", name
 
 
 def report_of(snapshot: Snapshot) -> Report:
-    return diagnose(cases(World(snapshot)))
+    return diagnose(cases(SnapshotIndex(snapshot)))
 
 
 def told(snapshot: Snapshot) -> str:

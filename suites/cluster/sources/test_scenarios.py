@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from suites.cluster.sources.ground import Ground
 from suites.cluster.sources.loading import Unloadable, harmless, loaded
 from whysync.app import cases, diagnose
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.masking import mask_snapshot
 from whysync.facts.selection import Selection
@@ -71,7 +71,7 @@ def deleted_when(live: Snapshot, end: Snapshot) -> None:
 
 
 def found_in(snapshot: Snapshot) -> dict[str, list[tuple[str, ...]]]:
-    report = diagnose(cases(World(snapshot)))
+    report = diagnose(cases(SnapshotIndex(snapshot)))
     return {
         app.case.app.qualified_name: sorted(
             (

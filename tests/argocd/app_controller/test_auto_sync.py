@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from whysync.argocd.app_controller.auto_sync import (
     AutoSyncReason,
-    SelfHealPace,
+    SelfHealBackoff,
     already_attempted,
     auto_sync,
     self_heal_wait,
@@ -110,9 +110,9 @@ def test_self_heal_waits_longer_each_time() -> None:
     body = app(synced="new", automated={"selfHeal": True}, sync={"autoHealAttemptsCount": 3})
     found = auto_sync(body, NOW)
     assert (found.reason, found.retry_in) == (AutoSyncReason.BACKING_OFF, timedelta(seconds=13))
-    delays = [SelfHealPace().delay(attempts).total_seconds() for attempts in (0, 1, 2, 3, 4, 5, 6, 10**9)]
+    delays = [SelfHealBackoff().delay(attempts).total_seconds() for attempts in (0, 1, 2, 3, 4, 5, 6, 10**9)]
     assert delays == [0, 2, 6, 18, 54, 162, 300, 300]
-    assert self_heal_wait({}, 5, NOW, SelfHealPace()) == timedelta()
+    assert self_heal_wait({}, 5, NOW, SelfHealBackoff()) == timedelta()
 
 
 def test_a_changed_parameter_is_another_source() -> None:

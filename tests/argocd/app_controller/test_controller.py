@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.argocd.app_controller.world import START, World, application, config_map, job
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import Folder, Outage
 from whysync.argocd.server.server import Denied
 from whysync.facts.simulated import snapshot_of
@@ -38,7 +38,7 @@ def test_waves_are_two_seconds_apart() -> None:
     world.minutes(1)
     created: dict[str, timedelta] = {}
     for moment in world.argocd.trace:
-        if moment.what is What.RESULT and moment.about is not None:
+        if moment.what is TraceKind.RESULT and moment.about is not None:
             created.setdefault(moment.about.name, moment.at - START)
     assert [created[name].total_seconds() for name in "abc"] == [0, 2, 4]
 
@@ -112,14 +112,14 @@ class Rival:
         self.world: World | None = None
         self.writes: list[datetime] = []
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         if self.world is None or self.world.data("a", "x") in (None, "mine"):
             return False
         self.world.write("a", "x", "mine", manager="rival")
         self.writes.append(self.world.clock.now)
         return True
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         return None
 
 
@@ -146,13 +146,13 @@ def test_a_failed_sync_is_tried_again_with_growing_pauses_and_then_given_up() ->
     world.minutes(5)
     assert world.phase == "Failed"
     assert world.message.endswith(" (retried 2 times).")
-    retries = world.moments(What.RETRY)
+    retries = world.moments(TraceKind.RETRY)
     assert [one[:8] for one in retries] == ["10:00:00", "10:00:30"], "it says 10 s, and waits for 30"
     assert world.operation.get("retryCount") == 2
     told = world.condition("SyncError") or ""
     assert told.startswith("Failed last sync attempt to [")
     world.minutes(30)
-    assert len(world.moments(What.STARTED)) == 1, "one revision is tried once"
+    assert len(world.moments(TraceKind.STARTED)) == 1, "one revision is tried once"
     world.repo.push({"apps/shop": [config_map("a", x="1")]})
     world.minutes(5)
     assert world.codes == ("Synced", "Healthy")
@@ -216,7 +216,7 @@ class Worker:
         self._after = after
         self._seen: dict[str, datetime] = {}
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         assert self.world is not None
         acted = False
         for _, obj in self.world.model.store.within(("batch", "jobs")):
@@ -243,7 +243,7 @@ class Worker:
         )
         assert answer.ok, answer
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         return min((at + self._after for at in self._seen.values()), default=None)
 
 
@@ -291,8 +291,8 @@ def test_without_prune_an_extra_object_stays_and_auto_sync_does_nothing() -> Non
     world.repo.push({"apps/shop": [config_map("a")]})
     world.minutes(10)
     assert world.codes == ("OutOfSync", "Healthy")
-    assert world.argocd.trace[-1].what is not What.ENDED
-    assert "prune-only" in [m.status for m in world.argocd.trace if m.what is What.AUTO_SYNC]
+    assert world.argocd.trace[-1].what is not TraceKind.ENDED
+    assert "prune-only" in [m.status for m in world.argocd.trace if m.what is TraceKind.AUTO_SYNC]
     world.argocd.request_sync("shop", {"sync": {"prune": True}})
     world.minutes(1)
     assert world.codes == ("Synced", "Healthy")
@@ -486,7 +486,7 @@ def test_retries_and_self_heal_without_any_pause_still_take_time() -> None:
     retry: Object = {"limit": -1, "backoff": {"duration": "0s"}}
     world = World.with_objects([bad], application(automated={}, retry=retry))
     world.minutes(1)
-    assert 30 <= len(world.moments(What.RETRY)) <= 62
+    assert 30 <= len(world.moments(TraceKind.RETRY)) <= 62
     params: Object = {
         "metadata": {"name": "argocd-cmd-params-cm"},
         "data": {"controller.self.heal.backoff.timeout.seconds": "0"},

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 from whysync.argocd.app_controller.destination import IN_CLUSTER
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Json, Object, dig, fields, items, text
@@ -110,7 +110,7 @@ class World(Simulation):
                 return text(fields(one).get("message"))
         return None
 
-    def moments(self, *whats: What) -> list[str]:
+    def moments(self, *whats: TraceKind) -> list[str]:
         return [f"{m.at:%H:%M:%S} {m.text}" for m in self.argocd.trace if m.what in whats]
 
     def get(self, path: str) -> Object | None:

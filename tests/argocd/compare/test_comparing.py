@@ -13,7 +13,7 @@ from whysync.argocd.api.application import SyncCode
 from whysync.argocd.compare.comparison import Comparison
 from whysync.comparing import ComparedApp, Comparer
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
 from whysync.json_tree import Json, Object, fields
 
@@ -37,7 +37,7 @@ def config_map(
 def compared(*objects: Object, app: Object | None = None) -> ComparedApp:
     every: list[Json] = [app or application(), *objects]
     snapshot = read_bundle(["-"], stdin=io.BytesIO(json.dumps({"kind": "List", "items": every}).encode()))
-    world = World(snapshot)
+    world = SnapshotIndex(snapshot)
     manifest, decoded = world.decoded[0]
     return Comparer(world).compare(Case(world, manifest, decoded))
 

@@ -10,7 +10,7 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.assess import assess, health_of
 from whysync.argocd.health.problems import CannotJudge
 from whysync.argocd.health.scripted import verdict_of
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.scripts.lua import Failed, Returned
 from whysync.argocd.settings import ResourceOverride
 from whysync.json_tree import Object
@@ -45,7 +45,7 @@ def thing(api_version: str, kind: str, **metadata: str | list[str]) -> Object:
 
 
 def test_what_is_being_deleted_is_progressing() -> None:
-    assert health_of(thing("v1", "ConfigMap", deletionTimestamp=DELETED)) == Verdict(
+    assert health_of(thing("v1", "ConfigMap", deletionTimestamp=DELETED)) == HealthVerdict(
         HealthCode.PROGRESSING, "Pending deletion"
     )
 
@@ -54,7 +54,7 @@ def test_a_hook_that_waits_for_its_finalizer_is_judged_as_ever() -> None:
     hook = thing(
         "batch/v1", "Job", deletionTimestamp=DELETED, finalizers=["argocd.argoproj.io/hook-finalizer"]
     )
-    assert health_of(hook) == Verdict(HealthCode.PROGRESSING)
+    assert health_of(hook) == HealthVerdict(HealthCode.PROGRESSING)
 
 
 @pytest.mark.parametrize("stamp", ["", "soon", "2026-01-02"])
@@ -65,7 +65,7 @@ def test_a_deletion_time_that_is_none_does_not_count(stamp: str) -> None:
 def test_a_script_comes_before_the_built_in_check() -> None:
     lua = says("Suspended", "as told")
     overrides = {"Pod": ResourceOverride(health_lua="mine", use_open_libs=True)}
-    assert health_of(thing("v1", "Pod"), overrides, lua=lua, now=7) == Verdict(
+    assert health_of(thing("v1", "Pod"), overrides, lua=lua, now=7) == HealthVerdict(
         HealthCode.SUSPENDED, "as told"
     )
     assert lua.scripts == ["mine True 7"]
@@ -91,14 +91,14 @@ def test_the_exact_key_wins_over_globs(api_version: str, kind: str, script: str)
 
 
 def test_overrides_without_a_script_leave_the_judgement_to_others() -> None:
-    assert health_of(thing("v1", "Service"), {"*/*": ResourceOverride()}) == Verdict(HealthCode.HEALTHY)
+    assert health_of(thing("v1", "Service"), {"*/*": ResourceOverride()}) == HealthVerdict(HealthCode.HEALTHY)
 
 
 def test_a_script_that_fails_makes_it_unknown_and_is_reported() -> None:
     overrides = {"Pod": ResourceOverride(health_lua="x")}
     found = assess(thing("v1", "Pod"), overrides, lua=Told(Failed(message="<string>:1: boom")))
     assert found is not None
-    assert found.verdict == Verdict(HealthCode.UNKNOWN, "<string>:1: boom")
+    assert found.verdict == HealthVerdict(HealthCode.UNKNOWN, "<string>:1: boom")
     assert found.error == "failed to get resource health for shop/x: <string>:1: boom"
 
 
@@ -118,21 +118,21 @@ def test_shipped_checks_are_found() -> None:
 @pytest.mark.parametrize(
     ("result", "expected"),
     [
-        (Returned(type="nil"), Verdict(None)),
-        (Returned(type="array"), Verdict(None)),
-        (Returned(type="table"), Verdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")),
+        (Returned(type="nil"), HealthVerdict(None)),
+        (Returned(type="array"), HealthVerdict(None)),
+        (Returned(type="table"), HealthVerdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")),
         (
             Returned(type="table", fields=(("status", "Fine"),)),
-            Verdict(HealthCode.UNKNOWN, "Lua returned an invalid health status"),
+            HealthVerdict(HealthCode.UNKNOWN, "Lua returned an invalid health status"),
         ),
-        (Returned(type="table", fields=(("message", None), ("status", "Healthy"))), Verdict(None)),
+        (Returned(type="table", fields=(("message", None), ("status", "Healthy"))), HealthVerdict(None)),
         (
             Returned(type="table", fields=(("Status", "Degraded"), ("status", "Healthy"))),
-            Verdict(HealthCode.HEALTHY),
+            HealthVerdict(HealthCode.HEALTHY),
         ),
     ],
 )
-def test_what_an_answer_means(result: Returned, expected: Verdict) -> None:
+def test_what_an_answer_means(result: Returned, expected: HealthVerdict) -> None:
     assert verdict_of(result) == expected
 
 
@@ -144,4 +144,4 @@ def test_an_answer_of_another_type_is_an_error() -> None:
 def test_a_real_script_runs() -> None:
     script = "return {status = 'Degraded', message = obj.metadata.name .. ' is bad'}"
     overrides = {"Pod": ResourceOverride(health_lua=script)}
-    assert health_of(thing("v1", "Pod"), overrides) == Verdict(HealthCode.DEGRADED, "x is bad")
+    assert health_of(thing("v1", "Pod"), overrides) == HealthVerdict(HealthCode.DEGRADED, "x is bad")

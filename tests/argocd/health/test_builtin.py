@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.builtin.typed import conversion_problem
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 HEALTHY, SUSPENDED, PROGRESSING, _, DEGRADED, UNKNOWN = HealthCode
 
 
-def judged(api_version: str, kind: str, spec: Json = None, status: Json = None, **metadata: Json) -> Verdict:
+def judged(
+    api_version: str, kind: str, spec: Json = None, status: Json = None, **metadata: Json
+) -> HealthVerdict:
     obj: Object = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "web", **metadata}}
     verdict = health_of({**obj, "spec": spec, "status": status})
     assert verdict is not None
@@ -28,11 +30,13 @@ WAITING = "Waiting for rollout to finish: "
 @pytest.mark.parametrize(
     ("spec", "status", "expected"),
     [
-        ({"paused": True}, {}, Verdict(SUSPENDED, "Deployment is paused")),
+        ({"paused": True}, {}, HealthVerdict(SUSPENDED, "Deployment is paused")),
         (
             {},
             {"observedGeneration": 1},
-            Verdict(PROGRESSING, f"{WAITING}observed deployment generation less than desired generation"),
+            HealthVerdict(
+                PROGRESSING, f"{WAITING}observed deployment generation less than desired generation"
+            ),
         ),
         (
             {"replicas": 3},
@@ -41,28 +45,32 @@ WAITING = "Waiting for rollout to finish: "
                     {"type": "Progressing", "reason": "ProgressDeadlineExceeded", "status": "False"}
                 ]
             },
-            Verdict(DEGRADED, 'Deployment "web" exceeded its progress deadline'),
+            HealthVerdict(DEGRADED, 'Deployment "web" exceeded its progress deadline'),
         ),
         (
             {"replicas": 3},
             {"updatedReplicas": 1},
-            Verdict(PROGRESSING, f"{WAITING}1 out of 3 new replicas have been updated..."),
+            HealthVerdict(PROGRESSING, f"{WAITING}1 out of 3 new replicas have been updated..."),
         ),
         (
             {"replicas": 3},
             {"updatedReplicas": 3, "replicas": 5},
-            Verdict(PROGRESSING, f"{WAITING}2 old replicas are pending termination..."),
+            HealthVerdict(PROGRESSING, f"{WAITING}2 old replicas are pending termination..."),
         ),
         (
             {"replicas": 3},
             {"updatedReplicas": 3, "replicas": 3, "availableReplicas": 2},
-            Verdict(PROGRESSING, f"{WAITING}2 of 3 updated replicas are available..."),
+            HealthVerdict(PROGRESSING, f"{WAITING}2 of 3 updated replicas are available..."),
         ),
-        ({"replicas": 3}, {"updatedReplicas": 3, "replicas": 3, "availableReplicas": 3}, Verdict(HEALTHY)),
-        ({}, {"conditions": [{"type": "Available", "status": "False"}]}, Verdict(HEALTHY)),
+        (
+            {"replicas": 3},
+            {"updatedReplicas": 3, "replicas": 3, "availableReplicas": 3},
+            HealthVerdict(HEALTHY),
+        ),
+        ({}, {"conditions": [{"type": "Available", "status": "False"}]}, HealthVerdict(HEALTHY)),
     ],
 )
-def test_deployment(spec: Object, status: Object, expected: Verdict) -> None:
+def test_deployment(spec: Object, status: Object, expected: HealthVerdict) -> None:
     seen: Object = {"observedGeneration": 2, **status}
     assert judged("apps/v1", "Deployment", spec, seen, generation=2) == expected
 
@@ -70,16 +78,16 @@ def test_deployment(spec: Object, status: Object, expected: Verdict) -> None:
 @pytest.mark.parametrize(
     ("spec", "status", "expected"),
     [
-        ({}, {}, Verdict(PROGRESSING, "Waiting for statefulset spec update to be observed...")),
+        ({}, {}, HealthVerdict(PROGRESSING, "Waiting for statefulset spec update to be observed...")),
         (
             {"replicas": 3},
             {"observedGeneration": 1, "readyReplicas": 1},
-            Verdict(PROGRESSING, "Waiting for 2 pods to be ready..."),
+            HealthVerdict(PROGRESSING, "Waiting for 2 pods to be ready..."),
         ),
         (
             {"replicas": 3, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}},
             {"observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": 1},
-            Verdict(
+            HealthVerdict(
                 PROGRESSING,
                 "Waiting for partitioned roll out to finish: 1 out of 2 new pods have been updated...",
             ),
@@ -87,28 +95,28 @@ def test_deployment(spec: Object, status: Object, expected: Verdict) -> None:
         (
             {"replicas": 3, "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}},
             {"observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": 3},
-            Verdict(HEALTHY, "partitioned roll out complete: 3 new pods have been updated..."),
+            HealthVerdict(HEALTHY, "partitioned roll out complete: 3 new pods have been updated..."),
         ),
         (
             {"replicas": 3, "updateStrategy": {"type": "OnDelete"}},
             {"observedGeneration": 1, "readyReplicas": 3},
-            Verdict(HEALTHY, "statefulset has 3 ready pods"),
+            HealthVerdict(HEALTHY, "statefulset has 3 ready pods"),
         ),
         (
             {},
             {"observedGeneration": 1, "updatedReplicas": 1, "updateRevision": "b", "currentRevision": "a"},
-            Verdict(
+            HealthVerdict(
                 PROGRESSING, "waiting for statefulset rolling update to complete 1 pods at revision b..."
             ),
         ),
         (
             {},
             {"observedGeneration": 1, "currentReplicas": 2, "updateRevision": "a", "currentRevision": "a"},
-            Verdict(HEALTHY, "statefulset rolling update complete 2 pods at revision a..."),
+            HealthVerdict(HEALTHY, "statefulset rolling update complete 2 pods at revision a..."),
         ),
     ],
 )
-def test_stateful_set(spec: Object, status: Object, expected: Verdict) -> None:
+def test_stateful_set(spec: Object, status: Object, expected: HealthVerdict) -> None:
     assert judged("apps/v1", "StatefulSet", spec, status, generation=1) == expected
 
 
@@ -118,17 +126,19 @@ def test_stateful_set(spec: Object, status: Object, expected: Verdict) -> None:
         (
             {},
             {"observedGeneration": 0},
-            Verdict(PROGRESSING, f"{WAITING}observed daemon set generation less than desired generation"),
+            HealthVerdict(
+                PROGRESSING, f"{WAITING}observed daemon set generation less than desired generation"
+            ),
         ),
         (
             {"updateStrategy": {"type": "OnDelete"}},
             {"updatedNumberScheduled": 1, "desiredNumberScheduled": 3},
-            Verdict(HEALTHY, "daemon set 1 out of 3 new pods have been updated"),
+            HealthVerdict(HEALTHY, "daemon set 1 out of 3 new pods have been updated"),
         ),
         (
             {},
             {"updatedNumberScheduled": 1, "desiredNumberScheduled": 3},
-            Verdict(
+            HealthVerdict(
                 PROGRESSING,
                 'Waiting for daemon set "web" rollout to finish: 1 out of 3 new pods have been updated...',
             ),
@@ -136,27 +146,29 @@ def test_stateful_set(spec: Object, status: Object, expected: Verdict) -> None:
         (
             {},
             {"updatedNumberScheduled": 3, "desiredNumberScheduled": 3, "numberAvailable": 2},
-            Verdict(
+            HealthVerdict(
                 PROGRESSING,
                 'Waiting for daemon set "web" rollout to finish: 2 of 3 updated pods are available...',
             ),
         ),
-        ({}, {}, Verdict(HEALTHY)),
+        ({}, {}, HealthVerdict(HEALTHY)),
     ],
 )
-def test_daemon_set(spec: Object, status: Object, expected: Verdict) -> None:
+def test_daemon_set(spec: Object, status: Object, expected: HealthVerdict) -> None:
     seen: Object = {"observedGeneration": 1, **status}
     assert judged("apps/v1", "DaemonSet", spec, seen, generation=1) == expected
 
 
 def test_replica_set() -> None:
     failure: Object = {"conditions": [{"type": "ReplicaFailure", "status": "True", "message": "quota"}]}
-    assert judged("apps/v1", "ReplicaSet", {"replicas": 2}, failure) == Verdict(DEGRADED, "quota")
-    assert judged("apps/v1", "ReplicaSet", {"replicas": 2}, {"availableReplicas": 1}) == Verdict(
+    assert judged("apps/v1", "ReplicaSet", {"replicas": 2}, failure) == HealthVerdict(DEGRADED, "quota")
+    assert judged("apps/v1", "ReplicaSet", {"replicas": 2}, {"availableReplicas": 1}) == HealthVerdict(
         PROGRESSING, f"{WAITING}1 out of 2 new replicas are available..."
     )
     assert judged("apps/v1", "ReplicaSet", {}, {}, generation=1).code is PROGRESSING
-    assert judged("apps/v1", "ReplicaSet", {"replicas": 1}, {"availableReplicas": 1}) == Verdict(HEALTHY)
+    assert judged("apps/v1", "ReplicaSet", {"replicas": 1}, {"availableReplicas": 1}) == HealthVerdict(
+        HEALTHY
+    )
 
 
 BACK_OFF: Object = {"state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}}
@@ -166,11 +178,15 @@ ERRORED: Object = {"state": {"waiting": {"reason": "ErrImagePull", "message": "n
 @pytest.mark.parametrize(
     ("policy", "status", "expected"),
     [
-        ("Always", {"containerStatuses": [BACK_OFF, ERRORED]}, Verdict(DEGRADED, "back-off, no such image")),
-        ("Never", {"phase": "Pending", "containerStatuses": [BACK_OFF]}, Verdict(PROGRESSING)),
-        ("Always", {"phase": "Pending", "message": "m"}, Verdict(PROGRESSING, "m")),
-        ("Always", {"phase": "Succeeded"}, Verdict(HEALTHY)),
-        ("Never", {"phase": "Failed", "message": "evicted"}, Verdict(DEGRADED, "evicted")),
+        (
+            "Always",
+            {"containerStatuses": [BACK_OFF, ERRORED]},
+            HealthVerdict(DEGRADED, "back-off, no such image"),
+        ),
+        ("Never", {"phase": "Pending", "containerStatuses": [BACK_OFF]}, HealthVerdict(PROGRESSING)),
+        ("Always", {"phase": "Pending", "message": "m"}, HealthVerdict(PROGRESSING, "m")),
+        ("Always", {"phase": "Succeeded"}, HealthVerdict(HEALTHY)),
+        ("Never", {"phase": "Failed", "message": "evicted"}, HealthVerdict(DEGRADED, "evicted")),
         (
             "Never",
             {
@@ -178,7 +194,7 @@ ERRORED: Object = {"state": {"waiting": {"reason": "ErrImagePull", "message": "n
                 "initContainerStatuses": [{"name": "init", "state": {"terminated": {"exitCode": 0}}}],
                 "containerStatuses": [{"name": "main", "state": {"terminated": {"exitCode": 3}}}],
             },
-            Verdict(DEGRADED, 'container "main" failed with exit code 3'),
+            HealthVerdict(DEGRADED, 'container "main" failed with exit code 3'),
         ),
         (
             "Never",
@@ -186,30 +202,30 @@ ERRORED: Object = {"state": {"waiting": {"reason": "ErrImagePull", "message": "n
                 "phase": "Failed",
                 "containerStatuses": [{"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}],
             },
-            Verdict(DEGRADED, "OOMKilled"),
+            HealthVerdict(DEGRADED, "OOMKilled"),
         ),
-        ("Never", {"phase": "Failed"}, Verdict(DEGRADED)),
+        ("Never", {"phase": "Failed"}, HealthVerdict(DEGRADED)),
         (
             "Always",
             {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-            Verdict(HEALTHY),
+            HealthVerdict(HEALTHY),
         ),
-        ("Always", {"phase": "Running"}, Verdict(PROGRESSING)),
+        ("Always", {"phase": "Running"}, HealthVerdict(PROGRESSING)),
         (
             "Always",
             {"phase": "Running", "containerStatuses": [{"lastState": {"terminated": {"exitCode": 1}}}]},
-            Verdict(DEGRADED),
+            HealthVerdict(DEGRADED),
         ),
         (
             "OnFailure",
             {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
-            Verdict(PROGRESSING),
+            HealthVerdict(PROGRESSING),
         ),
-        ("Sometimes", {"phase": "Running"}, Verdict(UNKNOWN)),
-        ("Always", {"phase": "Odd"}, Verdict(UNKNOWN)),
+        ("Sometimes", {"phase": "Running"}, HealthVerdict(UNKNOWN)),
+        ("Always", {"phase": "Odd"}, HealthVerdict(UNKNOWN)),
     ],
 )
-def test_pod(policy: str, status: Object, expected: Verdict) -> None:
+def test_pod(policy: str, status: Object, expected: HealthVerdict) -> None:
     assert judged("v1", "Pod", {"restartPolicy": policy}, status) == expected
 
 
@@ -224,71 +240,74 @@ def test_pod_that_asks_to_be_taken_as_long_running() -> None:
 @pytest.mark.parametrize(
     ("conditions", "expected"),
     [
-        ([], Verdict(PROGRESSING)),
-        ([{"type": "Complete", "status": "True", "message": "done"}], Verdict(HEALTHY, "done")),
-        ([{"type": "Failed", "status": "True", "message": "backoff"}], Verdict(DEGRADED, "backoff")),
-        ([{"type": "Suspended", "status": "True", "message": "off"}], Verdict(SUSPENDED, "off")),
-        ([{"type": "Suspended", "status": "False", "message": "resumed"}], Verdict(HEALTHY, "resumed")),
-        ([{"type": "FailureTarget", "status": "True"}], Verdict(PROGRESSING)),
+        ([], HealthVerdict(PROGRESSING)),
+        ([{"type": "Complete", "status": "True", "message": "done"}], HealthVerdict(HEALTHY, "done")),
+        ([{"type": "Failed", "status": "True", "message": "backoff"}], HealthVerdict(DEGRADED, "backoff")),
+        ([{"type": "Suspended", "status": "True", "message": "off"}], HealthVerdict(SUSPENDED, "off")),
+        ([{"type": "Suspended", "status": "False", "message": "resumed"}], HealthVerdict(HEALTHY, "resumed")),
+        ([{"type": "FailureTarget", "status": "True"}], HealthVerdict(PROGRESSING)),
     ],
 )
-def test_job(conditions: list[Json], expected: Verdict) -> None:
+def test_job(conditions: list[Json], expected: HealthVerdict) -> None:
     assert judged("batch/v1", "Job", {}, {"conditions": conditions}) == expected
 
 
 def test_service_and_ingress() -> None:
     address: Object = {"loadBalancer": {"ingress": [{"ip": "1.2.3.4"}]}}
-    assert judged("v1", "Service", {"type": "LoadBalancer"}, {}) == Verdict(PROGRESSING)
-    assert judged("v1", "Service", {"type": "LoadBalancer"}, address) == Verdict(HEALTHY)
-    assert judged("v1", "Service", {"type": "ClusterIP"}, {}) == Verdict(HEALTHY)
+    assert judged("v1", "Service", {"type": "LoadBalancer"}, {}) == HealthVerdict(PROGRESSING)
+    assert judged("v1", "Service", {"type": "LoadBalancer"}, address) == HealthVerdict(HEALTHY)
+    assert judged("v1", "Service", {"type": "ClusterIP"}, {}) == HealthVerdict(HEALTHY)
     for api_version in ("networking.k8s.io/v1", "extensions/v1beta1", "networking.k8s.io/v9"):
-        assert judged(api_version, "Ingress", {}, address) == Verdict(HEALTHY)
-        assert judged(api_version, "Ingress", {}, {"loadBalancer": {}}) == Verdict(PROGRESSING)
-        assert judged(api_version, "Ingress", {}, "odd") == Verdict(PROGRESSING)
+        assert judged(api_version, "Ingress", {}, address) == HealthVerdict(HEALTHY)
+        assert judged(api_version, "Ingress", {}, {"loadBalancer": {}}) == HealthVerdict(PROGRESSING)
+        assert judged(api_version, "Ingress", {}, "odd") == HealthVerdict(PROGRESSING)
 
 
 @pytest.mark.parametrize(
     ("phase", "code"), [("Bound", HEALTHY), ("Pending", PROGRESSING), ("Lost", DEGRADED), ("", UNKNOWN)]
 )
 def test_claim(phase: str, code: HealthCode) -> None:
-    assert judged("v1", "PersistentVolumeClaim", {}, {"phase": phase}) == Verdict(code)
+    assert judged("v1", "PersistentVolumeClaim", {}, {"phase": phase}) == HealthVerdict(code)
 
 
 def test_workflow() -> None:
     for phase, code in {"": PROGRESSING, "Running": PROGRESSING, "Error": DEGRADED, "Odd": UNKNOWN}.items():
         status: Object = {"phase": phase, "message": "m"}
-        assert judged("argoproj.io/v1alpha1", "Workflow", {}, status) == Verdict(code, "m")
+        assert judged("argoproj.io/v1alpha1", "Workflow", {}, status) == HealthVerdict(code, "m")
 
 
 def test_api_service() -> None:
     for status, code in {"True": HEALTHY, "False": PROGRESSING}.items():
         available: Object = {"type": "Available", "status": status, "reason": "R", "message": "m"}
         found = judged("apiregistration.k8s.io/v1", "APIService", {}, {"conditions": [available]})
-        assert found == Verdict(code, "R: m")
+        assert found == HealthVerdict(code, "R: m")
     assert judged("apiregistration.k8s.io/v1beta1", "APIService").message == "Waiting to be processed"
 
 
 @pytest.mark.parametrize(
     ("conditions", "expected"),
     [
-        ("[]", Verdict(PROGRESSING, "Waiting to Autoscale")),
+        ("[]", HealthVerdict(PROGRESSING, "Waiting to Autoscale")),
         (
             '[{"type": "ScalingActive", "reason": "FailedGetResourceMetric", "message": "no metrics"},'
             ' {"type": "AbleToScale", "status": "True"}]',
-            Verdict(DEGRADED, "no metrics"),
+            HealthVerdict(DEGRADED, "no metrics"),
         ),
-        ('[{"Type": "AbleToScale", "STATUS": "True", "message": "ok"}]', Verdict(HEALTHY, "ok")),
-        ('[{"type": "ScalingLimited", "status": "False"}]', Verdict(PROGRESSING, "Waiting to Autoscale")),
-        ("null", Verdict(PROGRESSING, "Waiting to Autoscale")),
+        ('[{"Type": "AbleToScale", "STATUS": "True", "message": "ok"}]', HealthVerdict(HEALTHY, "ok")),
+        (
+            '[{"type": "ScalingLimited", "status": "False"}]',
+            HealthVerdict(PROGRESSING, "Waiting to Autoscale"),
+        ),
+        ("null", HealthVerdict(PROGRESSING, "Waiting to Autoscale")),
         (
             "",
-            Verdict(
+            HealthVerdict(
                 UNKNOWN, "failed to convert conditions annotation to typed: unexpected end of JSON input"
             ),
         ),
         (
             "{}",
-            Verdict(
+            HealthVerdict(
                 UNKNOWN,
                 "failed to convert conditions annotation to typed: "
                 "json: cannot unmarshal object into Go value of type []health.hpaCondition",
@@ -296,7 +315,7 @@ def test_api_service() -> None:
         ),
         (
             '[{"type": 5}]',
-            Verdict(
+            HealthVerdict(
                 UNKNOWN,
                 "failed to convert conditions annotation to typed: "
                 "json: cannot unmarshal number into Go struct field hpaCondition.Type of type string",
@@ -304,7 +323,7 @@ def test_api_service() -> None:
         ),
     ],
 )
-def test_autoscaler_v1(conditions: str, expected: Verdict) -> None:
+def test_autoscaler_v1(conditions: str, expected: HealthVerdict) -> None:
     annotations: Object = {"autoscaling.alpha.kubernetes.io/conditions": conditions}
     assert judged("autoscaling/v1", "HorizontalPodAutoscaler", annotations=annotations) == expected
 
@@ -312,7 +331,7 @@ def test_autoscaler_v1(conditions: str, expected: Verdict) -> None:
 def test_autoscaler_v2() -> None:
     able: Object = {"type": "AbleToScale", "status": "True", "message": "ready"}
     status: Object = {"conditions": [able]}
-    assert judged("autoscaling/v2", "HorizontalPodAutoscaler", {}, status) == Verdict(HEALTHY, "ready")
+    assert judged("autoscaling/v2", "HorizontalPodAutoscaler", {}, status) == HealthVerdict(HEALTHY, "ready")
     assert judged("autoscaling/v2", "HorizontalPodAutoscaler").message == "Waiting to Autoscale"
 
 
@@ -329,7 +348,7 @@ def test_autoscaler_v2() -> None:
     ],
 )
 def test_other_versions_are_unknown(api_version: str, kind: str, said: str) -> None:
-    assert judged(api_version, kind) == Verdict(UNKNOWN, said)
+    assert judged(api_version, kind) == HealthVerdict(UNKNOWN, said)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +366,7 @@ def test_other_versions_are_unknown(api_version: str, kind: str, said: str) -> N
 )
 def test_what_does_not_fit_its_type_is_unknown(spec: Json, status: Json, said: str) -> None:
     found = judged("apps/v1", "Deployment", spec, status)
-    assert found == Verdict(UNKNOWN, f"failed to convert unstructured Deployment to typed: {said}")
+    assert found == HealthVerdict(UNKNOWN, f"failed to convert unstructured Deployment to typed: {said}")
 
 
 def test_whole_floats_and_nulls_fit() -> None:

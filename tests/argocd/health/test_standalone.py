@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.standalone import Judge, judged
+from whysync.argocd.health.standalone import StandaloneAssessor, judged
 from whysync.argocd.settings import ResourceOverride
 from whysync.json_tree import Json, Object
 
@@ -19,14 +19,16 @@ def leaving(obj: Object) -> Object:
 @pytest.mark.parametrize(
     ("obj", "code", "by"),
     [
-        (POD, HealthCode.HEALTHY, Judge.BUILTIN),
-        (CERTIFICATE, HealthCode.PROGRESSING, Judge.SHIPPED),
-        (leaving(POD), HealthCode.PROGRESSING, Judge.DELETION),
-        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, None, Judge.NONE),
-        ({}, None, Judge.NONE),
+        (POD, HealthCode.HEALTHY, StandaloneAssessor.BUILTIN),
+        (CERTIFICATE, HealthCode.PROGRESSING, StandaloneAssessor.SHIPPED),
+        (leaving(POD), HealthCode.PROGRESSING, StandaloneAssessor.DELETION),
+        ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}, None, StandaloneAssessor.NONE),
+        ({}, None, StandaloneAssessor.NONE),
     ],
 )
-def test_the_first_check_that_there_is_judges(obj: Object, code: HealthCode | None, by: Judge) -> None:
+def test_the_first_check_that_there_is_judges(
+    obj: Object, code: HealthCode | None, by: StandaloneAssessor
+) -> None:
     found = judged(obj, {})
     assert (found.verdict.code if found.verdict else None, found.by) == (code, by)
 
@@ -38,5 +40,5 @@ def test_ones_own_lua_comes_before_the_built_in_check() -> None:
     assert (found.verdict.code, found.verdict.message, found.by) == (
         HealthCode.SUSPENDED,
         "mine",
-        Judge.SETTINGS,
+        StandaloneAssessor.SETTINGS,
     )

@@ -8,7 +8,7 @@ from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.ignore_differences import (
     BadRule,
     Mismatch,
-    MissKind,
+    MistakeKind,
     Normalizer,
     application_rules,
     atom_for,
@@ -235,77 +235,89 @@ OWNER = "/metadata/annotations/example.com~1owner"
 @pytest.mark.parametrize(
     ("parts", "differing", "kind", "words", "suggestion"),
     [
-        ({}, REPLICAS, MissKind.NAMES_NO_FIELD, "names no field at all", ""),
-        ({"group": "", "json_pointers": (REPLICAS,)}, REPLICAS, MissKind.GROUP, "core group only", "apps"),
-        ({"group": "apps/v1", "json_pointers": (REPLICAS,)}, REPLICAS, MissKind.GROUP, "the version", "apps"),
+        ({}, REPLICAS, MistakeKind.NAMES_NO_FIELD, "names no field at all", ""),
+        ({"group": "", "json_pointers": (REPLICAS,)}, REPLICAS, MistakeKind.GROUP, "core group only", "apps"),
+        (
+            {"group": "apps/v1", "json_pointers": (REPLICAS,)},
+            REPLICAS,
+            MistakeKind.GROUP,
+            "the version",
+            "apps",
+        ),
         (
             {"kind": "deployments", "json_pointers": (REPLICAS,)},
             REPLICAS,
-            MissKind.KIND,
+            MistakeKind.KIND,
             "is not",
             "Deployment",
         ),
-        ({"name": "web-*", "json_pointers": (REPLICAS,)}, REPLICAS, MissKind.NAME, "no glob", ""),
+        ({"name": "web-*", "json_pointers": (REPLICAS,)}, REPLICAS, MistakeKind.NAME, "no glob", ""),
         (
             {"namespace": "other", "json_pointers": (REPLICAS,)},
             REPLICAS,
-            MissKind.NAMESPACE,
+            MistakeKind.NAMESPACE,
             "is not `shop`",
             "",
         ),
-        ({"json_pointers": ("spec/replicas",)}, REPLICAS, MissKind.POINTER, "starts with `/`", REPLICAS),
-        ({"json_pointers": (".spec.replicas",)}, REPLICAS, MissKind.POINTER, "jq expression", REPLICAS),
+        ({"json_pointers": ("spec/replicas",)}, REPLICAS, MistakeKind.POINTER, "starts with `/`", REPLICAS),
+        ({"json_pointers": (".spec.replicas",)}, REPLICAS, MistakeKind.POINTER, "jq expression", REPLICAS),
         (
             {"json_pointers": ("/spec/template/spec/containers[0]/image",)},
             "/spec/template/spec/containers/0/image",
-            MissKind.POINTER,
+            MistakeKind.POINTER,
             "no brackets",
             "/spec/template/spec/containers/0/image",
         ),
         (
             {"json_pointers": ("/spec/template/spec/containers/*/image",)},
             "/spec/template/spec/containers/0/image",
-            MissKind.POINTER,
+            MistakeKind.POINTER,
             "no wildcards",
             "",
         ),
         (
             {"json_pointers": ("/spec/template/spec/containers/1/image",)},
             "/spec/template/spec/containers/0/image",
-            MissKind.POINTER,
+            MistakeKind.POINTER,
             "another position",
             "",
         ),
         (
             {"json_pointers": ("/metadata/annotations/example.com/owner",)},
             OWNER,
-            MissKind.POINTER,
+            MistakeKind.POINTER,
             "`~1`",
             OWNER,
         ),
-        ({"json_pointers": ("/Spec/Replicas",)}, REPLICAS, MissKind.POINTER, "case", REPLICAS),
-        ({"json_pointers": ("/spec/paused",)}, REPLICAS, MissKind.ELSEWHERE, "nothing is at", ""),
-        ({"jq_path_expressions": (".spec[",)}, REPLICAS, MissKind.EXPRESSION, "jq error: syntax error", ""),
+        ({"json_pointers": ("/Spec/Replicas",)}, REPLICAS, MistakeKind.POINTER, "case", REPLICAS),
+        ({"json_pointers": ("/spec/paused",)}, REPLICAS, MistakeKind.ELSEWHERE, "nothing is at", ""),
+        (
+            {"jq_path_expressions": (".spec[",)},
+            REPLICAS,
+            MistakeKind.EXPRESSION,
+            "jq error: syntax error",
+            "",
+        ),
         (
             {"jq_path_expressions": (".status[].x",)},
             REPLICAS,
-            MissKind.EXPRESSION,
+            MistakeKind.EXPRESSION,
             "cannot iterate over: null",
             ".status[]?.x",
         ),
-        ({"jq_path_expressions": (".spec.template",)}, REPLICAS, MissKind.ELSEWHERE, "another field", ""),
-        ({"managed_fields_managers": ("nobody",)}, REPLICAS, MissKind.MANAGER, "owned by `nobody`", ""),
+        ({"jq_path_expressions": (".spec.template",)}, REPLICAS, MistakeKind.ELSEWHERE, "another field", ""),
+        ({"managed_fields_managers": ("nobody",)}, REPLICAS, MistakeKind.MANAGER, "owned by `nobody`", ""),
     ],
 )
 def test_why_a_rule_misses(
-    parts: dict[str, str | tuple[str, ...]], differing: str, kind: MissKind, words: str, suggestion: str
+    parts: dict[str, str | tuple[str, ...]], differing: str, kind: MistakeKind, words: str, suggestion: str
 ) -> None:
     (one,) = application_rules([rule(**parts)])
     miss = explain_miss(one, DEPLOYMENT, [differing])
     assert miss is not None
     assert (miss.kind, miss.suggestion) == (kind, suggestion)
     assert words in miss.text
-    assert miss.near or kind in (MissKind.NAMESPACE, MissKind.NAME)
+    assert miss.near or kind in (MistakeKind.NAMESPACE, MistakeKind.NAME)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from whysync.argocd import projects
 from whysync.argocd.api.application import Destination, SelectedResource, Source, Spec
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.projects import Cluster, Verdict
+from whysync.argocd.projects import Cluster, PermissionResult
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.settings import GlobalProject
 from whysync.golang.regexp import matches_any, regex_match
@@ -26,19 +26,31 @@ def project(name: str = "shop", **spec: Json) -> AppProject:
 @pytest.mark.parametrize(
     ("patterns", "url", "verdict"),
     [
-        (["*"], "git@github.com:org/repo.git", Verdict.PERMITTED),
-        (["https://github.com/org/*"], "https://GitHub.com/org/repo.git", Verdict.PERMITTED),
-        (["https://github.com/*"], "https://github.com/org/repo", Verdict.NO_MATCH),  # a star stops at `/`
-        (["https://github.com/**"], "https://github.com/org/repo", Verdict.PERMITTED),
-        (["ssh://git@github.com/org/repo"], "git@github.com:org/repo.git", Verdict.PERMITTED),
-        (["!https://github.com/org/secret"], "https://github.com/org/open", Verdict.PERMITTED),
-        (["*", "!https://github.com/org/secret"], "https://github.com/org/secret.git", Verdict.DENIED),
-        (["https://github.com/{a,b}/repo"], "https://github.com/a/repo", Verdict.NO_MATCH),  # escaped
-        (["https://{a,b}.com/repo"], "https://a.com/repo", Verdict.NO_MATCH),  # no URL to Go
-        ([], "https://github.com/org/repo", Verdict.NO_MATCH),
+        (["*"], "git@github.com:org/repo.git", PermissionResult.PERMITTED),
+        (["https://github.com/org/*"], "https://GitHub.com/org/repo.git", PermissionResult.PERMITTED),
+        (
+            ["https://github.com/*"],
+            "https://github.com/org/repo",
+            PermissionResult.NO_MATCH,
+        ),  # a star stops at `/`
+        (["https://github.com/**"], "https://github.com/org/repo", PermissionResult.PERMITTED),
+        (["ssh://git@github.com/org/repo"], "git@github.com:org/repo.git", PermissionResult.PERMITTED),
+        (["!https://github.com/org/secret"], "https://github.com/org/open", PermissionResult.PERMITTED),
+        (
+            ["*", "!https://github.com/org/secret"],
+            "https://github.com/org/secret.git",
+            PermissionResult.DENIED,
+        ),
+        (
+            ["https://github.com/{a,b}/repo"],
+            "https://github.com/a/repo",
+            PermissionResult.NO_MATCH,
+        ),  # escaped
+        (["https://{a,b}.com/repo"], "https://a.com/repo", PermissionResult.NO_MATCH),  # no URL to Go
+        ([], "https://github.com/org/repo", PermissionResult.NO_MATCH),
     ],
 )
-def test_sources(patterns: list[Json], url: str, verdict: Verdict) -> None:
+def test_sources(patterns: list[Json], url: str, verdict: PermissionResult) -> None:
     assert projects.source_verdict(project(sourceRepos=patterns), url) is verdict
 
 
@@ -65,45 +77,48 @@ def test_urls_as_go_reads_them(url: str, normalized: str) -> None:
 @pytest.mark.parametrize(
     ("destinations", "namespace", "verdict"),
     [
-        ([{"server": HERE.server, "namespace": "shop-*"}], "shop-a", Verdict.PERMITTED),
-        ([{"server": HERE.server, "namespace": "shop-*"}], "kube-system", Verdict.NO_MATCH),
-        ([{"name": "in-cluster", "namespace": "*"}], "kube-system", Verdict.PERMITTED),
-        ([{"server": "*", "namespace": "!kube-system"}], "kube-system", Verdict.DENIED),
-        ([{"server": "*", "namespace": "!kube-system"}], "shop", Verdict.PERMITTED),
-        ([{"server": "!https://other", "namespace": "*"}], "shop", Verdict.PERMITTED),
-        ([{"server": f"!{HERE.server}", "namespace": "*"}], "shop", Verdict.DENIED),
+        ([{"server": HERE.server, "namespace": "shop-*"}], "shop-a", PermissionResult.PERMITTED),
+        ([{"server": HERE.server, "namespace": "shop-*"}], "kube-system", PermissionResult.NO_MATCH),
+        ([{"name": "in-cluster", "namespace": "*"}], "kube-system", PermissionResult.PERMITTED),
+        ([{"server": "*", "namespace": "!kube-system"}], "kube-system", PermissionResult.DENIED),
+        ([{"server": "*", "namespace": "!kube-system"}], "shop", PermissionResult.PERMITTED),
+        ([{"server": "!https://other", "namespace": "*"}], "shop", PermissionResult.PERMITTED),
+        ([{"server": f"!{HERE.server}", "namespace": "*"}], "shop", PermissionResult.DENIED),
     ],
 )
-def test_destinations(destinations: list[Json], namespace: str, verdict: Verdict) -> None:
+def test_destinations(destinations: list[Json], namespace: str, verdict: PermissionResult) -> None:
     assert projects.destination_verdict(project(destinations=destinations), HERE, namespace) is verdict
 
 
 def test_a_project_can_ask_for_clusters_of_its_own() -> None:
     own = project(destinations=[{"server": "*", "namespace": "*"}], permitOnlyProjectScopedClusters=True)
-    assert projects.destination_verdict(own, HERE, "shop") is Verdict.NOT_PROJECT_SCOPED
-    assert projects.destination_verdict(own, HERE, "shop", [HERE]) is Verdict.PERMITTED
+    assert projects.destination_verdict(own, HERE, "shop") is PermissionResult.NOT_PROJECT_SCOPED
+    assert projects.destination_verdict(own, HERE, "shop", [HERE]) is PermissionResult.PERMITTED
     with pytest.raises(projects.ProjectClustersUnknown):
         projects.destination_verdict(own, HERE, "shop", None)
 
 
 def test_no_list_and_an_empty_list_of_kinds_differ() -> None:
-    def namespaced(one: AppProject) -> Verdict:
+    def namespaced(one: AppProject) -> PermissionResult:
         return projects.kind_verdict(one, "apps", "Deployment", "web", namespaced=True)
 
-    assert namespaced(project()) is Verdict.PERMITTED
-    assert namespaced(project(namespaceResourceWhitelist=[])) is Verdict.NO_MATCH
-    assert namespaced(project(namespaceResourceBlacklist=[{"group": "*", "kind": "Dep*"}])) is Verdict.DENIED
+    assert namespaced(project()) is PermissionResult.PERMITTED
+    assert namespaced(project(namespaceResourceWhitelist=[])) is PermissionResult.NO_MATCH
+    assert (
+        namespaced(project(namespaceResourceBlacklist=[{"group": "*", "kind": "Dep*"}]))
+        is PermissionResult.DENIED
+    )
 
 
 def test_cluster_kinds_must_be_listed_and_may_be_listed_by_name() -> None:
-    def cluster_scoped(one: AppProject) -> Verdict:
+    def cluster_scoped(one: AppProject) -> PermissionResult:
         return projects.kind_verdict(one, "", "Namespace", "shop", namespaced=False)
 
-    assert cluster_scoped(project()) is Verdict.NO_MATCH
+    assert cluster_scoped(project()) is PermissionResult.NO_MATCH
     named: list[Json] = [{"group": "", "kind": "Namespace", "name": "shop*"}]
-    assert cluster_scoped(project(clusterResourceWhitelist=named)) is Verdict.PERMITTED
+    assert cluster_scoped(project(clusterResourceWhitelist=named)) is PermissionResult.PERMITTED
     others: list[Json] = [{"group": "", "kind": "Namespace", "name": "other"}]
-    assert cluster_scoped(project(clusterResourceWhitelist=others)) is Verdict.NO_MATCH
+    assert cluster_scoped(project(clusterResourceWhitelist=others)) is PermissionResult.NO_MATCH
 
 
 def test_why_a_sync_may_not_apply_an_object() -> None:
@@ -112,7 +127,7 @@ def test_why_a_sync_may_not_apply_an_object() -> None:
     told = projects.sync_problem(shop, ref, HERE, namespaced=True)
     assert told == "namespace kube-system is not permitted in project 'shop'"
     assert projects.sync_problem(shop, ref, HERE, namespaced=None) is not None
-    assert projects.live_verdict(shop, ref, HERE) is Verdict.NO_MATCH
+    assert projects.live_verdict(shop, ref, HERE) is PermissionResult.NO_MATCH
 
 
 @pytest.mark.parametrize(
@@ -165,7 +180,7 @@ def test_a_global_project_hands_its_lists_down() -> None:
     effective = projects.effective_project(child, everyone, {"base": parent})
     assert effective.spec.source_repos == ("x",)
     assert effective.spec.namespace_resource_whitelist is None
-    assert projects.kind_verdict(effective, "", "Secret", "a", namespaced=True) is Verdict.DENIED
+    assert projects.kind_verdict(effective, "", "Secret", "a", namespaced=True) is PermissionResult.DENIED
     assert projects.effective_project(parent, everyone, {"base": parent}) == parent
     assert projects.effective_project(child, everyone, {}) == child
 

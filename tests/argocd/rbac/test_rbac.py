@@ -16,9 +16,9 @@ from whysync.argocd.rbac import (
     BadLine,
     Grant,
     Origin,
-    Part,
     Permission,
     Policy,
+    PolicyPart,
     Reason,
     Request,
     asker_of,
@@ -218,7 +218,7 @@ def test_the_nearest_line_is_ones_own() -> None:
     found = explain(known, user("alice"), SYNC)
     assert found.nearest is not None
     assert found.nearest.line.subject == "role:dev"
-    assert (found.nearest.misses, found.nearest.is_own) == ((Part.OBJECT,), True)
+    assert (found.nearest.misses, found.nearest.is_own) == ((PolicyPart.OBJECT,), True)
     assert str(found.remedy) == "p, alice, applications, sync, shop/web, allow"
 
 

@@ -6,26 +6,26 @@ from datetime import timedelta
 
 from tests.argocd.app_controller.world import START, URL, World, application, config_map
 from whysync.argocd.app_controller.destination import Destination
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Object, dig, fields, items
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 
 FAR = "https://far.example.com:6443"
 
 
-def data(model: Model, name: str) -> Object | None:
+def data(model: ApiServer, name: str) -> Object | None:
     answer = model.send(Request(verb="get", path=f"/api/v1/namespaces/shop/configmaps/{name}"))
     return fields((answer.body or {}).get("data")) if answer.ok else None
 
 
 def test_apps_go_to_the_cluster_that_they_name() -> None:
     clock = Clock(START)
-    near, far = Model(clock), Model(clock)
+    near, far = ApiServer(clock), ApiServer(clock)
     git = GitRepository(url=URL, clock=clock)
     git.push({"apps/shop": [config_map("a", x="1")], "apps/far": [config_map("b", x="2")]})
     away = application(name="far", path="apps/far", automated={})
@@ -65,7 +65,7 @@ def test_an_app_of_two_sources_has_two_revisions() -> None:
     assert simulation.argocd.sync_and_health("shop") == ("Synced", "Healthy")
     assert dig(status, "sync", "revisions") == [first, second]
     assert status.get("sourceTypes") == ["Directory", "Kustomize"]
-    assert len([m for m in simulation.argocd.trace if m.what is What.STARTED]) == 1
+    assert len([m for m in simulation.argocd.trace if m.what is TraceKind.STARTED]) == 1
 
 
 def in_namespace(namespace: str) -> Object:
@@ -242,12 +242,12 @@ def test_changes_of_status_are_no_news_unless_the_settings_say_so() -> None:
         }
         world = World.with_objects([service], config_maps=[cm])
         world.seconds(10)
-        before = len(world.moments(What.REFRESHED))
+        before = len(world.moments(TraceKind.REFRESHED))
         path = "/api/v1/namespaces/shop/services/web/status"
         said: Object = {"status": {"conditions": [{"type": "Seen", "status": "True"}]}}
         assert world.model.send(Request(verb="merge-patch", path=path, body=said)).ok
         world.seconds(1)
-        return len(world.moments(What.REFRESHED)) - before
+        return len(world.moments(TraceKind.REFRESHED)) - before
 
     assert refreshes({}) == 0
     assert refreshes({"resource.ignoreResourceUpdatesEnabled": "false"}) == 1

@@ -10,7 +10,7 @@ from tests.argocd.sync.stub import StubGround
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.health.assess import Assessment
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import Task
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.hook_finalizer import HOOK_FINALIZER, held, is_held, released
@@ -19,7 +19,7 @@ from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import Result, State
 from whysync.argocd.sync.step import step, terminate
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 from whysync.json_tree import Object, dig
 from whysync.kubernetes.api.ref import ref_of
 
@@ -156,18 +156,18 @@ def test_a_dry_run_deletes_old_hooks_all_the_same() -> None:
     ],
 )
 def test_how_a_hook_is_judged(code: HealthCode, phase: str) -> None:
-    ground = StubGround(verdicts={"h": Assessment(verdict=Verdict(code, "so it is"))})
+    ground = StubGround(verdicts={"h": Assessment(verdict=HealthVerdict(code, "so it is"))})
     assert judged(ground, job("h")) == (phase, "so it is", None)
 
 
 def test_a_hook_that_nobody_can_judge_has_succeeded() -> None:
     assert judged(StubGround(), thing("h", hook="Sync")) == ("Succeeded", "h created", None)
-    missing = StubGround(verdicts={"h": Assessment(verdict=Verdict(HealthCode.MISSING, "?"))})
+    missing = StubGround(verdicts={"h": Assessment(verdict=HealthVerdict(HealthCode.MISSING, "?"))})
     assert judged(missing, job("h")) == ("Succeeded", "h created", None)
 
 
 def test_a_hook_whose_health_cannot_be_told_is_an_error() -> None:
-    broken = Assessment(verdict=Verdict(HealthCode.UNKNOWN), error="bad script")
+    broken = Assessment(verdict=HealthVerdict(HealthCode.UNKNOWN), error="bad script")
     ground = StubGround(verdicts={"h": broken})
     hook = job("h", hook="Sync")
     running = State(results=(_running(hook),))
@@ -223,7 +223,9 @@ def test_terminating_can_fail() -> None:
 
 def test_terminating_a_hook_whose_health_cannot_be_told_deletes_it_and_keeps_the_error() -> None:
     hook = job("h", hook="Sync")
-    ground = StubGround(verdicts={"h": Assessment(verdict=Verdict(HealthCode.UNKNOWN), error="bad script")})
+    ground = StubGround(
+        verdicts={"h": Assessment(verdict=HealthVerdict(HealthCode.UNKNOWN), error="bad script")}
+    )
     state = terminate(State(results=(_running(hook),)), _request(hook), ground)
     assert (state.phase, state.results[0].hook_phase) == ("Failed", "Error")
     assert state.results[0].message.endswith("failed to get resource health: bad script")
@@ -241,7 +243,7 @@ class _Contested(StubGround):
 def test_the_finalizer_is_tried_five_times_against_conflicts() -> None:
     live = held(job("h"))
     ground = _Contested(objects={ref_of(live): live})
-    work = Work(Task(target=job("h"), live=live))
+    work = SyncTask(Task(target=job("h"), live=live))
     with pytest.raises(Refused, match="failed to update resource: failed to update resource: it was changed"):
         remove_finalizer(ground, work)
     assert len(ground.updates) == 5
@@ -250,7 +252,7 @@ def test_the_finalizer_is_tried_five_times_against_conflicts() -> None:
 def test_a_hook_that_is_gone_needs_no_freeing() -> None:
     live = held(job("h"))
     for ground in (_Contested(), StubGround(update_error=Refused("?", reason=Reason.NOT_FOUND))):
-        remove_finalizer(ground, Work(Task(target=job("h"), live=live)))
+        remove_finalizer(ground, SyncTask(Task(target=job("h"), live=live)))
 
 
 def test_the_finalizer_comes_and_goes_alone() -> None:

@@ -14,7 +14,7 @@ from whysync.argocd.sync.options import (
     ApplyMethod,
     OptionSource,
     Propagation,
-    PruneFate,
+    PruneDecision,
     SyncOptions,
     is_forced,
     needs_migration,
@@ -124,18 +124,18 @@ def test_fields_of_kubectl_are_taken_over_once() -> None:
 @pytest.mark.parametrize(
     ("live", "told", "prune", "confirmed", "fate"),
     [
-        (obj(), (), False, False, PruneFate.NOT_ASKED),
-        (obj(), (), True, False, PruneFate.PRUNED),
-        (obj("Prune=false"), (), True, False, PruneFate.FORBIDDEN),
-        (obj(), ("Prune=false",), True, False, PruneFate.FORBIDDEN),
-        (obj("Prune=true"), ("Prune=false",), True, False, PruneFate.PRUNED),
-        (obj("Prune=confirm"), (), True, False, PruneFate.UNCONFIRMED),
-        (obj("Prune=confirm"), (), True, True, PruneFate.PRUNED),
-        (obj("Prune=confirm"), (), False, False, PruneFate.UNCONFIRMED),
+        (obj(), (), False, False, PruneDecision.NOT_ASKED),
+        (obj(), (), True, False, PruneDecision.PRUNED),
+        (obj("Prune=false"), (), True, False, PruneDecision.FORBIDDEN),
+        (obj(), ("Prune=false",), True, False, PruneDecision.FORBIDDEN),
+        (obj("Prune=true"), ("Prune=false",), True, False, PruneDecision.PRUNED),
+        (obj("Prune=confirm"), (), True, False, PruneDecision.UNCONFIRMED),
+        (obj("Prune=confirm"), (), True, True, PruneDecision.PRUNED),
+        (obj("Prune=confirm"), (), False, False, PruneDecision.UNCONFIRMED),
     ],
 )
 def test_what_is_pruned(
-    live: Object, told: tuple[str, ...], prune: bool, confirmed: bool, fate: PruneFate
+    live: Object, told: tuple[str, ...], prune: bool, confirmed: bool, fate: PruneDecision
 ) -> None:
     assert prune_fate(live, options(*told, prune=prune), confirmed=confirmed) is fate
 

@@ -18,10 +18,10 @@ from whysync.argocd.compare.comparison import Comparison, Inputs
 from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
-from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.argocd.sync.operation import process
 from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, Turn, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -55,7 +55,7 @@ class Scene:
             now=NOW,
         )
 
-    def as_user(self, user: str) -> Ground:
+    def as_user(self, user: str) -> ClusterOps:
         self.users.append(user)
         return self.ground
 
@@ -79,7 +79,7 @@ class Scene:
             )
         )
 
-    def turn(self, state: Object | None = None, **sync: Json) -> Turn:
+    def turn(self, state: Object | None = None, **sync: Json) -> SyncPass:
         return sync_app(self.sync(), state or started(**sync))
 
 
@@ -99,7 +99,7 @@ def started(**sync: Json) -> Object:
     return {"operation": {"sync": {**sync}}, "phase": "Running", "startedAt": "2026-03-02T03:00:00Z"}
 
 
-def _end(turn: Turn) -> tuple[str, str]:
+def _end(turn: SyncPass) -> tuple[str, str]:
     return text(turn.operation_state.get("phase")), text(turn.operation_state.get("message"))
 
 
@@ -158,7 +158,7 @@ def test_no_operation() -> None:
 
 def test_what_is_over_is_not_touched() -> None:
     over = {**started(), "phase": "Succeeded"}
-    assert sync_app(scene(config_map()).sync(), over) == Turn(operation_state=over)
+    assert sync_app(scene(config_map()).sync(), over) == SyncPass(operation_state=over)
 
 
 def _deny(schedule: str) -> Object:
@@ -294,7 +294,7 @@ def test_terminating() -> None:
     assert _end(turn) == ("Failed", "Operation terminated")
 
 
-def _turns(here: Scene) -> Callable[[Object], Turn]:
+def _turns(here: Scene) -> Callable[[Object], SyncPass]:
     return lambda state: sync_app(here.sync(), state)
 
 

@@ -17,7 +17,7 @@ from tests.facts.argocd_api.scenes import of_lab
 from tests.facts.argocd_api.server import STEADY, ArgoCD
 from tests.played import played
 from whysync import app
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.argocd_api import read_argocd
 from whysync.facts.bundle import read_bundle
 from whysync.facts.collect import Target
@@ -77,7 +77,7 @@ _MARK = re.compile(r"<masked \d+>|\+{8,}")
 
 def answer(snapshot: Snapshot) -> list[Object]:
     """What is found, on which evidence, with which fixes."""
-    report = json_v1.report_v1(app.diagnose(app.cases(World(snapshot)), prove=False))
+    report = json_v1.report_v1(app.diagnose(app.cases(SnapshotIndex(snapshot)), prove=False))
     told = cast("Json", json.loads(_MARK.sub("<masked>", data.as_json(report))))
     apps = [fields(one) for one in items(fields(told)["apps"])]
     for one in apps:
@@ -134,7 +134,7 @@ def test_the_api_gives_the_answer_of_a_bundle(name: str) -> None:
 def test_what_was_collected_gives_the_answer_of_the_api(name: str, tmp_path: Path) -> None:
     with ArgoCD(of_lab(name)) as argocd:
         live = asked(argocd)
-        place = app.Place(server=argocd.server(limits=STEADY), wanted=Selection())
+        place = app.FactSource(server=argocd.server(limits=STEADY), wanted=Selection())
         taken = app.collect(place, Target.of(str(tmp_path / "taken.tar.gz")))
     read = read_bundle([taken.path])
     assert read.unknown == ()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from whysync.argocd.api.git_head import Head
 from whysync.errors import NotFound, TooLarge, Unreadable, WhysyncError
-from whysync.facts.bundle import Limits, read_bundle
+from whysync.facts.bundle import BundleLimits, read_bundle
 from whysync.facts.snapshot import Snapshot
 from whysync.kubernetes.api.manifest import Manifest
 
@@ -321,21 +321,21 @@ def test_archives_with_tricks(tmp_path: Path) -> None:
 
 def test_limits(tmp_path: Path) -> None:
     big = folder(tmp_path / "big", {"live/a.yaml": CONFIG + "#" * 5000, "live/b.yaml": CONFIG})
-    found = read_bundle([big], limits=Limits(file_bytes=2000))
+    found = read_bundle([big], limits=BundleLimits(file_bytes=2000))
     assert [(gap.what, gap.why) for gap in found.gaps] == [
         ("live/a.yaml", "the file is larger than 1.95 KiB (--max-file-size)")
     ]
     with pytest.raises(TooLarge, match="more than 1 files"):
-        read_bundle([big], limits=Limits(files=1))
+        read_bundle([big], limits=BundleLimits(files=1))
     with pytest.raises(TooLarge, match="unpacks to more than"):
-        read_bundle([big], limits=Limits(unpacked_bytes=3000))
+        read_bundle([big], limits=BundleLimits(unpacked_bytes=3000))
     bomb = tmp_path / "bomb.tar.gz"
     with tarfile.open(bomb, "w:gz") as archive:
         info = tarfile.TarInfo("junk.bin")  # skipped by its name, and still counted
         info.size = 80 << 20
         archive.addfile(info, io.BytesIO(bytes(80 << 20)))
     with pytest.raises(TooLarge):
-        read_bundle([bomb], limits=Limits(unpacked_bytes=1 << 20))
+        read_bundle([bomb], limits=BundleLimits(unpacked_bytes=1 << 20))
 
 
 def test_long_logs_keep_their_end(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_long_logs_keep_their_end(tmp_path: Path) -> None:
     assert found.logs[0].lines[-1] == "line 19999"
     assert found.gaps[0].what == "the beginning of logs/shop/p/c.log"
     assert found.unknown == ("logs/odd.log",)
-    found = read_bundle([tmp_path], limits=Limits(log_bytes=100))
+    found = read_bundle([tmp_path], limits=BundleLimits(log_bytes=100))
     assert found.logs[0].lines[0].startswith("line ")
     assert sum(map(len, found.logs[0].lines)) < 100
 

@@ -242,7 +242,7 @@ class TestGoingOn:
     def test_a_server_that_fails_in_the_middle(self, tmp_path: Path) -> None:
         apps = [application(f"app-{at}", health="Degraded") for at in range(6)]
         with ArgoCD(of(*apps)) as argocd:
-            place = app.Place(server=argocd.server(), wanted=Selection())
+            place = app.FactSource(server=argocd.server(), wanted=Selection())
             argocd.fault("/applications/app-4\\?", Fault.RESET, times=6)
             with pytest.raises(SourceError):
                 self._collect(place, tmp_path)
@@ -251,7 +251,7 @@ class TestGoingOn:
         assert len(read_bundle([tmp_path / "out"]).applications) == 6
 
     @staticmethod
-    def _collect(place: app.Place, folder: Path) -> int:
+    def _collect(place: app.FactSource, folder: Path) -> int:
         """Two apps at a time; how many were there before?"""
         assert place.server is not None
         bundle = Collection(Target.of(str(folder / "out")), "test")
@@ -322,7 +322,7 @@ def test_big_lists_are_cut_into_files_that_can_be_read(tmp_path: Path) -> None:
 def test_a_bundle_has_an_end(tmp_path: Path) -> None:
     apps = [application(f"app-{at}") for at in range(3)]
     with ArgoCD(of(*apps)) as argocd:
-        place = app.Place(server=argocd.server(), wanted=Selection())
+        place = app.FactSource(server=argocd.server(), wanted=Selection())
         bundle = Collection(Target.of(str(tmp_path / "out")), "x", most_bytes=100)
         found = read_argocd_in_pieces(argocd.server(), Selection(), masker=bundle.masker(), at_once=1)
         bundle.add(next(found))
@@ -339,7 +339,7 @@ def test_clusters_keep_their_names(tmp_path: Path) -> None:
     with ArgoCD(
         of(one, application("two"), live=live(obj("ConfigMap", "web")), projects=(project(),))
     ) as argocd:
-        place = app.Place(server=argocd.server(), wanted=Selection())
+        place = app.FactSource(server=argocd.server(), wanted=Selection())
         app.collect(place, Target.of(str(tmp_path / "out")))
     read = read_bundle([tmp_path / "out"])
     assert [found.cluster for found in read.live] == ["https://10.0.0.1:6443"]
@@ -349,6 +349,6 @@ def test_a_bundle_can_be_collected_from_bundles(tmp_path: Path) -> None:
     """To mask one that was made by hand."""
     hand = tmp_path / "hand.yaml"
     hand.write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {k: hunter2-hunter2}\n")
-    taken = app.collect(app.Place(bundles=(str(hand),)), Target.of(str(tmp_path / "out")))
+    taken = app.collect(app.FactSource(bundles=(str(hand),)), Target.of(str(tmp_path / "out")))
     assert taken.masked == 1
     assert not any(b"hunter2" in path.read_bytes() for path in (tmp_path / "out").rglob("*.yaml"))

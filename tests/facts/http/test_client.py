@@ -20,12 +20,12 @@ from whysync.facts.http import errors as problems
 from whysync.facts.http.address import without_password
 from whysync.facts.http.auth import As, Fixed, TokenFile, basic, bearer
 from whysync.facts.http.client import Client
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
 from whysync.json_tree import Json
 
 T = TypeVar("T")
-QUICK = Limits(
+QUICK = HttpLimits(
     connect_seconds=0.3,
     idle_seconds=0.15,
     try_seconds=0.4,
@@ -40,7 +40,7 @@ def conversation(
     answering: Answering,
     ask: Callable[[Client], Awaitable[T]],
     *,
-    limits: Limits = QUICK,
+    limits: HttpLimits = QUICK,
     auth: Fixed | TokenFile | As | None = None,
     within: float = 5,
 ) -> tuple[T, Faulty]:
@@ -94,7 +94,7 @@ def test_what_passes_is_waited_for(fault: Says) -> None:
     assert len(server.asked) >= 2
 
 
-STAYING: dict[str, tuple[Says, type[problems.NetProblem], str]] = {
+STAYING: dict[str, tuple[Says, type[problems.HttpError], str]] = {
     "reset": (Says(how="reset"), problems.Unreachable, "broke off"),
     "hang": (Says(how="hang"), problems.TimedOut, "does not answer"),
     "dripping body": (Says(body=b"x" * 1000, how="drip"), problems.TimedOut, "no whole answer within 0.4 s"),
@@ -102,12 +102,12 @@ STAYING: dict[str, tuple[Says, type[problems.NetProblem], str]] = {
     "silence in the body": (Says(body=b"x" * 100, how="silent-body"), problems.TimedOut, "silence"),
     "cut off": (Says(body=b'{"items": [1, 2, 3]}', how="cut"), problems.Unreachable, "broke off"),
     "noise": (Says(how="noise"), problems.Unreachable, "broke off"),
-    "wrong JSON": (Says(body=b'{"items": ['), problems.Garbled, "is not JSON"),
-    "deep JSON": (Says(body=b"[" * 20_000), problems.Garbled, "is not JSON"),
-    "empty": (Says(body=b""), problems.Garbled, "it is empty"),
+    "wrong JSON": (Says(body=b'{"items": ['), problems.MalformedResponse, "is not JSON"),
+    "deep JSON": (Says(body=b"[" * 20_000), problems.MalformedResponse, "is not JSON"),
+    "empty": (Says(body=b""), problems.MalformedResponse, "it is empty"),
     "a login page": (
         Says(body=b"<!doctype html><p>log in", headers={"Content-Type": "text/html"}),
-        problems.Garbled,
+        problems.MalformedResponse,
         "is a web page",
     ),
     "400": (says({"message": "bad selector"}, 400), problems.Rejected, "bad selector"),
@@ -121,7 +121,7 @@ STAYING: dict[str, tuple[Says, type[problems.NetProblem], str]] = {
     "503": (Says(503, b"no endpoints"), problems.Overloaded, "no endpoints"),
     "broken gzip": (
         Says(body=b"\x1f\x8bnonsense", headers={"Content-Encoding": "gzip"}),
-        problems.Garbled,
+        problems.MalformedResponse,
         "cannot be unpacked",
     ),
     "huge": (Says(body=b'"' + b"x" * 60_000 + b'"'), problems.TooLarge, "too large"),
@@ -130,34 +130,34 @@ STAYING: dict[str, tuple[Says, type[problems.NetProblem], str]] = {
         Says(
             body=gzip.compress(gzip.compress(bytes(50_000_000))), headers={"Content-Encoding": "gzip, gzip"}
         ),
-        problems.Garbled,
+        problems.MalformedResponse,
         "cannot be unpacked",
     ),
     "another encoding": (
         Says(body=b"x", headers={"Content-Encoding": "br"}),
-        problems.Garbled,
+        problems.MalformedResponse,
         "'br' was not asked for",
     ),
     "half of a gzip": (
         Says(body=gzip.compress(b'{"items": []}' * 99)[:-20], headers={"Content-Encoding": "gzip"}),
-        problems.Garbled,
+        problems.MalformedResponse,
         "ends in the middle",
     ),
     "an endless body": (Says(body=b"x" * 999, how="endless"), problems.TooLarge, "too large"),
     "endless heads": (Says(how="informational"), problems.TimedOut, "does not answer in time"),
-    "a circle": (Says(302, b"", {"Location": "/again"}), problems.LedElsewhere, "round in circles"),
+    "a circle": (Says(302, b"", {"Location": "/again"}), problems.RedirectedElsewhere, "round in circles"),
     "nowhere": (Says(302, b"", {"Location": "https://[::1"}), problems.Unreachable, "location header"),
     "elsewhere": (
         Says(302, b"", {"Location": "https://login.example.com/oauth?state=1"}),
-        problems.LedElsewhere,
+        problems.RedirectedElsewhere,
         "https://login.example.com",
     ),
 }
 
 
 @pytest.mark.parametrize(("fault", "kind", "words"), STAYING.values(), ids=STAYING.keys())
-def test_what_stays_is_said(fault: Says, kind: type[problems.NetProblem], words: str) -> None:
-    with pytest.raises(problems.NetProblem) as caught:
+def test_what_stays_is_said(fault: Says, kind: type[problems.HttpError], words: str) -> None:
+    with pytest.raises(problems.HttpError) as caught:
         conversation(always(fault), list_pods)
     problem = caught.value
     assert type(problem) is kind
@@ -232,7 +232,7 @@ def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
         async with faulty(always(says({}))) as other:
             led = always(Says(307, b"", {"Location": f"http://localhost:{other.port}/x"}))
             async with faulty(led) as server, Client(server.url, auth=bearer("t"), limits=QUICK) as client:
-                with pytest.raises(problems.LedElsewhere):
+                with pytest.raises(problems.RedirectedElsewhere):
                     await client.json("/x")
             return other.asked
 
@@ -277,7 +277,7 @@ def test_requests_are_counted_and_never_too_many_at_once() -> None:
 def test_it_can_be_interrupted_at_any_time() -> None:
     async def talk() -> None:
         async with faulty(always(Says(how="hang"))) as server:
-            limits = Limits()
+            limits = HttpLimits()
             async with Client(server.url, limits=limits) as client:
                 going = asyncio.create_task(client.json("/"))
                 while not server.asked:
@@ -420,7 +420,7 @@ def test_our_own_certificate(made: Certificates) -> None:
         key_file=str(made.path("client.key")),
     )
     assert over_tls(made, filed, asks_clients=True) == {"ok": True}
-    with pytest.raises(problems.NetProblem):
+    with pytest.raises(problems.HttpError):
         over_tls(made, Tls(ca_pem=made.text("ca.crt")), asks_clients=True)
 
 
@@ -432,7 +432,7 @@ def test_tls_where_there_is_none() -> None:
         ):
             await client.json("/")
 
-    with pytest.raises(problems.NetProblem):
+    with pytest.raises(problems.HttpError):
         asyncio.run(talk())
 
 

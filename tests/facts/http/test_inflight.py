@@ -10,7 +10,7 @@ from tests.clock import steady_time
 from tests.facts.http.faulty import Asked, Says, faulty, says
 from whysync.facts.http import errors as problems
 from whysync.facts.http.client import Client
-from whysync.facts.http.inflight import OnTheWay
+from whysync.facts.http.inflight import InFlight
 
 
 def test_a_client_leaves_when_the_other_questions_have_ended() -> None:
@@ -23,7 +23,7 @@ def test_a_client_leaves_when_the_other_questions_have_ended() -> None:
         async with faulty(answering) as server:
             client = Client(server.url)
             slow = asyncio.ensure_future(client.json("/slow"))
-            with pytest.raises(problems.NetProblem):
+            with pytest.raises(problems.HttpError):
                 async with client:
                     await asyncio.gather(client.json("/refused"), slow)
             return await slow
@@ -33,7 +33,7 @@ def test_a_client_leaves_when_the_other_questions_have_ended() -> None:
 
 def test_it_does_not_wait_for_ever() -> None:
     async def talk() -> float:
-        ways = OnTheWay()
+        ways = InFlight()
         began = steady_time.monotonic()
         with ways.one():
             await ways.settled(0.01)

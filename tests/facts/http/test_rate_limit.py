@@ -8,20 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.facts.http.limits import Limits
-from whysync.facts.http.rate_limit import Pace, http_date, pause_before, retry_after
+from whysync.facts.http.limits import HttpLimits
+from whysync.facts.http.rate_limit import RateLimit, http_date, pause_before, retry_after
 
 
 @given(st.integers(2, 40))
 def test_pauses_grow_to_a_limit_and_are_never_alike(attempt: int) -> None:
-    limits = Limits(first_pause_seconds=0.2, longest_pause_seconds=15)
+    limits = HttpLimits(first_pause_seconds=0.2, longest_pause_seconds=15)
     most = min(15, 0.2 * 2 ** (attempt - 2))
     assert most / 2 <= pause_before(attempt, limits) <= most
 
 
 @given(st.floats(0, 1000))
 def test_what_the_server_asks_for_is_kept(asked: float) -> None:
-    assert asked <= pause_before(2, Limits(), asked=asked) <= asked + 0.5
+    assert asked <= pause_before(2, HttpLimits(), asked=asked) <= asked + 0.5
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_dates_that_are_none(written: str) -> None:
 
 def test_after_a_burst_requests_come_at_a_rate() -> None:
     now = [0.0]
-    pace = Pace(Limits(per_second=10, burst=5), lambda: now[0])
+    pace = RateLimit(HttpLimits(per_second=10, burst=5), lambda: now[0])
     assert [round(pace.waits(), 3) for _ in range(8)] == [0, 0, 0, 0, 0, 0.1, 0.2, 0.3]
     now[0] = 100.0  # a long rest: the burst is there again, and no more than it
     assert [round(pace.waits(), 3) for _ in range(7)] == [0, 0, 0, 0, 0, 0, 0.1]
-    free = Pace(Limits(per_second=0), lambda: now[0])
+    free = RateLimit(HttpLimits(per_second=0), lambda: now[0])
     assert [free.waits() for _ in range(500)] == [0] * 500

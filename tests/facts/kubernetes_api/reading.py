@@ -11,12 +11,12 @@ from pathlib import Path
 
 from tests.facts.http.faulty import Answering, Faulty, faulty
 from tests.facts.kubernetes_api.fake_api import kubeconfig
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Snapshot
 
-QUICK = Limits(
+QUICK = HttpLimits(
     connect_seconds=5,
     idle_seconds=0.2,
     try_seconds=0.4,
@@ -56,7 +56,7 @@ def read(
     answering: Answering,
     wanted: Selection | None = None,
     *,
-    limits: Limits = QUICK,
+    limits: HttpLimits = QUICK,
     everything: bool = False,
     namespace: str = "",
     use_cluster_secrets: bool = False,

@@ -16,7 +16,7 @@ from tests.facts.http.certificates import Certificates
 from tests.facts.http.faulty import Asked, Says, faulty, says
 from whysync.deadline import Deadline
 from whysync.errors import SourceError, UsageError
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
 from whysync.facts.kubernetes_api.exec_plugin import ExecPlugin
 from whysync.facts.kubernetes_api.kubeconfig import Entry
@@ -83,7 +83,7 @@ def test_after_a_401_it_is_run_again(tmp_path: Path) -> None:
         async with faulty(answering) as server:
             login = plugin(tmp_path, f"{counting}\n{answer}")
             connection = Connection(name="x", url=server.url, auth=login, tls=Tls())
-            async with await connection.client(Limits(first_pause_seconds=0.001)) as client:
+            async with await connection.client(HttpLimits(first_pause_seconds=0.001)) as client:
                 return await client.json("/")
 
     assert asyncio.run(talk()) == {"ok": True}
@@ -297,7 +297,7 @@ def test_a_certificate_from_a_program(tmp_path: Path) -> None:
                 auth=plugin(tmp_path, giving(status)),
                 tls=Tls(ca_pem=made.text("ca.crt")),
             )
-            async with await connection.client(Limits()) as client:
+            async with await connection.client(HttpLimits()) as client:
                 return await client.json("/")
 
     assert asyncio.run(talk()) == {"ok": True}

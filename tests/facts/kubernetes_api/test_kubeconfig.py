@@ -15,14 +15,14 @@ from tests.facts.http.certificates import Certificates
 from tests.facts.http.faulty import Asked, Says, faulty, says
 from tests.facts.kubernetes_api.fake_api import base64_of
 from whysync.errors import NoSource, NotFound, Unreadable, UsageError, WhysyncError
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.kubernetes_api.access import KubeAccess
 from whysync.facts.kubernetes_api.kubeconfig import Kubeconfig, load_kubeconfig
 from whysync.facts.kubernetes_api.login import Connection, Identity, connection_of, in_cluster
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api import yaml
 
-QUICK = Limits(first_pause_seconds=0.001, longest_pause_seconds=0.002)
+QUICK = HttpLimits(first_pause_seconds=0.001, longest_pause_seconds=0.002)
 
 
 def write(

@@ -12,7 +12,7 @@ from tests.facts.kubernetes_api.fake_api import FakeApi, base64_of
 from tests.facts.kubernetes_api.reading import read, serving
 from tests.facts.kubernetes_api.world import LAST_APPLIED, LOGS, application, deployment, row, thing, world
 from whysync.app import cases, diagnose
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NotFound, UsageError
 from whysync.facts.http.errors import Forbidden
 from whysync.facts.selection import Selection
@@ -21,7 +21,7 @@ from whysync.json_tree import Json, Object, dig, fields
 
 
 def causes(snapshot: Snapshot) -> dict[str, list[str]]:
-    report = diagnose(cases(World(snapshot)))
+    report = diagnose(cases(SnapshotIndex(snapshot)))
     return {app.case.app.name: [finding.rule for finding in app.findings] for app in report.apps}
 
 

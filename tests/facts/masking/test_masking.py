@@ -14,7 +14,7 @@ from tests.clock import processor_seconds
 from whysync.argocd.api.git_head import Head
 from whysync.facts.bundle import read_bundle
 from whysync.facts.masking import Masker, is_mark, mask_snapshot
-from whysync.facts.masking.names import Promise, promise_of
+from whysync.facts.masking.names import SecretName, promise_of
 from whysync.facts.snapshot import Extra, Gap, Snapshot
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api.container_log import Log
@@ -223,27 +223,27 @@ def test_what_a_diagnosis_needs_is_left_alone(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "promise"),
     [
-        ("DB_PASSWORD", Promise.SURE),
-        ("adminPassword", Promise.SURE),
-        ("db.password", Promise.SURE),
-        ("API_KEY", Promise.SURE),
-        ("apiKey", Promise.SURE),
-        ("clientSecret", Promise.SURE),
-        ("SECRET_KEY_BASE64", Promise.SURE),
-        ("GITHUB_TOKEN_2", Promise.SURE),
-        ("secretKey", Promise.MAYBE),
-        ("existingSecret", Promise.MAYBE),
-        ("secretName", Promise.NONE),
-        ("PASSWORD_FILE", Promise.NONE),
-        ("TOKEN_URL", Promise.NONE),
-        ("tokenExpirationSeconds", Promise.NONE),
-        ("checksum/secret", Promise.NONE),
-        ("publicKey", Promise.NONE),
-        ("bypass", Promise.NONE),
-        ("", Promise.NONE),
+        ("DB_PASSWORD", SecretName.SURE),
+        ("adminPassword", SecretName.SURE),
+        ("db.password", SecretName.SURE),
+        ("API_KEY", SecretName.SURE),
+        ("apiKey", SecretName.SURE),
+        ("clientSecret", SecretName.SURE),
+        ("SECRET_KEY_BASE64", SecretName.SURE),
+        ("GITHUB_TOKEN_2", SecretName.SURE),
+        ("secretKey", SecretName.MAYBE),
+        ("existingSecret", SecretName.MAYBE),
+        ("secretName", SecretName.NONE),
+        ("PASSWORD_FILE", SecretName.NONE),
+        ("TOKEN_URL", SecretName.NONE),
+        ("tokenExpirationSeconds", SecretName.NONE),
+        ("checksum/secret", SecretName.NONE),
+        ("publicKey", SecretName.NONE),
+        ("bypass", SecretName.NONE),
+        ("", SecretName.NONE),
     ],
 )
-def test_names(name: str, promise: Promise) -> None:
+def test_names(name: str, promise: SecretName) -> None:
     assert promise_of(name) is promise
 
 

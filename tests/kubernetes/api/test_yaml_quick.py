@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from tests.kubernetes.api.test_yaml_writing import VALUES
 from whysync.json_tree import Json
-from whysync.kubernetes.api.yaml import Document, Limits, dump
+from whysync.kubernetes.api.yaml import Document, YamlLimits, dump
 from whysync.kubernetes.api.yaml.fast_block_parser import quick
 from whysync.kubernetes.api.yaml.load import parsed
 
-LIMITS = Limits()
+LIMITS = YamlLimits()
 
 
 def assert_same(text: str, *, taken: bool = False) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.conformance.yaml_scalars import check
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.api.yaml import Broken, Document, Invalid, Limits, documents, load
+from whysync.kubernetes.api.yaml import Broken, Document, Invalid, YamlLimits, documents, load
 
 
 @needs_shared
@@ -174,7 +174,7 @@ def test_depth_is_limited_also_through_aliases() -> None:
     assert isinstance(next(documents('{"v": ' + "[" * 100_000 + "]" * 100_000 + "}")), Broken)
     nested = "a: &a " + "[" * 200 + "]" * 200 + "\nb: " + "[" * 200 + "*a" + "]" * 200
     assert isinstance(next(documents(nested)), Broken)
-    assert next(documents("v: [[[1]]]", limits=Limits(depth=4))) == Document(body={"v": [[[1]]]})
+    assert next(documents("v: [[[1]]]", limits=YamlLimits(depth=4))) == Document(body={"v": [[[1]]]})
 
 
 def test_json_takes_the_fast_way_to_the_same_values() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 PLURALS = {
     "ConfigMap": "configmaps", "Deployment": "deployments", "Service": "services", "Namespace": "namespaces",
@@ -24,7 +24,7 @@ CLUSTER_WIDE = {
 
 class Talk:
     def __init__(self) -> None:
-        self.model = Model()
+        self.model = ApiServer()
         self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
 
     def collection(self, obj: Object) -> str:

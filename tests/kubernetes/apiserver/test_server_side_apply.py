@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 PATH = "/api/v1/namespaces/shop/configmaps/cm"
 keys = st.sampled_from(["a", "b", "c", "d"])
 data = st.dictionaries(keys, st.sampled_from(["1", "2"]), min_size=1, max_size=4)
 
 
-def cluster() -> Model:
-    model = Model()
+def cluster() -> ApiServer:
+    model = ApiServer()
     body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     assert model.send(Request(verb="create", path="/api/v1/namespaces", body=body)).code == 201
     return model
 
 
-def apply(model: Model, manager: str, values: dict[str, str], *, force: bool = False) -> Answer:
+def apply(model: ApiServer, manager: str, values: dict[str, str], *, force: bool = False) -> Answer:
     given_data: Json = dict(values)
     body: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cm"}, "data": given_data}
     return model.send(Request(verb="ssa", path=PATH, body=body, manager=manager, force=force))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.kubernetes.apiserver.talk import Talk, config_map, deployment, said
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Place, Store, owners_of
 
 KINDS = (("", "configmaps"), ("apps", "deployments"))
@@ -161,7 +161,7 @@ def test_addresses_and_ports_come_free_again(talk: Talk) -> None:
 
 def played() -> str:
     """A short life of a cluster, as text."""
-    model = Model()
+    model = ApiServer()
     talk = Talk()
     talk.model = model
     talk.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
@@ -201,7 +201,7 @@ def test_ids_that_were_loaded_are_never_given_again(numbers: list[int], nameless
         owner: Json = [{"uid": f"{number + 1:08x}-0000-4000-8000-{number + 1:012x}"}]
         fields(obj["metadata"])["ownerReferences"] = owner
         loaded.append(obj)
-    model = Model()
+    model = ApiServer()
     model.load(loaded)
     known = [text(dig(one, "metadata", "uid")) for one in model.objects() if one.get("kind") == "ConfigMap"]
     assert len(set(known)) == len(set(numbers)) + nameless

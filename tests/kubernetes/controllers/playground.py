@@ -6,15 +6,15 @@ from datetime import timedelta
 
 from whysync.argocd.health.assess import health_of
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.pods import PodStory, stories_of
-from whysync.diagnosis.snapshot_index import World
+from whysync.diagnosis.pods import PodHistory, stories_of
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.apiserver.protocol import Request, kind_of
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.behavior import Metric, PodScript, Script
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.behavior import Behavior, Metric, PodBehavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.kubernetes.timeline import Timeline
 
 _APP: Object = {
@@ -58,13 +58,13 @@ def service(name: str, port: int = 80, selector: Object | None = None, **spec: J
 class Playground:
     def __init__(
         self,
-        *pods: PodScript,
-        script: Script | None = None,
+        *pods: PodBehavior,
+        script: Behavior | None = None,
         metrics: tuple[Metric, ...] = (),
         nodes: int = 3,
     ) -> None:
-        self.model = Model()
-        self.life = Life(self.model, script or Script(pods=pods, metrics=metrics), nodes=nodes)
+        self.model = ApiServer()
+        self.life = ControllerManager(self.model, script or Behavior(pods=pods, metrics=metrics), nodes=nodes)
         self.timeline = Timeline(self.model.clock, [self.life])
         self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
         self.timeline.settle()
@@ -128,11 +128,11 @@ class Playground:
         verdict = health_of(self.get(plural, name, group=group))
         return "" if verdict is None or verdict.code is None else str(verdict.code)
 
-    def story(self, name: str = "web") -> PodStory:
+    def story(self, name: str = "web") -> PodHistory:
         """The pod as a diagnosis reads it."""
         live = tuple(Manifest(obj, role=Role.LIVE) for obj in self.model.objects())
         app = Manifest(_APP, role=Role.APPLICATION)
-        world = World(Snapshot(applications=(app,), live=live, logs=tuple(self.life.logs.all())))
+        world = SnapshotIndex(Snapshot(applications=(app,), live=live, logs=tuple(self.life.logs.all())))
         manifest, decoded = world.decoded[0]
         ref = next(one.ref for one in live if one.ref.kind == "Pod" and one.ref.name == name)
         return stories_of(Case(world, manifest, decoded), ref)[0]

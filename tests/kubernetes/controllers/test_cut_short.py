@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from whysync.json_tree import Object
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.kubernetes.timeline import Timeline
 
 
@@ -23,8 +23,8 @@ def test_it_has_one_replica_set_for_one_template() -> None:
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
         },
     }
-    model = Model()
+    model = ApiServer()
     model.load([deployment])
-    Timeline(model.clock, [Life(model)]).run(timedelta(minutes=5))
+    Timeline(model.clock, [ControllerManager(model)]).run(timedelta(minutes=5))
     kinds = [obj["kind"] for obj in model.objects()]
     assert (kinds.count("ReplicaSet"), kinds.count("Pod")) == (1, 2)

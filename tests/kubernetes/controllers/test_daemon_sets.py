@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.kubernetes.controllers.playground import Playground
 from tests.kubernetes.controllers.workloads import counts, image_set, images, patched, pods_of, workload
 from whysync.json_tree import Json, Object, dig, text
-from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.kubernetes.controllers.pod_control import is_active, is_ready
 
 PATH = "/apis/apps/v1/namespaces/shop/daemonsets/web"
@@ -85,7 +85,7 @@ def test_a_surge_starts_the_new_one_first() -> None:
 
 
 def test_a_broken_update_stops_at_the_first_node() -> None:
-    play = Playground(PodScript(image="*:broken", ready_seconds=None))
+    play = Playground(PodBehavior(image="*:broken", ready_seconds=None))
     play.create(workload("DaemonSet"))
     play.run(30)
     image_set(play, "daemonsets", "nginx:broken")

@@ -19,12 +19,12 @@ from tests.kubernetes.controllers.workloads import (
     workload,
 )
 from whysync.json_tree import Object, dig, integer, text
-from whysync.kubernetes.controllers.behavior import PodScript, Script
+from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
 from whysync.kubernetes.controllers.pod_control import is_active
 from whysync.kubernetes.controllers.template_hash import template_hash
 
 PATH = "/apis/apps/v1/namespaces/shop/deployments/web"
-BROKEN = PodScript(image="*:broken", runs_seconds=1, exit_code=1, ready_seconds=None)
+BROKEN = PodBehavior(image="*:broken", runs_seconds=1, exit_code=1, ready_seconds=None)
 
 
 def deployed(play: Playground) -> Object:
@@ -167,14 +167,14 @@ def test_a_missing_service_account_stops_the_pods() -> None:
 
 
 def test_pods_that_crash_after_the_rollout_do_not_run_out_of_time() -> None:
-    play = Playground(PodScript(runs_seconds=30, exit_code=1))
+    play = Playground(PodBehavior(runs_seconds=30, exit_code=1))
     play.create(workload("Deployment", progressDeadlineSeconds=60))
     play.run(3600)
     assert condition(deployed(play), "Progressing")[:2] == ("True", "NewReplicaSetAvailable")
     assert condition(deployed(play), "Available")[0] == "False"
     assert play.health("deployments", "web", group="apps") == "Progressing"
-    (controller,) = [one for one in play.life.cast.controllers if one.name == "deployment"]
-    assert controller.due() is None  # it need not look again every second
+    (controller,) = [one for one in play.life.all.controllers if one.name == "deployment"]
+    assert controller.next_wakeup() is None  # it need not look again every second
 
 
 def test_recreate_waits_for_the_old_pods() -> None:
@@ -235,7 +235,7 @@ def test_pods_that_nobody_owns_are_taken_in() -> None:
 
 
 def test_a_stopped_controller_does_nothing() -> None:
-    play = Playground(script=Script(stopped=frozenset({"deployment"})))
+    play = Playground(script=Behavior(stopped=frozenset({"deployment"})))
     play.create(workload("Deployment"))
     play.run(30)
     assert sets_of(play) == []
@@ -243,7 +243,7 @@ def test_a_stopped_controller_does_nothing() -> None:
 
 
 def test_a_slow_controller_comes_later() -> None:
-    play = Playground(script=Script(slow={"deployment": 20}))
+    play = Playground(script=Behavior(slow={"deployment": 20}))
     play.create(workload("Deployment"))
     play.run(19)
     assert sets_of(play) == []

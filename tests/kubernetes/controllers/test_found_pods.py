@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.kubernetes.controllers.playground import Playground, made, pod
 from whysync.json_tree import Json, Object, fields
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.behavior import PodScript
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.behavior import PodBehavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.kubernetes.timeline import Timeline
 
 
@@ -45,7 +45,7 @@ def test_what_failed_before_fails_on(reason: str) -> None:
 
 
 def test_unless_the_script_says_what_happens_next() -> None:
-    play = Playground(PodScript(name="web"))
+    play = Playground(PodBehavior(name="web"))
     play.model.load([found({"waiting": {"reason": "CrashLoopBackOff"}})])
     play.run(60)
     assert "running" in fields(play.container()["state"])
@@ -128,7 +128,7 @@ _STATUS = st.dictionaries(
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(_KINDS, _SPEC, _STATUS), min_size=1, max_size=3))
 def test_whatever_was_found_nothing_breaks(things: list[tuple[tuple[str, str], Object, Object]]) -> None:
-    model = Model()
+    model = ApiServer()
     model.load(
         {
             "apiVersion": version,
@@ -139,4 +139,4 @@ def test_whatever_was_found_nothing_breaks(things: list[tuple[tuple[str, str], O
         }
         for number, ((version, kind), spec, status) in enumerate(things)
     )
-    Timeline(model.clock, [Life(model)]).run(timedelta(seconds=90))
+    Timeline(model.clock, [ControllerManager(model)]).run(timedelta(seconds=90))

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.kubernetes.timeline import Timeline
 
 KINDS = (
@@ -57,7 +57,7 @@ things = st.lists(
 def test_whatever_was_found_nothing_breaks(
     found: list[tuple[tuple[str, str], dict[str, Json], dict[str, Json], dict[str, Json], bool]],
 ) -> None:
-    model = Model()
+    model = ApiServer()
     objects: list[Object] = []
     for number, ((version, kind), spec, status, meta, owned) in enumerate(found):
         told: Object = {
@@ -87,4 +87,4 @@ def test_whatever_was_found_nothing_breaks(
                 {"apiVersion": version, "kind": kind, "metadata": told, "spec": spec, "status": status}
             )
     model.load(objects)
-    Timeline(model.clock, [Life(model, nodes=1)]).run(timedelta(seconds=120))
+    Timeline(model.clock, [ControllerManager(model, nodes=1)]).run(timedelta(seconds=120))

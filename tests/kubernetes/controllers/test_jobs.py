@@ -9,13 +9,13 @@ from tests.kubernetes.controllers.workloads import condition, counts, cron_job, 
 from whysync.golang.cron_fields import BadSchedule
 from whysync.json_tree import Json, Object, dig, items, text
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.kubernetes.controllers.conditions import instant
 from whysync.kubernetes.controllers.cronjob_schedule import next_of
 from whysync.kubernetes.controllers.job_pods import indexes_in, written_indexes
 
-FAILS = PodScript(runs_seconds=1, exit_code=3, pull_seconds=0, start_seconds=0)
-HANGS = PodScript(runs_seconds=100_000)
+FAILS = PodBehavior(runs_seconds=1, exit_code=3, pull_seconds=0, start_seconds=0)
+HANGS = PodBehavior(runs_seconds=100_000)
 PATH = "/apis/batch/v1/namespaces/shop/jobs/migrate"
 
 

@@ -8,24 +8,24 @@ from tests.kubernetes.controllers.playground import Playground
 from tests.kubernetes.controllers.workloads import cron_job, image_set, job, workload
 from whysync.argocd.health.assess import health_of
 from whysync.json_tree import Object, copy_object, dig, fields, text
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.behavior import PodScript
-from whysync.kubernetes.controllers.controller_manager import Life
+from whysync.kubernetes.controllers.behavior import PodBehavior
+from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.kubernetes.timeline import Timeline
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 
 
-def again(play: Playground, seconds: float) -> Model:
+def again(play: Playground, seconds: float) -> ApiServer:
     """The same objects in another cluster, some time later."""
-    model = Model(Clock(play.model.clock.now))
+    model = ApiServer(Clock(play.model.clock.now))
     assert model.load([copy_object(one) for one in play.model.objects()]) == []
-    Timeline(model.clock, [Life(model)]).run(timedelta(seconds=seconds))
+    Timeline(model.clock, [ControllerManager(model)]).run(timedelta(seconds=seconds))
     return model
 
 
-def shapes(model: Model) -> dict[tuple[str, str], Object]:
+def shapes(model: ApiServer) -> dict[tuple[str, str], Object]:
     """All but events, versions and who wrote what."""
     found: dict[tuple[str, str], Object] = {}
     for one in model.objects():
@@ -71,7 +71,7 @@ def test_a_deployment_that_was_found_rolls_to_a_new_image() -> None:
 
 
 def test_a_job_goes_on() -> None:
-    play = Playground(PodScript(runs_seconds=20))
+    play = Playground(PodBehavior(runs_seconds=20))
     play.create(job())
     play.run(10)
     model = again(play, 120)

@@ -7,11 +7,11 @@ import pytest
 from tests.kubernetes.controllers.playground import Playground, made, pod
 from whysync.diagnosis.pods import last_word
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.controllers.behavior import LogLine, PodScript
+from whysync.kubernetes.controllers.behavior import LogLine, PodBehavior
 
 
-def crashing(**more: object) -> PodScript:
-    return PodScript(runs_seconds=2, exit_code=1, **more)  # pyright: ignore[reportArgumentType]  # by name
+def crashing(**more: object) -> PodBehavior:
+    return PodBehavior(runs_seconds=2, exit_code=1, **more)  # pyright: ignore[reportArgumentType]  # by name
 
 
 def test_a_pod_starts_and_is_ready() -> None:
@@ -71,7 +71,7 @@ def test_a_container_that_crashes_waits_longer_each_time() -> None:
 
 
 def test_a_long_run_forgives_earlier_crashes() -> None:
-    play = Playground(PodScript(runs_seconds=700, exit_code=1))
+    play = Playground(PodBehavior(runs_seconds=700, exit_code=1))
     play.create(pod())
     play.run(4000)
     assert play.container()["restartCount"] == 5
@@ -79,7 +79,7 @@ def test_a_long_run_forgives_earlier_crashes() -> None:
 
 
 def test_memory_runs_out() -> None:
-    play = Playground(PodScript(runs_seconds=2, reason="OOMKilled"))
+    play = Playground(PodBehavior(runs_seconds=2, reason="OOMKilled"))
     play.create(pod())
     play.run(20)
     ended = fields(dig(play.container(), "lastState", "terminated"))
@@ -98,7 +98,7 @@ def test_memory_runs_out() -> None:
     ],
 )
 def test_what_the_restart_policy_makes_of_an_end(policy: str, code: int, phase: str, restarts: int) -> None:
-    play = Playground(PodScript(runs_seconds=5, exit_code=code))
+    play = Playground(PodBehavior(runs_seconds=5, exit_code=code))
     play.create(pod(restartPolicy=policy))
     play.run(12)
     assert play.phase() == phase
@@ -122,7 +122,7 @@ def test_a_pod_that_may_end_ends_by_itself() -> None:
     ],
 )
 def test_an_image_that_cannot_be_pulled(how: str, said: str) -> None:
-    play = Playground(PodScript(pull="missing" if how == "missing" else "denied"))
+    play = Playground(PodBehavior(pull="missing" if how == "missing" else "denied"))
     play.create(pod(container={"image": "ghcr.io/acme/web:nope"}))
     play.run(1)
     assert play.waiting()[0] == "ErrImagePull"
@@ -139,7 +139,7 @@ def test_an_image_that_cannot_be_pulled(how: str, said: str) -> None:
 
 
 def test_pulls_are_tried_ever_more_seldom() -> None:
-    play = Playground(PodScript(pull="missing"))
+    play = Playground(PodBehavior(pull="missing"))
     play.create(pod())
     play.run(3600)
     pulls = sum(
@@ -151,7 +151,7 @@ def test_pulls_are_tried_ever_more_seldom() -> None:
 
 
 def test_an_image_that_comes_late() -> None:
-    play = Playground(PodScript(pull="missing", times=2))
+    play = Playground(PodBehavior(pull="missing", times=2))
     play.create(pod())
     play.run(60)
     assert play.phase() == "Running"
@@ -257,7 +257,7 @@ def test_init_containers_go_one_after_the_other() -> None:
 
 
 def test_an_init_container_that_fails_is_tried_again() -> None:
-    play = Playground(PodScript(container="wait", runs_seconds=1, exit_code=1))
+    play = Playground(PodBehavior(container="wait", runs_seconds=1, exit_code=1))
     play.create(pod(initContainers=[{"name": "wait", "image": "busybox:1"}]))
     play.run(60)
     assert play.waiting(init=True)[0] == "CrashLoopBackOff"
@@ -266,7 +266,7 @@ def test_an_init_container_that_fails_is_tried_again() -> None:
 
 
 def test_an_init_container_that_fails_for_good_fails_the_pod() -> None:
-    play = Playground(PodScript(container="wait", runs_seconds=1, exit_code=1))
+    play = Playground(PodBehavior(container="wait", runs_seconds=1, exit_code=1))
     play.create(pod(initContainers=[{"name": "wait", "image": "busybox:1"}], restartPolicy="Never"))
     play.run(60)
     assert play.phase() == "Failed"
@@ -285,7 +285,7 @@ def test_a_sidecar_runs_beside_and_ends_with_the_pod() -> None:
 
 
 def test_a_sidecar_that_crashes_does_not_stop_the_others() -> None:
-    play = Playground(PodScript(container="side", runs_seconds=3, exit_code=1))
+    play = Playground(PodBehavior(container="side", runs_seconds=3, exit_code=1))
     side: Json = {"name": "side", "image": "envoy:1", "restartPolicy": "Always"}
     play.create(pod(initContainers=[side]))
     play.run(300)
@@ -298,7 +298,7 @@ def test_a_sidecar_that_crashes_does_not_stop_the_others() -> None:
 
 def test_readiness_takes_as_long_as_the_probe_needs() -> None:
     probe: Object = {"httpGet": {"port": 80}, "initialDelaySeconds": 5, "periodSeconds": 10}
-    play = Playground(PodScript(ready_seconds=12))
+    play = Playground(PodBehavior(ready_seconds=12))
     play.create(pod(container={"readinessProbe": probe}))
     play.run(16)
     assert play.condition("Ready")["message"] == "containers with unready status: [web]"
@@ -312,7 +312,7 @@ def test_readiness_takes_as_long_as_the_probe_needs() -> None:
 
 
 def test_a_pod_that_is_never_ready() -> None:
-    play = Playground(PodScript(ready_seconds=None, probe_output="HTTP probe failed with statuscode: 500"))
+    play = Playground(PodBehavior(ready_seconds=None, probe_output="HTTP probe failed with statuscode: 500"))
     play.create(pod(container={"readinessProbe": {"httpGet": {"port": 80}}}))
     play.run(3600)
     assert play.phase() == "Running"
@@ -322,7 +322,7 @@ def test_a_pod_that_is_never_ready() -> None:
 
 def test_a_liveness_probe_that_fails_restarts_the_container() -> None:
     probe: Object = {"tcpSocket": {"port": 80}, "periodSeconds": 5, "failureThreshold": 2}
-    play = Playground(PodScript(live_seconds=8, times=1))
+    play = Playground(PodBehavior(live_seconds=8, times=1))
     play.create(pod(container={"livenessProbe": probe}))
     play.run(60)
     assert play.container()["restartCount"] == 1
@@ -332,7 +332,7 @@ def test_a_liveness_probe_that_fails_restarts_the_container() -> None:
 
 def test_a_startup_probe_that_gives_up_too_soon() -> None:
     probe: Object = {"httpGet": {"port": 80}, "periodSeconds": 2, "failureThreshold": 3}
-    play = Playground(PodScript(ready_seconds=30))
+    play = Playground(PodBehavior(ready_seconds=30))
     play.create(pod(container={"startupProbe": probe}))
     play.run(120)
     assert play.waiting()[0] == "CrashLoopBackOff"
@@ -340,7 +340,7 @@ def test_a_startup_probe_that_gives_up_too_soon() -> None:
 
 
 def test_a_pod_is_active_too_long() -> None:
-    play = Playground(PodScript(runs_seconds=1000))
+    play = Playground(PodBehavior(runs_seconds=1000))
     play.create(pod(restartPolicy="Never", activeDeadlineSeconds=30))
     play.run(60)
     assert (play.phase(), play.status()["reason"]) == ("Failed", "DeadlineExceeded")
@@ -349,7 +349,7 @@ def test_a_pod_is_active_too_long() -> None:
 
 
 def test_a_deleted_pod_stops_and_goes() -> None:
-    play = Playground(PodScript(stop_seconds=10))
+    play = Playground(PodBehavior(stop_seconds=10))
     play.create(pod())
     play.run(10)
     play.delete("v1", "Pod", "web")
@@ -362,7 +362,7 @@ def test_a_deleted_pod_stops_and_goes() -> None:
 
 
 def test_a_grace_period_ends_what_does_not_stop() -> None:
-    play = Playground(PodScript(stop_seconds=1000))
+    play = Playground(PodBehavior(stop_seconds=1000))
     play.create(pod(terminationGracePeriodSeconds=7))
     play.run(10)
     play.delete("v1", "Pod", "web")
@@ -384,7 +384,7 @@ def test_a_finalizer_holds_a_stopped_pod() -> None:
 
 
 def test_last_words_go_into_the_status_where_the_container_wants_it() -> None:
-    play = Playground(PodScript(runs_seconds=2, exit_code=2, log=(LogLine(text="no such table: users"),)))
+    play = Playground(PodBehavior(runs_seconds=2, exit_code=2, log=(LogLine(text="no such table: users"),)))
     container: Object = {"terminationMessagePolicy": "FallbackToLogsOnError"}
     play.create(pod(container=container, restartPolicy="Never"))
     play.run(30)
@@ -414,7 +414,7 @@ def test_the_kubelet_owns_what_it_wrote() -> None:
 
 
 def test_missing_credentials_of_a_registry_are_told() -> None:
-    play = Playground(PodScript(pull="denied"))
+    play = Playground(PodBehavior(pull="denied"))
     play.create(pod(imagePullSecrets=[{"name": "regcred"}]))
     play.run(5)
     said = (
@@ -433,7 +433,7 @@ def test_missing_credentials_of_a_registry_are_told() -> None:
     ],
 )  # fmt: skip
 def test_a_program_answers_probes_where_it_serves(probe: Object, said: str) -> None:
-    play = Playground(PodScript(serves=("8080/ready", "8081")))
+    play = Playground(PodBehavior(serves=("8080/ready", "8081")))
     ports: list[Json] = [{"name": "http", "containerPort": 8080}]
     play.create(pod(container={"ports": ports, "readinessProbe": {"httpGet": probe}}))
     play.run(30)
@@ -448,7 +448,7 @@ def test_a_program_answers_probes_where_it_serves(probe: Object, said: str) -> N
 
 
 def test_a_liveness_probe_at_a_port_where_nobody_listens_kills() -> None:
-    play = Playground(PodScript(serves=("8080",)))
+    play = Playground(PodBehavior(serves=("8080",)))
     play.create(pod(container={"livenessProbe": {"tcpSocket": {"port": 80}, "periodSeconds": 5}}))
     play.run(20)
     assert ("Normal", "Killing", "Container web failed liveness probe, will be restarted") in play.events()
@@ -456,7 +456,7 @@ def test_a_liveness_probe_at_a_port_where_nobody_listens_kills() -> None:
 
 @pytest.mark.parametrize(("limit", "killed"), [("256Mi", True), ("300Mi", False), ("", False)])
 def test_more_memory_than_its_limit_has_it_killed(limit: str, *, killed: bool) -> None:
-    play = Playground(PodScript(memory="300Mi", memory_seconds=10))
+    play = Playground(PodBehavior(memory="300Mi", memory_seconds=10))
     play.create(pod(container={"resources": {"limits": {"memory": limit}} if limit else {}}))
     play.run(8)
     assert play.container()["restartCount"] == 0
@@ -481,7 +481,7 @@ def test_more_memory_than_its_limit_has_it_killed(limit: str, *, killed: bool) -
 def test_a_container_that_must_not_run_as_root(
     pod_says: Object, container_says: Object, user: str, why: str
 ) -> None:
-    play = Playground(PodScript(image_user=user))
+    play = Playground(PodBehavior(image_user=user))
     play.create(pod(container={"securityContext": container_says}, securityContext=pod_says))
     play.run(30)
     reason, message = play.waiting()
@@ -501,7 +501,7 @@ def test_a_container_that_must_not_run_as_root(
     ],
 )
 def test_a_liveness_probe_kills_what_starts_slowly(more: Object, *, killed: bool) -> None:
-    play = Playground(PodScript(up_seconds=45))
+    play = Playground(PodBehavior(up_seconds=45))
     play.create(pod(container={"livenessProbe": {"tcpSocket": {"port": 80}}, **more}))
     play.run(120)
     restarts = integer(play.container()["restartCount"])

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from tests.kubernetes.controllers.playground import Playground, made, pod, service
 from whysync.json_tree import Json, Object, fields, integer, items, text
-from whysync.kubernetes.controllers.behavior import LogLine, PodScript
+from whysync.kubernetes.controllers.behavior import LogLine, PodBehavior
 
 _SECONDS = st.sampled_from([0.0, 0.5, 1.0, 3.0, 12.0, 700.0])
 _PARTS = st.builds(
-    PodScript,
+    PodBehavior,
     container=st.sampled_from(["*", "init", "side"]),
     pull=st.sampled_from(["", "missing", "denied", "slow"]),
     pull_seconds=_SECONDS,
@@ -63,7 +63,7 @@ _PODS = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_PARTS, max_size=2), _PODS, st.lists(st.sampled_from([0, 1, 5, 40, 400]), max_size=12))
-def test_a_pod_never_goes_back(parts: list[PodScript], one: Object, steps: list[int]) -> None:
+def test_a_pod_never_goes_back(parts: list[PodBehavior], one: Object, steps: list[int]) -> None:
     play = Playground(*parts)
     play.create(one)
     final, restarts = "", 0
@@ -84,7 +84,9 @@ def test_a_pod_never_goes_back(parts: list[PodScript], one: Object, steps: list[
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(_PARTS, max_size=2), st.permutations(["a", "b", "c"]), st.sampled_from([1, 7, 50]))
-def test_the_length_of_the_steps_does_not_matter(parts: list[PodScript], names: list[str], step: int) -> None:
+def test_the_length_of_the_steps_does_not_matter(
+    parts: list[PodBehavior], names: list[str], step: int
+) -> None:
     once, often = Playground(*parts), Playground(*parts)
     for play in (once, often):
         play.create(*(pod(name) for name in names))
@@ -99,9 +101,9 @@ def test_the_length_of_the_steps_does_not_matter(parts: list[PodScript], names: 
 def whole_cluster() -> Playground:
     """A bit of everything, for its bytes."""
     play = Playground(
-        PodScript(name="bad*", runs_seconds=2, exit_code=1),
-        PodScript(name="lost*", pull="missing"),
-        PodScript(name="call*", calls=("web:80",), on_no_answer="wait"),
+        PodBehavior(name="bad*", runs_seconds=2, exit_code=1),
+        PodBehavior(name="lost*", pull="missing"),
+        PodBehavior(name="call*", calls=("web:80",), on_no_answer="wait"),
     )
     claimed: Json = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     storage: Object = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

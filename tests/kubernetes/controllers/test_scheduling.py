@@ -6,7 +6,7 @@ import pytest
 
 from tests.kubernetes.controllers.playground import Playground, made, pod
 from whysync.json_tree import Object, dig, fields
-from whysync.kubernetes.controllers.behavior import PodScript, Script
+from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
 from whysync.kubernetes.scheduler.resources import thousandths
 from whysync.messages.failures.workload import Unschedulable
 from whysync.messages.parse import understand
@@ -119,7 +119,7 @@ def test_pods_that_shun_each_other_get_a_node_each() -> None:
 
 
 def test_the_script_can_keep_pods_from_all_nodes() -> None:
-    play = Playground(PodScript(name="web*", unschedulable="node(s) had disk pressure"))
+    play = Playground(PodBehavior(name="web*", unschedulable="node(s) had disk pressure"))
     play.create(pod())
     play.run(10)
     assert str(play.condition("PodScheduled")["message"]).startswith(
@@ -135,7 +135,7 @@ def test_without_nodes_nothing_is_scheduled() -> None:
 
 
 def test_a_stopped_scheduler_leaves_pods_alone() -> None:
-    play = Playground(script=Script(stopped=frozenset({"scheduler"})))
+    play = Playground(script=Behavior(stopped=frozenset({"scheduler"})))
     play.create(pod())
     play.run(60)
     assert play.status().get("conditions") is None
@@ -232,7 +232,7 @@ def test_a_class_that_waits_for_a_pod() -> None:
 
 
 def test_a_provisioner_that_never_answers() -> None:
-    play = Playground(script=Script(volumes="pending"))
+    play = Playground(script=Behavior(volumes="pending"))
     play.create(claim(), with_claim())
     play.run(600)
     assert phase_of_claim(play) == "Pending"

@@ -7,7 +7,7 @@ import pytest
 from tests.kubernetes.controllers.playground import Playground, made, pod, service
 from whysync.diagnosis.pods import last_word
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.kubernetes.controllers.behavior import LogLine, PodScript, Script
+from whysync.kubernetes.controllers.behavior import Behavior, LogLine, PodBehavior
 
 _SLICES = ("discovery.k8s.io", "endpointslices")
 
@@ -22,7 +22,7 @@ def slices(play: Playground) -> list[Object]:
 
 
 def test_ready_pods_stand_behind_their_service() -> None:
-    play = Playground(PodScript(name="slow", ready_seconds=30))
+    play = Playground(PodBehavior(name="slow", ready_seconds=30))
     play.create(service("web"), pod("web"), pod("slow", labels={"app": "web"}), pod("other"))
     play.run(10)
     assert addresses(play, "web") == [play.status("web")["podIP"]]
@@ -80,7 +80,7 @@ def test_a_load_balancer_gets_an_address() -> None:
 
 
 def test_a_load_balancer_that_never_comes() -> None:
-    play = Playground(script=Script(load_balancers="pending"))
+    play = Playground(script=Behavior(load_balancers="pending"))
     play.create(service("web", type="LoadBalancer"), ingress())
     play.run(3600)
     assert play.health("services", "web") == "Progressing"
@@ -141,7 +141,7 @@ def test_an_old_ingress_names_its_class_in_an_annotation_and_the_class_may_come_
 
 # -- calls --------------------------------------------------------------------------------------------
 
-_MIGRATE = PodScript(name="migrate", calls=("db:5432",))
+_MIGRATE = PodBehavior(name="migrate", calls=("db:5432",))
 
 
 def migrate() -> Object:
@@ -182,7 +182,9 @@ def test_a_call_to_the_wrong_port() -> None:
 
 @pytest.mark.parametrize("call", ["db:5432", "db.shop:5432", "db.shop.svc.cluster.local:5432", "db"])
 def test_a_call_that_is_answered(call: str) -> None:
-    play = Playground(PodScript(name="migrate", calls=(call,), log=(LogLine(text="done", after_seconds=1),)))
+    play = Playground(
+        PodBehavior(name="migrate", calls=(call,), log=(LogLine(text="done", after_seconds=1),))
+    )
     play.create(service("db", 5432), pod("db"))
     play.run(20)
     play.create(migrate())
@@ -192,7 +194,7 @@ def test_a_call_that_is_answered(call: str) -> None:
 
 
 def test_a_container_waits_until_it_is_answered() -> None:
-    play = Playground(PodScript(name="migrate", calls=("db:5432",), on_no_answer="wait", retry_seconds=5))
+    play = Playground(PodBehavior(name="migrate", calls=("db:5432",), on_no_answer="wait", retry_seconds=5))
     play.create(migrate())
     play.run(60)
     assert play.phase("migrate") == "Running"

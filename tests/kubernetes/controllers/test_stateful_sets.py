@@ -13,7 +13,7 @@ from tests.kubernetes.controllers.workloads import (
     workload,
 )
 from whysync.json_tree import Json, Object, dig, fields, text
-from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.behavior import PodBehavior
 
 PATH = "/apis/apps/v1/namespaces/shop/statefulsets/web"
 CLAIM: Object = {
@@ -40,7 +40,7 @@ def found(play: Playground) -> Object:
 
 
 def test_pods_come_one_after_the_other() -> None:
-    play = Playground(PodScript(ready_seconds=5, pull_seconds=0, start_seconds=0))
+    play = Playground(PodBehavior(ready_seconds=5, pull_seconds=0, start_seconds=0))
     play.create(stateful(replicas=3))
     seen: list[list[str]] = []
     for _ in range(30):
@@ -60,7 +60,7 @@ def test_pods_come_one_after_the_other() -> None:
 
 
 def test_the_first_that_is_never_ready_holds_the_others() -> None:
-    play = Playground(PodScript(ready_seconds=None))
+    play = Playground(PodBehavior(ready_seconds=None))
     play.create(stateful(replicas=3))
     play.run(600)
     assert names(play) == ["web-0"]
@@ -68,7 +68,7 @@ def test_the_first_that_is_never_ready_holds_the_others() -> None:
 
 
 def test_parallel_starts_all_at_once() -> None:
-    play = Playground(PodScript(ready_seconds=None))
+    play = Playground(PodBehavior(ready_seconds=None))
     play.create(stateful(replicas=3, podManagementPolicy="Parallel"))
     play.run(0)
     assert names(play) == ["web-0", "web-1", "web-2"]

@@ -10,8 +10,8 @@ from tests.shared import CONFORMANCE, needs_shared
 from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.field_writers import (
-    Ledger,
-    Standing,
+    ManagedFieldsIndex,
+    OwnershipState,
     WriterKind,
     ownership_of,
     phrase,
@@ -121,7 +121,7 @@ def test_owning_a_map_is_not_owning_its_fields() -> None:
         {"labels": {"a": "1", "b": "2"}}, entry("one", {"f:spec": {"f:labels": {".": {}, "f:a": {}}}})
     )
     found = ownership_of(body, "/spec/labels/b")
-    assert found.standing is Standing.NOBODY
+    assert found.standing is OwnershipState.NOBODY
     assert found.writers == ()
     assert [writer.manager for writer in found.around] == ["one"]
     assert found.around_at == "/spec/labels"
@@ -129,8 +129,8 @@ def test_owning_a_map_is_not_owning_its_fields() -> None:
 
 def test_what_is_not_there_and_what_has_no_record_are_different_answers() -> None:
     body = live({"a": 1}, entry("one", {"f:spec": {"f:a": {}}}))
-    assert ownership_of(body, "/spec/b").standing is Standing.ABSENT
-    assert ownership_of(live({"a": 1}), "/spec/a").standing is Standing.NO_RECORD
+    assert ownership_of(body, "/spec/b").standing is OwnershipState.ABSENT
+    assert ownership_of(live({"a": 1}), "/spec/a").standing is OwnershipState.NO_RECORD
     assert writer_of(live({"a": 1}), "/spec/a") is None
 
 
@@ -202,7 +202,7 @@ def recorded_objects() -> list[Object]:
 def test_every_recorded_claim_is_found_again() -> None:
     claims = 0
     for body in recorded_objects():
-        ledger = Ledger(body)
+        ledger = ManagedFieldsIndex(body)
         for raw in items(fields(body["metadata"])["managedFields"]):
             manager = fields(raw)["manager"]
             for pointer in claimed_leaves(body, fields(fields(raw).get("fieldsV1"))):

@@ -15,11 +15,11 @@ from whysync.messages.log_patterns import LogReason
 from whysync.messages.logs import LogFailure
 from whysync.queries.commands import beside, kubectl, remark
 from whysync.queries.log_lines import line_in_words, root_in_words
-from whysync.queries.waiting_on import Wait, minutes
+from whysync.queries.waiting_on import AwaitedObject, minutes
 
 
-def _wait(age: int, usual: int | None = None) -> Wait:
-    return Wait(
+def _wait(age: int, usual: int | None = None) -> AwaitedObject:
+    return AwaitedObject(
         what=Awaited.HOOK,
         ref=Ref(kind="Job", name="migrate"),
         others=0,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from whysync.argocd.app_controller.app_registry import Registry
+from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.destination import Destination
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Key
@@ -52,7 +52,7 @@ def definitions(namespace: str) -> list[Object]:
 class ChildApps:
     """`add` takes an Application over; `registry` keeps it like any other."""
 
-    def __init__(self, home: Destination | None, registry: Registry, add: Callable[[Object], str]) -> None:
+    def __init__(self, home: Destination | None, registry: AppRegistry, add: Callable[[Object], str]) -> None:
         self._store: Store | None = home.model.store if home is not None else None
         self._registry = registry
         self._add = add

@@ -12,8 +12,8 @@ from datetime import datetime
 from whysync.argocd.app_controller.auto_sync import COMPLETED
 from whysync.argocd.app_controller.need_refresh import has_operation_to_process
 from whysync.argocd.app_controller.operation_state import CompareWith
-from whysync.argocd.app_controller.queue_state import Record
-from whysync.argocd.app_controller.trace import Moment, What
+from whysync.argocd.app_controller.queue_state import QueueState
+from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.compare.app_status import go_time
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import Ref
@@ -24,12 +24,12 @@ class NoSuchApp(KeyError):
     pass
 
 
-class Registry:
+class AppRegistry:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.applications: dict[str, Object] = {}
-        self.records: dict[str, Record] = {}
-        self.trace: list[Moment] = []
+        self.records: dict[str, QueueState] = {}
+        self.trace: list[TraceEvent] = []
         self._serial = 0
 
     def name_of(self, app: str) -> str:
@@ -63,7 +63,7 @@ class Registry:
         }
         whole: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
         kept = self.applications[name] = {**whole, **application, "metadata": made, "spec": spec}
-        self.records[name] = Record()
+        self.records[name] = QueueState()
         if has_operation_to_process(kept):
             self.records[name].operate(self.clock.now)
         return name
@@ -91,48 +91,48 @@ class Registry:
         self.trace += self._moments(name, before, after)
         return True
 
-    def say(self, app: str, what: What, text: str = "", *, status: str = "") -> None:
-        self.trace.append(Moment(at=self.clock.now, app=app, what=what, text=text, status=status))
+    def say(self, app: str, what: TraceKind, text: str = "", *, status: str = "") -> None:
+        self.trace.append(TraceEvent(at=self.clock.now, app=app, what=what, text=text, status=status))
 
     # --- what is told of a change ----------------------------------------------------------------
 
-    def _moments(self, name: str, before: Object, after: Object) -> Iterator[Moment]:
+    def _moments(self, name: str, before: Object, after: Object) -> Iterator[TraceEvent]:
         now = self.clock.now
         old, new = fields(before.get("status")), fields(after.get("status"))
         if _codes(old) != _codes(new):
-            yield Moment(at=now, app=name, what=What.STATUS, text=", ".join(_codes(new)))
+            yield TraceEvent(at=now, app=name, what=TraceKind.STATUS, text=", ".join(_codes(new)))
         known, found = _conditions(old), _conditions(new)
         for type, message in found:
             if (type, message) not in known:
-                yield Moment(at=now, app=name, what=What.CONDITION, text=message, status=type)
+                yield TraceEvent(at=now, app=name, what=TraceKind.CONDITION, text=message, status=type)
         for type in dict.fromkeys(type for type, _ in known):
             if type not in {one for one, _ in found}:
-                yield Moment(at=now, app=name, what=What.CLEARED, text=type, status=type)
+                yield TraceEvent(at=now, app=name, what=TraceKind.CLEARED, text=type, status=type)
         yield from self._operation_moments(name, now, old, new)
 
-    def _operation_moments(self, name: str, now: datetime, old: Object, new: Object) -> Iterator[Moment]:
+    def _operation_moments(self, name: str, now: datetime, old: Object, new: Object) -> Iterator[TraceEvent]:
         before, after = fields(old.get("operationState")), fields(new.get("operationState"))
         if before == after or not after:
             return
         phase, message = text(after.get("phase")), text(after.get("message"))
         begun = before.get("startedAt") != after.get("startedAt")
         if begun:
-            yield Moment(at=now, app=name, what=What.STARTED, text=_wanted(after), phase=phase)
+            yield TraceEvent(at=now, app=name, what=TraceKind.STARTED, text=_wanted(after), phase=phase)
         ended = before.get("finishedAt")
         again = ended is not None and ended != after.get("finishedAt")  # a retry drops what there was
         yield from self._results(name, now, {} if begun or again else before, after)
         if phase == text(before.get("phase")) and message == text(before.get("message")) and not begun:
             return
         if phase in COMPLETED:
-            what = What.ENDED
+            what = TraceKind.ENDED
         elif after.get("finishedAt") is not None:
-            what = What.RETRY
+            what = TraceKind.RETRY
         else:
-            what = What.STEP
-        if message or what is What.ENDED:
-            yield Moment(at=now, app=name, what=what, text=message, phase=phase)
+            what = TraceKind.STEP
+        if message or what is TraceKind.ENDED:
+            yield TraceEvent(at=now, app=name, what=what, text=message, phase=phase)
 
-    def _results(self, name: str, now: datetime, before: Object, after: Object) -> Iterator[Moment]:
+    def _results(self, name: str, now: datetime, before: Object, after: Object) -> Iterator[TraceEvent]:
         waves = self.records[name].waves()
         known = {_result_key(row): row for row in _rows(before)}
         for row in _rows(after):
@@ -145,10 +145,10 @@ class Registry:
                 namespace=text(row.get("namespace")),
                 name=text(row.get("name")),
             )
-            yield Moment(
+            yield TraceEvent(
                 at=now,
                 app=name,
-                what=What.RESULT,
+                what=TraceKind.RESULT,
                 text=text(row.get("message")),
                 about=ref,
                 phase=text(row.get("syncPhase")),

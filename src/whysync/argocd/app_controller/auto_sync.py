@@ -64,7 +64,7 @@ class AutoSync(msgspec.Struct, frozen=True, kw_only=True):
         return self.reason.starts
 
 
-class SelfHealPace(msgspec.Struct, frozen=True, kw_only=True):
+class SelfHealBackoff(msgspec.Struct, frozen=True, kw_only=True):
     """How long self-heal waits after attempt N; without a base, `plain` counts each time."""
 
     base: timedelta | None = timedelta(seconds=2)
@@ -111,7 +111,7 @@ def already_attempted(app: Object, desired: Sequence[str], *, revisions_have_cha
     return Attempt(attempted=same_revisions and same_sources(spec, result), phase=phase, revisions=tried)
 
 
-def self_heal_wait(app: Object, attempts: int, now: datetime, pace: SelfHealPace) -> timedelta:
+def self_heal_wait(app: Object, attempts: int, now: datetime, pace: SelfHealBackoff) -> timedelta:
     """What is left of the wait; zero or less means: now."""
     state = fields(dig(app, "status", "operationState"))
     if not state:
@@ -128,7 +128,7 @@ def auto_sync(
     sync_status: Object | None = None,
     resources: Sequence[Object] | None = None,
     revisions_have_changes: bool = True,
-    pace: SelfHealPace | None = None,
+    pace: SelfHealBackoff | None = None,
     windows: WindowVerdict | None = None,
 ) -> AutoSync:
     """Would the controller start a sync? What was compared last is in the app, unless given anew."""
@@ -154,7 +154,7 @@ def auto_sync(
     healed: Object = {}
     if attempt.attempted:
         attempts = integer(dig(app, "status", "operationState", "operation", "sync", "autoHealAttemptsCount"))
-        refused = _refused_again(app, automated, attempt, attempts, now, pace or SelfHealPace())
+        refused = _refused_again(app, automated, attempt, attempts, now, pace or SelfHealBackoff())
         if refused is not None:
             return refused
         healed = {"autoHealAttemptsCount": attempts + 1, "resources": _selected(rows)}
@@ -187,7 +187,7 @@ def _refused(app: Object, automated: Object, status: Object, rows: Sequence[Obje
 
 
 def _refused_again(
-    app: Object, automated: Object, attempt: Attempt, attempts: int, now: datetime, pace: SelfHealPace
+    app: Object, automated: Object, attempt: Attempt, attempts: int, now: datetime, pace: SelfHealBackoff
 ) -> AutoSync | None:
     if attempt.phase != Phase.SUCCEEDED:
         message = text(dig(app, "status", "operationState", "message"))

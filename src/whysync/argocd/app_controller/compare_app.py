@@ -14,7 +14,7 @@ from whysync.argocd.compare.comparison import Comparison, Inputs
 from whysync.argocd.compare.diff_memory import Memory
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.projects import Cluster
-from whysync.argocd.repo_server.server import Manifests, NoTargets, RepoServer, Wish
+from whysync.argocd.repo_server.server import ManifestRequest, Manifests, NoTargets, RepoServer
 from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import instance_name
 from whysync.json_tree import Object, fields, items, text
@@ -133,7 +133,7 @@ def _manifests(application: Object, app: Application, aim: Aim, at: Setting) -> 
             f'failed to get cluster version for cluster "{server}": '
             f'failed to get cluster info for "{server}": {at.live.problem}'
         )
-    wish = Wish(
+    wish = ManifestRequest(
         application=application,
         instance=instance_name(app.name, app.namespace, at.namespace),
         namespace=app.spec.destination.namespace,

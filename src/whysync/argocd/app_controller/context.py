@@ -11,7 +11,7 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
 from whysync.argocd.app_controller.live_cache import LiveCache, Tell
 from whysync.argocd.app_controller.need_refresh import Processing, processing
-from whysync.argocd.app_controller.timings import Pace
+from whysync.argocd.app_controller.timings import Timings
 from whysync.argocd.health.assess import Assessment, assess
 from whysync.argocd.projects import (
     Cluster,
@@ -23,9 +23,9 @@ from whysync.argocd.projects import (
 from whysync.argocd.repo_server.repository import Repository
 from whysync.argocd.repo_server.server import REVISIONS_KEPT, RepoServer
 from whysync.argocd.settings import Settings
-from whysync.argocd.sync.cluster_ops import Ground
+from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.argocd.sync.kubectl.client import Client, said
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key, ref_of
@@ -33,7 +33,7 @@ from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.errors import DiffError
 
 MANAGER: Final = "argocd-controller"
-GroundOf = Callable[[Destination, str], Ground]
+GroundOf = Callable[[Destination, str], ClusterOps]
 PARAMETERS: Final = "argocd-cmd-params-cm"
 DEFAULT_PROJECT: Final[Object] = {
     "apiVersion": "argoproj.io/v1alpha1",
@@ -50,7 +50,7 @@ DEFAULT_PROJECT: Final[Object] = {
 def _nobody(instance: str, *, own: bool) -> None: ...
 
 
-class Office:
+class ControllerContext:
     def __init__(
         self,
         destinations: Iterable[Destination],
@@ -61,7 +61,7 @@ class Office:
         config_maps: Iterable[Object],
         namespace: str,
         ground: GroundOf | None,
-        pace: Pace | None,
+        pace: Timings | None,
     ) -> None:
         self.clock = clock
         self.namespace = namespace
@@ -71,7 +71,7 @@ class Office:
         self.projects.setdefault("default", DEFAULT_PROJECT)
         self.settings = self._settings()
         self._paced = pace is not None
-        self.pace = pace or Pace.of(self.data(PARAMETERS))
+        self.pace = pace or Timings.of(self.data(PARAMETERS))
         self._clients: dict[str, Client] = {}
         self.repo_server = RepoServer(repository, clock)
         self._ground = ground
@@ -112,7 +112,7 @@ class Office:
         self.relearn()
         if name == PARAMETERS and not self._paced:
             # The controller reads these when it starts: who changes them restarts it.
-            self.pace = Pace.of(self.data(PARAMETERS))
+            self.pace = Timings.of(self.data(PARAMETERS))
 
     def set_namespaces(self, destination: Destination, namespaces: tuple[str, ...]) -> None:
         """`argocd cluster set --namespace`: the cache of the cluster is made anew."""
@@ -211,11 +211,11 @@ class Office:
         except NoCluster:
             return None
 
-    def ground(self, server: str, user: str) -> Ground:
+    def ground(self, server: str, user: str) -> ClusterOps:
         destination = self.destinations[server]
         if self._ground is not None:
             return self._ground(destination, user)
-        return ClusterGround(
+        return KubectlClusterOps(
             destination.model, user=user, health=self.health, wave_delay=self.pace.wave_delay
         )
 

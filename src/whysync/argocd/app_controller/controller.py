@@ -11,15 +11,15 @@ from datetime import datetime
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.app_of_apps import ChildApps
-from whysync.argocd.app_controller.app_registry import Registry
-from whysync.argocd.app_controller.context import GroundOf, Office
+from whysync.argocd.app_controller.app_registry import AppRegistry
+from whysync.argocd.app_controller.context import ControllerContext, GroundOf
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
 from whysync.argocd.app_controller.need_refresh import REFRESH, has_operation_to_process
 from whysync.argocd.app_controller.operation_state import CompareWith
-from whysync.argocd.app_controller.process_operation import Operator
+from whysync.argocd.app_controller.process_operation import OperationProcessor
 from whysync.argocd.app_controller.refresh import Refresher
-from whysync.argocd.app_controller.timings import Pace
-from whysync.argocd.app_controller.trace import Moment
+from whysync.argocd.app_controller.timings import Timings
+from whysync.argocd.app_controller.trace import TraceEvent
 from whysync.argocd.compare.app_status import go_time
 from whysync.argocd.repo_server.repository import Repository
 from whysync.argocd.server.server import Server
@@ -28,7 +28,7 @@ from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.decode import decode
 
 
-class ArgoCD:
+class ApplicationController:
     """Takes part in a `Timeline`; all times are those of the clock that its clusters share.
 
     `applications` are the Applications as Argo CD stores them, by qualified name (`argocd/shop`): read
@@ -46,11 +46,11 @@ class ArgoCD:
         config_maps: Iterable[Object] = (),
         namespace: str = "argocd",
         ground: GroundOf | None = None,
-        pace: Pace | None = None,
+        pace: Timings | None = None,
     ) -> None:
         there = list(destinations)
         clock = there[0].model.clock
-        self.office = Office(
+        self.context = ControllerContext(
             there,
             repository,
             clock,
@@ -60,15 +60,15 @@ class ArgoCD:
             ground=ground,
             pace=pace,
         )
-        self.office.tell = self._on_change
-        self._registry = Registry(clock)
-        self._refresher = Refresher(self.office, self._registry)
-        self._operator = Operator(self.office, self._registry, self._refresher)
-        self.server = Server(self.office, self._registry)
+        self.context.tell = self._on_change
+        self._registry = AppRegistry(clock)
+        self._refresher = Refresher(self.context, self._registry)
+        self._operator = OperationProcessor(self.context, self._registry, self._refresher)
+        self.server = Server(self.context, self._registry)
         self.stopped = False
         """The controller does nothing; what people ask for waits until it goes on."""
         self._instances: dict[str, str] = {}
-        self._children = ChildApps(self.office.destinations.get(IN_CLUSTER), self._registry, self.add)
+        self._children = ChildApps(self.context.destinations.get(IN_CLUSTER), self._registry, self.add)
         for application in applications:
             self.add(application)
 
@@ -77,18 +77,18 @@ class ArgoCD:
         return self._registry.applications
 
     @property
-    def trace(self) -> list[Moment]:
+    def trace(self) -> list[TraceEvent]:
         return self._registry.trace
 
     # --- what a Timeline asks --------------------------------------------------------------------
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         """Everything that is due at this instant, once."""
         if self.stopped:
             return False
-        self.office.follow()
-        changed = self._children.take_over(self.office.own_kinds())
-        now = self.office.clock.now
+        self.context.follow()
+        changed = self._children.take_over(self.context.own_kinds())
+        now = self.context.clock.now
         for name, record in list(self._registry.records.items()):
             record.wake(now)
             if record.queued:
@@ -99,7 +99,7 @@ class ArgoCD:
         self._children.write_back()
         return changed
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         if self.stopped:
             return None
         return min((due for record in self._registry.records.values() for due in record.dues()), default=None)
@@ -112,7 +112,7 @@ class ArgoCD:
         record = self._registry.records[name]
         record.ask(CompareWith.CompareWithRecent if own else CompareWith.ComparisonWithNothing)
         if own and has_operation_to_process(self.applications[name]):
-            record.operate(self.office.clock.now + self.office.pace.step_after_change)
+            record.operate(self.context.clock.now + self.context.pace.step_after_change)
 
     # --- what people do --------------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class ArgoCD:
         """`kubectl apply` of an Application; gives back its qualified name."""
         name = self._registry.add(application)
         typed = decode(self.applications[name], Application)[0] or Application()
-        self._instances[instance_name(typed.name, typed.namespace, self.office.namespace)] = name
+        self._instances[instance_name(typed.name, typed.namespace, self.context.namespace)] = name
         return name
 
     def edit(self, app: str, change: Callable[[Object], Object]) -> None:
@@ -164,19 +164,19 @@ class ArgoCD:
         if not meta.get("finalizers"):
             self._registry.drop(name)
         elif not meta.get("deletionTimestamp"):
-            stamp = go_time(self.office.clock.now)
+            stamp = go_time(self.context.clock.now)
             self.edit(name, lambda found: {**found, "metadata": {**meta, "deletionTimestamp": stamp}})
 
     def set_project(self, project: Object) -> None:
         """A project that was made or changed; apps learn of it when they are next looked at."""
-        self.office.set_project(project)
+        self.context.set_project(project)
 
     def drop_project(self, name: str) -> None:
-        self.office.drop_project(name)
+        self.context.drop_project(name)
 
     def set_config_map(self, config_map: Object) -> None:
         """argocd-cm, argocd-cmd-params-cm or argocd-rbac-cm, changed while Argo CD runs."""
-        self.office.set_config_map(config_map)
+        self.context.set_config_map(config_map)
 
     def rendered(self) -> dict[str, Sequence[Object]]:
         """What was rendered for each app when it was last compared, with its marks."""

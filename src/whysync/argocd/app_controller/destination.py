@@ -8,7 +8,7 @@ from typing import Final
 
 from whysync.argocd.projects import Cluster
 from whysync.json_tree import Object
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
 
@@ -17,7 +17,7 @@ IN_CLUSTER: Final = "https://kubernetes.default.svc"
 class Destination:
     """`unreachable` is what Argo CD is told instead of an answer; it may change as time passes."""
 
-    model: Model
+    model: ApiServer
     server: str = IN_CLUSTER
     name: str = "in-cluster"
     project: str = ""

@@ -12,8 +12,8 @@ from datetime import timedelta
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.app_controller.app_registry import Registry
-from whysync.argocd.app_controller.context import Office
+from whysync.argocd.app_controller.app_registry import AppRegistry
+from whysync.argocd.app_controller.context import ControllerContext
 from whysync.argocd.app_controller.deletion.finalize import (
     AppDeletion,
     CannotDelete,
@@ -24,7 +24,7 @@ from whysync.argocd.app_controller.deletion.finalize import (
 )
 from whysync.argocd.app_controller.deletion.finalizers import Finalizers
 from whysync.argocd.app_controller.live_cache import LiveCache
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.compare.app_status import conditions_json
 from whysync.argocd.compare.live_objects import LiveStateProblem
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
@@ -35,16 +35,16 @@ from whysync.argocd.projects import (
     live_verdict,
     service_account_for,
 )
-from whysync.argocd.repo_server.server import NoTargets, Wish
+from whysync.argocd.repo_server.server import ManifestRequest, NoTargets
 from whysync.argocd.tracking import instance_name, with_tracking
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key, ref_of
 
 
-class Undertaker:
-    def __init__(self, office: Office, registry: Registry) -> None:
-        self._office = office
+class AppFinalizer:
+    def __init__(self, context: ControllerContext, registry: AppRegistry) -> None:
+        self._office = context
         self._registry = registry
 
     def look(self, name: str) -> bool:
@@ -52,7 +52,7 @@ class Undertaker:
         written = self._office.writes
         done = self._finalized(app)
         if not done.finalizers:
-            self._registry.say(name, What.DELETED)
+            self._registry.say(name, TraceKind.DELETED)
             self._registry.drop(name)
             return True
         now = self._office.clock.now
@@ -61,7 +61,7 @@ class Undertaker:
         status: Object = {**fields(app.get("status"))}
         status |= conditions_json(conditions_after(app, done, now))
         if done.waits_for and done.waits_for != record.waits_for:
-            self._registry.say(name, What.STEP, done.waits_for)
+            self._registry.say(name, TraceKind.STEP, done.waits_for)
             record.waits_for = done.waits_for
         record.operate(now + (self._office.soft or timedelta(minutes=2)))
         changed = self._registry.save(name, {**app, "metadata": meta, "status": status})
@@ -130,7 +130,7 @@ class Undertaker:
         spec = fields(app.get("spec"))
         several = has_multiple_sources(spec)
         sources = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
-        wish = Wish(
+        wish = ManifestRequest(
             application=app,
             instance=instance,
             namespace=typed.spec.destination.namespace,

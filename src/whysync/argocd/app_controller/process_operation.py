@@ -10,29 +10,29 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from whysync.argocd.api.application import Application
-from whysync.argocd.app_controller.app_registry import Registry
+from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.auto_sync import COMPLETED
 from whysync.argocd.app_controller.compare_app import Aim
-from whysync.argocd.app_controller.context import Office
-from whysync.argocd.app_controller.finalize_app import Undertaker
+from whysync.argocd.app_controller.context import ControllerContext
+from whysync.argocd.app_controller.finalize_app import AppFinalizer
 from whysync.argocd.app_controller.refresh import Refresher
 from whysync.argocd.compare.app_status import go_time
 from whysync.argocd.compare.comparison import Comparison
 from whysync.argocd.projects import NoCluster
-from whysync.argocd.sync.cluster_ops import Ground
+from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.argocd.sync.operation import Processed, process
 from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, Turn, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
 
 
-class Operator:
-    def __init__(self, office: Office, registry: Registry, refresher: Refresher) -> None:
-        self._office = office
+class OperationProcessor:
+    def __init__(self, context: ControllerContext, registry: AppRegistry, refresher: Refresher) -> None:
+        self._office = context
         self._registry = registry
         self._refresher = refresher
-        self._undertaker = Undertaker(office, registry)
+        self._undertaker = AppFinalizer(context, registry)
 
     def step(self, name: str) -> bool:
         """True where the Application or its cluster may have changed."""
@@ -43,10 +43,10 @@ class Operator:
         operation = app.get("operation")
         if not isinstance(operation, dict):
             return bool(dig(app, "metadata", "deletionTimestamp")) and self._undertaker.look(name)
-        office, now = self._office, self._office.clock.now
+        context, now = self._office, self._office.clock.now
         state = dig(app, "status", "operationState")
         before = state if isinstance(state, dict) else None
-        timeout = office.pace.sync_timeout
+        timeout = context.pace.sync_timeout
         if (
             before is not None
             and before.get("phase") == "Running"
@@ -123,45 +123,45 @@ class Operator:
             raise NotCompared(str(problem)) from problem
 
     @property
-    def office(self) -> Office:
+    def context(self) -> ControllerContext:
         return self._office
 
 
 class _Turn:
     """The sync's own part of a look; remembers until when it pauses."""
 
-    def __init__(self, operator: Operator, name: str, app: Object) -> None:
+    def __init__(self, operator: OperationProcessor, name: str, app: Object) -> None:
         self._operator = operator
         self._name = name
         self._app = app
-        self._grounds: list[Ground] = []
+        self._grounds: list[ClusterOps] = []
 
     @property
     def not_before(self) -> datetime | None:
         told = (getattr(ground, "not_before", None) for ground in self._grounds)
         return max((one for one in told if isinstance(one, datetime)), default=None)
 
-    def take(self, state: Object) -> Turn:
-        operator, office = self._operator, self._operator.office
+    def take(self, state: Object) -> SyncPass:
+        operator, context = self._operator, self._operator.context
         typed = decode(self._app, Application)[0] or Application()
-        project = office.project_of(typed)
+        project = context.project_of(typed)
         if isinstance(project, str):
             told = f"Failed to load application project: {project}"
-            return Turn(operation_state={**state, "phase": "Error", "message": told})
+            return SyncPass(operation_state={**state, "phase": "Error", "message": told})
         sync = AppSync(
             application=self._app,
             project=project,
-            settings=office.settings,
-            clusters=office.clusters,
+            settings=context.settings,
+            clusters=context.clusters,
             compare=lambda wanted: operator.compare(self._name, self._app, wanted),
             ground=lambda user: self._ground(typed, user),
-            now=office.clock.now,
-            project_clusters=office.clusters_of(typed.project),
+            now=context.clock.now,
+            project_clusters=context.clusters_of(typed.project),
         )
         return sync_app(sync, state)
 
-    def _ground(self, app: Application, user: str) -> Ground:
-        ground = self._operator.office.ground(self._operator.office.cluster_of(app).server, user)
+    def _ground(self, app: Application, user: str) -> ClusterOps:
+        ground = self._operator.context.ground(self._operator.context.cluster_of(app).server, user)
         self._grounds.append(ground)
         return ground
 

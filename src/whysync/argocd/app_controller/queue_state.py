@@ -14,7 +14,7 @@ from whysync.kubernetes.api.ref import ref_of
 
 
 @dataclass(slots=True, kw_only=True)
-class Record:
+class QueueState:
     """Mirrors the controller's queues, Argo CD 3.6: of one app, each holds one entry at most."""
 
     queued: bool = True

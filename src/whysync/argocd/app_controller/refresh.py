@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.argocd.api.application import Application
-from whysync.argocd.app_controller.app_registry import Registry
+from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.auto_sync import AutoSync, AutoSyncReason, auto_sync
 from whysync.argocd.app_controller.compare_app import Aim, Compared, Setting, aim_at_spec, compared
-from whysync.argocd.app_controller.context import Office
+from whysync.argocd.app_controller.context import ControllerContext
 from whysync.argocd.app_controller.live_cache import LiveCache
 from whysync.argocd.app_controller.need_refresh import Refresh, RefreshReason, need_refresh, spec_conditions
 from whysync.argocd.app_controller.operation_state import CompareWith
-from whysync.argocd.app_controller.queue_state import Record
+from whysync.argocd.app_controller.queue_state import QueueState
 from whysync.argocd.app_controller.status_patch import (
     source_types,
     unknown,
@@ -26,7 +26,7 @@ from whysync.argocd.app_controller.status_patch import (
     without_refresh,
 )
 from whysync.argocd.app_controller.summary import summary_of
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.compare.app_status import conditions_json
 from whysync.argocd.compare.compare_app_state import NotComparedYet
 from whysync.argocd.compare.diff_memory import Memory
@@ -44,8 +44,8 @@ _ORPHANS: Final = "OrphanedResourceWarning"
 
 
 class Refresher:
-    def __init__(self, office: Office, registry: Registry) -> None:
-        self._office = office
+    def __init__(self, context: ControllerContext, registry: AppRegistry) -> None:
+        self._office = context
         self._registry = registry
         self._summaries: dict[str, tuple[int, Object]] = {}
 
@@ -53,14 +53,14 @@ class Refresher:
         """True where the Application was changed by it."""
         app, record = self._registry.applications[name], self._registry.records[name]
         record.queued = False
-        office, now = self._office, self._office.clock.now
-        if not office.looks_after(app):
+        context, now = self._office, self._office.clock.now
+        if not context.looks_after(app):
             return False
         need = need_refresh(
             app,
             now,
-            soft=_shortened(office.soft),
-            hard=_shortened(office.hard),
+            soft=_shortened(context.soft),
+            hard=_shortened(context.hard),
             requested=() if record.level is None else (record.level,),
         )
         if need.reason is RefreshReason.CONTROLLER:
@@ -69,23 +69,23 @@ class Refresher:
         self._look_again(name, record)
         return changed
 
-    def _look_again(self, name: str, record: Record) -> None:
-        office, now = self._office, self._office.clock.now
+    def _look_again(self, name: str, record: QueueState) -> None:
+        context, now = self._office, self._office.clock.now
         reconciled = _time(dig(self._registry.applications[name], "status", "reconciledAt"))
         dues: list[datetime] = []
-        for timeout in (office.soft, office.hard):
+        for timeout in (context.soft, context.hard):
             if timeout > timedelta():
                 due = reconciled + timeout if reconciled is not None else now
                 dues.append(due if due > now else now + timeout)
         record.look_at = min(dues, default=None)
 
-    def _refresh(self, name: str, app: Object, record: Record, need: Refresh) -> bool:
+    def _refresh(self, name: str, app: Object, record: QueueState, need: Refresh) -> bool:
         typed = decode(app, Application)[0] or Application()
         cache = self._office.cache_of(typed)
         if need.level is CompareWith.ComparisonWithNothing and cache is not None and record.compared:
             return self._persist(name, app, {**fields(app.get("status")), **self._summary(typed, cache)})
         now = self._office.clock.now
-        self._registry.say(name, What.REFRESHED, _told(need))
+        self._registry.say(name, TraceKind.REFRESHED, _told(need))
         if need.reason is RefreshReason.REQUESTED:
             record.rules = ()  # what the API server answered to a dry run may be different by now
         checked = spec_conditions(
@@ -116,27 +116,27 @@ class Refresher:
 
     def compare(self, name: str, app: Object, aim: Aim, *, forced: bool) -> Compared:
         """Raises `NotComparedYet` while an error of the repository is kept back, and `NoCluster`."""
-        office, record = self._office, self._registry.records[name]
+        context, record = self._office, self._registry.records[name]
         typed = decode(app, Application)[0] or Application()
-        project = office.typed_projects()[typed.project]
-        cluster = office.cluster_of(typed)
-        cache = office.caches[cluster.server]
+        project = context.typed_projects()[typed.project]
+        cluster = context.cluster_of(typed)
+        cache = context.caches[cluster.server]
         setting = Setting(
-            settings=office.settings,
+            settings=context.settings,
             project=project,
             cluster=cluster,
-            project_clusters=office.clusters_of(typed.project),
+            project_clusters=context.clusters_of(typed.project),
             live=cache,
-            repo_server=office.repo_server,
-            namespace=office.namespace,
-            now=office.clock.now,
-            dry_run=office.dry_run(cluster.server),
-            memory=_memory(record, app, office.settings, project, cache, cache.schemas, cache.scopes),
+            repo_server=context.repo_server,
+            namespace=context.namespace,
+            now=context.clock.now,
+            dry_run=context.dry_run(cluster.server),
+            memory=_memory(record, app, context.settings, project, cache, cache.schemas, cache.scopes),
         )
         try:
             found = compared(app, typed, aim, setting, error_since=record.repo_error_since, forced=forced)
         except NotComparedYet:
-            record.repo_error_since = record.repo_error_since or office.clock.now
+            record.repo_error_since = record.repo_error_since or context.clock.now
             raise
         if found.comparison.inputs.target_error is None:
             record.repo_error_since = None
@@ -145,15 +145,15 @@ class Refresher:
     # --- what comes of it ------------------------------------------------------------------------
 
     def _conclude(self, name: str, app: Object, typed: Application, found: Compared, need: Refresh) -> bool:
-        office, record, now = self._office, self._registry.records[name], self._office.clock.now
+        context, record, now = self._office, self._registry.records[name], self._office.clock.now
         comparison = found.comparison
         status = dict(comparison.status)
         before = fields(app.get("status"))
         if need.level < CompareWith.CompareWithLatest and before.get("reconciledAt"):
             status["reconciledAt"] = before["reconciledAt"]
         status |= source_types(comparison.inputs.spec, found.source_types)
-        status["controllerNamespace"] = office.namespace
-        cache = office.cache_of(typed)
+        status["controllerNamespace"] = context.namespace
+        cache = context.cache_of(typed)
         if cache is not None:
             status |= self._summary(typed, cache)
             status = self._orphans(typed, cache, found, status)
@@ -175,23 +175,23 @@ class Refresher:
     def _decide(
         self, name: str, app: Object, typed: Application, status: Object, found: Compared
     ) -> AutoSync:
-        office, record = self._office, self._registry.records[name]
-        project = office.typed_projects()[typed.project]
-        windows = can_sync(matching(project.spec.sync_windows, typed), office.clock.now, manual=False)
+        context, record = self._office, self._registry.records[name]
+        project = context.typed_projects()[typed.project]
+        windows = can_sync(matching(project.spec.sync_windows, typed), context.clock.now, manual=False)
         rows = [fields(row) for row in items(status.get("resources"))]
         decided = auto_sync(
             app,
-            office.clock.now,
+            context.clock.now,
             sync_status=fields(status.get("sync")),
             resources=rows,
             revisions_have_changes=found.has_changes,
-            pace=office.pace.self_heal,
+            pace=context.pace.self_heal,
             windows=windows,
         )
         said = str(decided.reason)
         if said != record.decided or decided.starts:
             if decided.reason not in (AutoSyncReason.NOT_AUTOMATED, AutoSyncReason.DISABLED):
-                self._registry.say(name, What.AUTO_SYNC, _why(decided), status=said)
+                self._registry.say(name, TraceKind.AUTO_SYNC, _why(decided), status=said)
             record.decided = said
         return decided
 
@@ -225,7 +225,7 @@ class Refresher:
         return self._registry.save(name, without_refresh({**app, "status": status}))
 
 
-def _memory(record: Record, app: Object, *rules: object) -> Memory:
+def _memory(record: QueueState, app: Object, *rules: object) -> Memory:
     """What was remembered, as long as all that it rests on is the same."""
     spec, meta = fields(app.get("spec")), fields(app.get("metadata"))
     policy = fields(spec.get("syncPolicy"))

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from whysync.argocd.app_controller.auto_sync import SelfHealPace
+from whysync.argocd.app_controller.auto_sync import SelfHealBackoff
 
 _HEAL: Final = "controller.self.heal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    self_heal: SelfHealPace = field(default_factory=SelfHealPace)
+class Timings:
+    self_heal: SelfHealBackoff = field(default_factory=SelfHealBackoff)
     sync_timeout: timedelta = timedelta()
     """Zero: a sync may take as long as it likes."""
     wave_delay: float = 2
@@ -23,11 +23,11 @@ class Pace:
     step_after_change: timedelta = timedelta(seconds=5)
 
     @classmethod
-    def of(cls, params: Mapping[str, str]) -> Pace:
+    def of(cls, params: Mapping[str, str]) -> Timings:
         """`params` is the data of argocd-cmd-params-cm; what is no number counts as not told."""
         base = _seconds(params, f"{_HEAL}.backoff.timeout.seconds", 2)
         return cls(
-            self_heal=SelfHealPace(
+            self_heal=SelfHealBackoff(
                 base=timedelta(seconds=base) if base else None,
                 factor=_seconds(params, f"{_HEAL}.backoff.factor", 3),
                 cap=timedelta(seconds=_seconds(params, f"{_HEAL}.backoff.cap.seconds", 300)),

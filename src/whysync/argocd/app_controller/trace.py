@@ -9,7 +9,7 @@ from enum import StrEnum
 from whysync.kubernetes.api.ref import Ref
 
 
-class What(StrEnum):
+class TraceKind(StrEnum):
     REFRESHED = "refreshed"
     """The app was looked at; `text` says for what reason, and how deep."""
     STATUS = "status"
@@ -33,11 +33,11 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class TraceEvent:
     at: datetime
     app: str
     """Qualified: `argocd/shop`."""
-    what: What
+    what: TraceKind
     text: str = ""
     about: Ref | None = None
     phase: str = ""

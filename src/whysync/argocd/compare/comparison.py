@@ -14,7 +14,7 @@ from whysync.argocd.compare.live_objects import LiveState
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.strategy import Strategy
 from whysync.argocd.health.application import AppHealth
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.ignore_differences import Normalizer
 from whysync.argocd.projects import Cluster
 from whysync.argocd.scripts.lua import LuaRunner
@@ -78,7 +78,7 @@ class ComparedResource:
     """`None`: it could not be compared, and `error` says why."""
     strategy: Strategy
     sync: SyncCode | None
-    health: Verdict | None
+    health: HealthVerdict | None
     hook: bool = False
     requires_pruning: bool = False
     requires_deletion_confirmation: bool = False

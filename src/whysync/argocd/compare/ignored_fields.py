@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
-from whysync.argocd.compare.state_diffs import Differ, normalization_of
+from whysync.argocd.compare.state_diffs import StateDiffer, normalization_of
 from whysync.argocd.diff.changes import FieldChange
-from whysync.argocd.ignore_differences import Miss, Normalizer, Rule, explain_miss
+from whysync.argocd.ignore_differences import Normalizer, Rule, RuleMistake, explain_miss
 from whysync.json_tree import Object
 from whysync.kubernetes.field_writers import writers_of
 
@@ -44,7 +44,7 @@ class IgnoredFields:
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
         self._rules = comparison.rules.rules if comparison.rules is not None else ()
-        self._differ: Differ | None = None
+        self._differ: StateDiffer | None = None
         self._found: dict[int, tuple[IgnoredField, ...]] = {}
 
     def of(self, resource: ComparedResource) -> tuple[IgnoredField, ...]:
@@ -74,7 +74,7 @@ class IgnoredFields:
     def _without_rules(self, target: Object, live: Object) -> tuple[FieldChange, ...]:
         if self._differ is None:
             normalization = replace(normalization_of(self._comparison.inputs), rules=Normalizer(()))
-            self._differ = Differ(self._comparison.inputs, normalization)
+            self._differ = StateDiffer(self._comparison.inputs, normalization)
         found = self._differ.diffed(target, live).diff
         return found.changes if found is not None else ()
 
@@ -105,7 +105,7 @@ def _selectors(rule: Rule) -> Iterator[tuple[str, Rule]]:
 
 def _idle(rule: Rule, resources: Sequence[ComparedResource]) -> IdleRule:
     """The miss that is most likely meant: near a resource that differs, then near any."""
-    best: tuple[int, Miss, ComparedResource] | None = None
+    best: tuple[int, RuleMistake, ComparedResource] | None = None
     for resource in resources:
         if resource.live is None:
             continue

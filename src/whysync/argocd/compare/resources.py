@@ -14,7 +14,7 @@ from whysync.argocd.compare.destination_namespace import is_own_namespace
 from whysync.argocd.compare.reconcile_pairs import Pair, Pairing
 from whysync.argocd.compare.resource_status import is_plain, row_status
 from whysync.argocd.compare.state_diffs import Diffed, Diffs
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import is_any_hook, wave_of
 from whysync.argocd.projects import kind_verdict
 from whysync.argocd.tracking import is_self_referenced
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     problem: Condition | None
 
 
-class RowMaker:
+class RowBuilder:
     """`failed`: something could not be loaded or compared, so that nothing can be said of any resource."""
 
     def __init__(self, inputs: Inputs, hooks: Sequence[Object], *, compared: bool, failed: bool) -> None:
@@ -48,7 +48,7 @@ class RowMaker:
         self._app_asks_first = requires_confirmation({}, self._options)
         self._permissions: dict[tuple[str, str, str, bool], bool] = {}
 
-    def row(self, pair: Pair, diffed: Diffed, health: Verdict | None) -> Row:
+    def row(self, pair: Pair, diffed: Diffed, health: HealthVerdict | None) -> Row:
         inputs, settings = self._inputs, self._inputs.settings
         target, live, ref = pair.target, pair.live, ref_of(pair.obj)
         own = is_self_referenced(
@@ -126,9 +126,9 @@ class RowMaker:
 
 
 def rows_of(
-    pairing: Pairing, diffs: Diffs, health: Sequence[Verdict | None], inputs: Inputs, *, failed: bool
+    pairing: Pairing, diffs: Diffs, health: Sequence[HealthVerdict | None], inputs: Inputs, *, failed: bool
 ) -> Rows:
-    maker = RowMaker(inputs, pairing.hooks, compared=not diffs.error, failed=failed)
+    maker = RowBuilder(inputs, pairing.hooks, compared=not diffs.error, failed=failed)
     if inputs.memory is None or failed or diffs.error:
         rows = list(map(maker.row, pairing.pairs, diffs.results, health))
     else:

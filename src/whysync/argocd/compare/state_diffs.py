@@ -51,9 +51,9 @@ def diffs_of(pairs: Sequence[Pair], inputs: Inputs) -> Diffs:
     memory = inputs.memory
     try:
         differ = (
-            Differ.of(inputs)
+            StateDiffer.of(inputs)
             if memory is None
-            else memory.memo(Differ).recall(lambda: Differ.of(inputs), Differ)
+            else memory.memo(StateDiffer).recall(lambda: StateDiffer.of(inputs), StateDiffer)
         )
     except BadRule as problem:
         results = tuple(Diffed(diff=None, strategy=strategy) for _ in pairs)
@@ -96,7 +96,7 @@ def normalization_of(inputs: Inputs) -> Normalization:
     )
 
 
-class Differ:
+class StateDiffer:
     """Compares pair by pair, with what is the same for all of an app made ready once."""
 
     def __init__(self, inputs: Inputs, normalization: Normalization) -> None:
@@ -116,7 +116,7 @@ class Differ:
         self._merging = replace(self._options, strategy=Strategy.STRUCTURED_MERGE)
 
     @classmethod
-    def of(cls, inputs: Inputs) -> Differ:
+    def of(cls, inputs: Inputs) -> StateDiffer:
         """Raises `BadRule`."""
         return cls(inputs, normalization_of(inputs))
 

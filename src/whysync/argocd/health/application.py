@@ -12,7 +12,7 @@ import msgspec
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.assess import assess
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import is_hook, is_skipped
 from whysync.argocd.scripts.lua import LuaRunner
 from whysync.argocd.settings.overrides import Overrides
@@ -22,7 +22,7 @@ from whysync.kubernetes.api.ref import Key, group_of
 _IGNORE: Final = "argocd.argoproj.io/ignore-healthcheck"
 _GROUP, _KIND = "argoproj.io", "Application"
 _MOST_CAUSES: Final = 3
-_MISSING: Final = Verdict(HealthCode.MISSING)
+_MISSING: Final = HealthVerdict(HealthCode.MISSING)
 _RANK: Final = {code: rank for rank, code in enumerate(HealthCode)}
 
 
@@ -38,7 +38,7 @@ class AppHealth(msgspec.Struct, frozen=True, kw_only=True):
     code: HealthCode
     message: str
     """`Caused by …`; empty where it is Healthy, or where nothing is live at all."""
-    rows: tuple[Verdict | None, ...]
+    rows: tuple[HealthVerdict | None, ...]
     """In the order of the pairs; `None`: no health is shown for it."""
     causes: tuple[Key, ...] = ()
     error: str | None = None
@@ -50,7 +50,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     key: Key
     live: Object | None
-    verdict: Verdict | None = None
+    verdict: HealthVerdict | None = None
     """`None`: it has no health, or an annotation says that it shall not count."""
     error: str | None = None
 
@@ -87,7 +87,7 @@ def health_from(parts: Sequence[Part | None], *, app: Object | None = None) -> A
     """The rows have the order of the parts."""
     worst = HealthCode.HEALTHY
     causes: list[Key] = []
-    rows: list[Verdict | None] = [None] * len(parts)
+    rows: list[HealthVerdict | None] = [None] * len(parts)
     error: str | None = None
     any_resource = any_live = False
     for index, part in enumerate(parts):

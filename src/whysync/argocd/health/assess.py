@@ -18,7 +18,7 @@ from whysync.argocd.health.problems import CannotJudge
 from whysync.argocd.health.scripted import verdict_of
 from whysync.argocd.health.shipped import shipped_check
 from whysync.argocd.health.shipped.lua import LuaError
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.scripts.lua import LuaRunner
 from whysync.argocd.settings.overrides import Overrides, ResourceOverride, health_override
 from whysync.json_tree import Object, dig, items, text
@@ -30,7 +30,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d
 
 
 class Assessment(msgspec.Struct, frozen=True, kw_only=True):
-    verdict: Verdict
+    verdict: HealthVerdict
     error: str | None = None
     """Set where judging failed: the verdict is then Unknown, and the comparison reports this text."""
 
@@ -41,7 +41,7 @@ def health_of(
     *,
     lua: LuaRunner | None = None,
     now: float | None = None,
-) -> Verdict | None:
+) -> HealthVerdict | None:
     """`None`: Argo CD has no opinion. `overrides` are the settings'; `now` is for scripts that ask."""
     found = assess(obj, overrides, lua=lua, now=now)
     return None if found is None else found.verdict
@@ -56,7 +56,7 @@ def assess(
 ) -> Assessment | None:
     """As `health_of`, and the error that upstream would return beside it."""
     if _is_being_deleted(obj) and _HOOK_FINALIZER not in items(dig(obj, "metadata", "finalizers")):
-        return Assessment(verdict=Verdict(HealthCode.PROGRESSING, "Pending deletion"))
+        return Assessment(verdict=HealthVerdict(HealthCode.PROGRESSING, "Pending deletion"))
     group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
     override = health_override(overrides, group, kind)
     try:
@@ -64,7 +64,7 @@ def assess(
             return Assessment(verdict=_run(override, obj, lua, now))
         shipped = shipped_check(group, kind)
         if shipped is not None:
-            return Assessment(verdict=shipped(obj) or Verdict(None))
+            return Assessment(verdict=shipped(obj) or HealthVerdict(None))
     except (CannotJudge, LuaError) as problem:
         name = f"{text(dig(obj, 'metadata', 'namespace'))}/{text(dig(obj, 'metadata', 'name'))}"
         return _unknown(problem, f"failed to get resource health for {name}: {problem}")
@@ -78,7 +78,7 @@ def assess(
 
 
 def _unknown(problem: Exception, error: str) -> Assessment:
-    return Assessment(verdict=Verdict(HealthCode.UNKNOWN, str(problem)), error=error)
+    return Assessment(verdict=HealthVerdict(HealthCode.UNKNOWN, str(problem)), error=error)
 
 
 def _is_being_deleted(obj: Object) -> bool:
@@ -87,7 +87,7 @@ def _is_being_deleted(obj: Object) -> bool:
     return isinstance(stamp, str) and _TIME.fullmatch(stamp) is not None
 
 
-def _run(override: ResourceOverride, obj: Object, lua: LuaRunner | None, now: float | None) -> Verdict:
+def _run(override: ResourceOverride, obj: Object, lua: LuaRunner | None, now: float | None) -> HealthVerdict:
     if lua is None:
         from whysync.argocd.scripts.lua.process import lua_process
 

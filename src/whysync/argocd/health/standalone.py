@@ -8,14 +8,14 @@ from enum import StrEnum
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.builtin import builtin_check
 from whysync.argocd.health.shipped import shipped_check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.scripts.lua import LuaRunner
 from whysync.argocd.settings import Overrides, health_override
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api.ref import group_of
 
 
-class Judge(StrEnum):
+class StandaloneAssessor(StrEnum):
     """Which check Argo CD asks about a kind; only the first that there is."""
 
     SETTINGS = "your Lua"
@@ -26,29 +26,29 @@ class Judge(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    verdict: Verdict | None
+class StandaloneHealth:
+    verdict: HealthVerdict | None
     """`None`: Argo CD has no opinion on this kind."""
-    by: Judge
+    by: StandaloneAssessor
 
 
 def judged(
     obj: Object, overrides: Overrides, *, lua: LuaRunner | None = None, now: float | None = None
-) -> Judged:
+) -> StandaloneHealth:
     verdict = health_of(obj, overrides, lua=lua, now=now)
-    return Judged(verdict=verdict, by=_judge(obj, overrides, verdict))
+    return StandaloneHealth(verdict=verdict, by=_judge(obj, overrides, verdict))
 
 
-def _judge(obj: Object, overrides: Overrides, verdict: Verdict | None) -> Judge:
+def _judge(obj: Object, overrides: Overrides, verdict: HealthVerdict | None) -> StandaloneAssessor:
     group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
     if (
         verdict is not None
         and verdict.message == "Pending deletion"
         and text(dig(obj, "metadata", "deletionTimestamp"))
     ):
-        return Judge.DELETION
+        return StandaloneAssessor.DELETION
     if health_override(overrides, group, kind) is not None:
-        return Judge.SETTINGS
+        return StandaloneAssessor.SETTINGS
     if shipped_check(group, kind) is not None:
-        return Judge.SHIPPED
-    return Judge.BUILTIN if builtin_check(obj) is not None else Judge.NONE
+        return StandaloneAssessor.SHIPPED
+    return StandaloneAssessor.BUILTIN if builtin_check(obj) is not None else StandaloneAssessor.NONE

@@ -7,7 +7,7 @@ import msgspec
 from whysync.argocd.api.application import HealthCode
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class HealthVerdict(msgspec.Struct, frozen=True):
     """`code` is empty where a user's Lua check answered with nothing: it then counts as Healthy."""
 
     code: HealthCode | None

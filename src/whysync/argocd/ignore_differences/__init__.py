@@ -8,7 +8,7 @@ from whysync.argocd.ignore_differences.managed_fields_managers import (
 )
 from whysync.argocd.ignore_differences.normalizer import Applied, BadRule, Normalizer, Removal
 from whysync.argocd.ignore_differences.respect import respectful_target
-from whysync.argocd.ignore_differences.rule_mistakes import Miss, MissKind, explain_miss
+from whysync.argocd.ignore_differences.rule_mistakes import MistakeKind, RuleMistake, explain_miss
 from whysync.argocd.ignore_differences.rules import (
     Mismatch,
     Rule,
@@ -21,11 +21,11 @@ __all__ = [
     "Applied",
     "BadRule",
     "Mismatch",
-    "Miss",
-    "MissKind",
+    "MistakeKind",
     "Normalizer",
     "Removal",
     "Rule",
+    "RuleMistake",
     "application_rules",
     "atom_for",
     "explain_miss",

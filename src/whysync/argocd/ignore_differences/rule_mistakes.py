@@ -16,7 +16,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Ref, ref_of
 
 
-class MissKind(StrEnum):
+class MistakeKind(StrEnum):
     NAMES_NO_FIELD = "names-no-field"
     GROUP = "group"
     KIND = "kind"
@@ -31,8 +31,8 @@ class MissKind(StrEnum):
     """It works, on another field than the one that differs."""
 
 
-class Miss(msgspec.Struct, frozen=True, kw_only=True):
-    kind: MissKind
+class RuleMistake(msgspec.Struct, frozen=True, kw_only=True):
+    kind: MistakeKind
     text: str
     selector: str = ""
     """The pointer, expression or manager at fault."""
@@ -42,15 +42,15 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
     """Is it likely that this object was meant? A rule about another kind is just another rule."""
 
 
-def explain_miss(rule: Rule, obj: Object, differing: Sequence[str]) -> Miss | None:
+def explain_miss(rule: Rule, obj: Object, differing: Sequence[str]) -> RuleMistake | None:
     """Why `rule` leaves the differences of `obj` (JSON pointers) standing; `None` when it removes one."""
     ref = ref_of(obj)
     if not rule.names_a_field:
-        return Miss(kind=MissKind.NAMES_NO_FIELD, text="the rule names no field at all")
+        return RuleMistake(kind=MistakeKind.NAMES_NO_FIELD, text="the rule names no field at all")
     mismatch = rule.mismatch(ref)
     if mismatch is not None:
         return _of_mismatch(rule, ref, mismatch)
-    misses: list[Miss] = []
+    misses: list[RuleMistake] = []
     for pointer in rule.pointers:
         miss = _of_pointer(pointer, obj, differing)
         if miss is None:
@@ -67,15 +67,15 @@ def explain_miss(rule: Rule, obj: Object, differing: Sequence[str]) -> Miss | No
             return None
         misses.append(miss)
     # a mistake in writing tells more than a rule that works elsewhere
-    return min(misses, key=lambda miss: miss.kind is MissKind.ELSEWHERE)
+    return min(misses, key=lambda miss: miss.kind is MistakeKind.ELSEWHERE)
 
 
-def _of_mismatch(rule: Rule, ref: Ref, mismatch: Mismatch) -> Miss:
+def _of_mismatch(rule: Rule, ref: Ref, mismatch: Mismatch) -> RuleMistake:
     same_kind = rule.kind.lower() == ref.kind.lower()
     match mismatch:
         case Mismatch.GROUP:
-            return Miss(
-                kind=MissKind.GROUP,
+            return RuleMistake(
+                kind=MistakeKind.GROUP,
                 text=_group_text(rule.group, ref),
                 selector=rule.group,
                 suggestion=ref.group,
@@ -84,20 +84,20 @@ def _of_mismatch(rule: Rule, ref: Ref, mismatch: Mismatch) -> Miss:
         case Mismatch.KIND:
             near = same_kind or rule.kind.lower() in _plurals(ref.kind)
             said = f"kind `{rule.kind}` is not `{ref.kind}`"
-            return Miss(
-                kind=MissKind.KIND,
+            return RuleMistake(
+                kind=MistakeKind.KIND,
                 text=said,
                 selector=rule.kind,
                 suggestion=ref.kind if near else "",
                 near=near,
             )
         case Mismatch.NAME:
-            return _of_name(MissKind.NAME, rule.name, ref.name)
+            return _of_name(MistakeKind.NAME, rule.name, ref.name)
         case Mismatch.NAMESPACE:
             if not ref.namespace:
                 said = "the object has no namespace, so a rule with a namespace never matches it"
-                return Miss(kind=MissKind.NAMESPACE, text=said, selector=rule.namespace)
-            return _of_name(MissKind.NAMESPACE, rule.namespace, ref.namespace)
+                return RuleMistake(kind=MistakeKind.NAMESPACE, text=said, selector=rule.namespace)
+            return _of_name(MistakeKind.NAMESPACE, rule.namespace, ref.namespace)
 
 
 def _group_text(group: str, ref: Ref) -> str:
@@ -115,17 +115,19 @@ def _plurals(kind: str) -> tuple[str, ...]:
     return lower + "s", lower + "es", lower.removesuffix("y") + "ies"
 
 
-def _of_name(kind: MissKind, written: str, actual: str) -> Miss:
+def _of_name(kind: MistakeKind, written: str, actual: str) -> RuleMistake:
     is_glob = any(char in written for char in "*?[{")
     said = f"{kind} `{written}` is compared as it stands, no glob" if is_glob else ""
     near = is_glob or written.lower() == actual.lower()
-    return Miss(kind=kind, text=said or f"{kind} `{written}` is not `{actual}`", selector=written, near=near)
+    return RuleMistake(
+        kind=kind, text=said or f"{kind} `{written}` is not `{actual}`", selector=written, near=near
+    )
 
 
 _BRACKETED = r"\[(\d+)\]"
 
 
-def _of_pointer(pointer: str, obj: Object, differing: Sequence[str]) -> Miss | None:
+def _of_pointer(pointer: str, obj: Object, differing: Sequence[str]) -> RuleMistake | None:
     path = path_of(obj, pointer)
     if not isinstance(path, PointerOutcome):
         where = pointers.join(path)
@@ -140,10 +142,10 @@ def _of_pointer(pointer: str, obj: Object, differing: Sequence[str]) -> Miss | N
         if isinstance(path, PointerOutcome)
         else "the pointer is of another field"
     )
-    return Miss(kind=MissKind.ELSEWHERE, text=said, selector=pointer)
+    return RuleMistake(kind=MistakeKind.ELSEWHERE, text=said, selector=pointer)
 
 
-def _misspelt(pointer: str, differing: Sequence[str]) -> Miss | None:
+def _misspelt(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
     if pointer.startswith(".") or (not pointer.startswith("/") and "." in pointer):
         said, right = "a jq expression stands under jsonPointers", _as_pointer(pointer)
     elif not pointer.startswith("/"):
@@ -161,7 +163,7 @@ def _misspelt(pointer: str, differing: Sequence[str]) -> Miss | None:
         said, right = "the parts of a JSON pointer are separated by `/`", other
     else:
         return None
-    return Miss(kind=MissKind.POINTER, text=said, selector=pointer, suggestion=right)
+    return RuleMistake(kind=MistakeKind.POINTER, text=said, selector=pointer, suggestion=right)
 
 
 def _as_pointer(expression: str) -> str:
@@ -186,34 +188,34 @@ def _dotted(pointer: str, differing: Sequence[str]) -> str:
     return next((field for field in differing if field == pointer.replace(".", "/")), "")
 
 
-def _unescaped(pointer: str, differing: Sequence[str]) -> Miss | None:
+def _unescaped(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
     """Keys such as `example.com/owner` hold slashes, which a pointer writes as `~1`."""
     for field in differing:
         if "~1" in field and field.replace("~1", "/").replace("~0", "~") == pointer:
             said = "the `/` inside a key must be written `~1`"
-            return Miss(kind=MissKind.POINTER, text=said, selector=pointer, suggestion=field)
+            return RuleMistake(kind=MistakeKind.POINTER, text=said, selector=pointer, suggestion=field)
     return None
 
 
-def _shifted(pointer: str, differing: Sequence[str]) -> Miss | None:
+def _shifted(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
     for field in differing:
         ours, theirs = pointer.split("/"), field.split("/")
         others = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
         if len(ours) <= len(theirs) and others and all(a.isdecimal() and b.isdecimal() for a, b in others):
             said = "the difference is at another position of the list; select the item by its name with jq"
-            return Miss(kind=MissKind.POINTER, text=said, selector=pointer)
+            return RuleMistake(kind=MistakeKind.POINTER, text=said, selector=pointer)
     return None
 
 
-def _of_expression(expression: str, obj: Object, differing: Sequence[str]) -> Miss | None:
+def _of_expression(expression: str, obj: Object, differing: Sequence[str]) -> RuleMistake | None:
     try:
         left = Deletion(expression).apply(obj)
     except BadExpression as problem:
-        return Miss(kind=MissKind.EXPRESSION, text=f"jq error: {problem}", selector=expression)
+        return RuleMistake(kind=MistakeKind.EXPRESSION, text=f"jq error: {problem}", selector=expression)
     except DeletionFailed as problem:
         said = str(problem).removeprefix("JQ patch returned error: ")
-        return Miss(
-            kind=MissKind.EXPRESSION,
+        return RuleMistake(
+            kind=MistakeKind.EXPRESSION,
             text=f"jq error: {said}",
             selector=expression,
             suggestion=expression.replace("[]", "[]?")
@@ -223,14 +225,14 @@ def _of_expression(expression: str, obj: Object, differing: Sequence[str]) -> Mi
     if any(pointers.resolve(obj, field) != pointers.resolve(left, field) for field in differing):
         return None
     said = "the expression removes nothing" if left == obj else "the expression removes another field"
-    return Miss(kind=MissKind.ELSEWHERE, text=said, selector=expression)
+    return RuleMistake(kind=MistakeKind.ELSEWHERE, text=said, selector=expression)
 
 
-def _of_managers(rule: Rule, ref: Ref, obj: Object) -> Miss | None:
+def _of_managers(rule: Rule, ref: Ref, obj: Object) -> RuleMistake | None:
     """Only whether the managers are there: which fields differ, the comparison of both sides knows."""
     if not rule.trusts_managers_for(ref):
         said = "managers in argocd-cm count only under the exact group and kind, or for all kinds"
-        return Miss(kind=MissKind.MANAGER, text=said, selector=rule.override_key or "")
+        return RuleMistake(kind=MistakeKind.MANAGER, text=said, selector=rule.override_key or "")
     entries = items(fields(obj.get("metadata")).get("managedFields"))
     present = {text(fields(entry).get("manager")) for entry in entries}
     absent = [manager for manager in rule.managers if manager not in present]
@@ -238,4 +240,4 @@ def _of_managers(rule: Rule, ref: Ref, obj: Object) -> Miss | None:
         return None
     near = next((name for name in sorted(present) if name.lower() == absent[0].lower()), "")
     said = f"no field of the object is owned by `{absent[0]}`"
-    return Miss(kind=MissKind.MANAGER, text=said, selector=absent[0], suggestion=near)
+    return RuleMistake(kind=MistakeKind.MANAGER, text=said, selector=absent[0], suggestion=near)

@@ -6,8 +6,8 @@ from whysync.argocd.projects.inherited import effective_project, global_projects
 from whysync.argocd.projects.messages import clearer_message
 from whysync.argocd.projects.permissions import (
     Cluster,
+    PermissionResult,
     ProjectClustersUnknown,
-    Verdict,
     app_namespace_permitted,
     destination_verdict,
     kind_verdict,
@@ -31,8 +31,8 @@ __all__ = [
     "Cluster",
     "NoCluster",
     "NoServiceAccount",
+    "PermissionResult",
     "ProjectClustersUnknown",
-    "Verdict",
     "app_namespace_permitted",
     "clearer_message",
     "destination_cluster",

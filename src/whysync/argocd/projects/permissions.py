@@ -30,7 +30,7 @@ class ProjectClustersUnknown(ValueError):
     """The answer hangs on which clusters belong to the project, and that could not be learned."""
 
 
-class Verdict(StrEnum):
+class PermissionResult(StrEnum):
     PERMITTED = "permitted"
     NO_MATCH = "no-match"
     """Nothing in the list allows it."""
@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
     @property
     def permitted(self) -> bool:
-        return self is Verdict.PERMITTED
+        return self is PermissionResult.PERMITTED
 
 
 def project_glob(pattern: str, value: str, *, negation: bool, separators: str = "") -> bool:
@@ -50,40 +50,40 @@ def project_glob(pattern: str, value: str, *, negation: bool, separators: str = 
     return pattern == "*" or glob_match(pattern, value, separators)
 
 
-def source_verdict(project: AppProject, repo_url: str) -> Verdict:
+def source_verdict(project: AppProject, repo_url: str) -> PermissionResult:
     """May an Application take manifests from this repository? `*` does not cross a slash, unless alone."""
     url = normalize_git_url(repo_url)
-    found = Verdict.NO_MATCH
+    found = PermissionResult.NO_MATCH
     for pattern in project.spec.source_repos:
         denies = pattern.startswith("!")
         normalized = normalize_git_url(pattern.removeprefix("!"))
         if project_glob(f"!{normalized}" if denies else normalized, url, negation=True, separators="/"):
-            found = Verdict.PERMITTED
+            found = PermissionResult.PERMITTED
         elif denies:
-            return Verdict.DENIED
+            return PermissionResult.DENIED
     return found
 
 
 def destination_verdict(
     project: AppProject, cluster: Cluster | None, namespace: str, clusters: Iterable[Cluster] | None = ()
-) -> Verdict:
+) -> PermissionResult:
     """May an Application deploy there? `clusters`: those of the project alone, `None` where nobody knows.
 
     Raises `ProjectClustersUnknown` where that would decide.
     """
     if cluster is None:
-        return Verdict.NO_MATCH
+        return PermissionResult.NO_MATCH
     verdict = _listed(project.spec.destinations, cluster, namespace)
     if verdict.permitted and project.spec.permit_only_project_scoped_clusters:
         if clusters is None:
             raise ProjectClustersUnknown("could not retrieve project clusters")
         own = any(cluster.name == one.name or cluster.server == one.server for one in clusters)
-        return Verdict.PERMITTED if own else Verdict.NOT_PROJECT_SCOPED
+        return PermissionResult.PERMITTED if own else PermissionResult.NOT_PROJECT_SCOPED
     return verdict
 
 
-def _listed(destinations: Iterable[ProjectDestination], cluster: Cluster, namespace: str) -> Verdict:
-    found = Verdict.NO_MATCH
+def _listed(destinations: Iterable[ProjectDestination], cluster: Cluster, namespace: str) -> PermissionResult:
+    found = PermissionResult.NO_MATCH
     for item in destinations:
         name = cluster.name != "" and project_glob(item.name, cluster.name, negation=True)
         server = cluster.server != "" and project_glob(item.server, cluster.server, negation=True)
@@ -91,17 +91,19 @@ def _listed(destinations: Iterable[ProjectDestination], cluster: Cluster, namesp
         denies_name = not name and item.name.startswith("!")
         denies_server = not server and item.server.startswith("!")
         if (server or name) and inside:
-            found = Verdict.PERMITTED
+            found = PermissionResult.PERMITTED
         elif (
             denies_name
             or (denies_server and inside)
             or (not inside and item.namespace.startswith("!") and server)
         ):
-            return Verdict.DENIED
+            return PermissionResult.DENIED
     return found
 
 
-def kind_verdict(project: AppProject, group: str, kind: str, name: str, *, namespaced: bool) -> Verdict:
+def kind_verdict(
+    project: AppProject, group: str, kind: str, name: str, *, namespaced: bool
+) -> PermissionResult:
     """May such an object be deployed? Cluster-scoped kinds need a place in the whitelist.
 
     For namespaced kinds, no whitelist allows all and an empty one allows none.
@@ -115,8 +117,8 @@ def kind_verdict(project: AppProject, group: str, kind: str, name: str, *, names
         listed = _in(spec.cluster_resource_whitelist or (), group, kind, name)
         denied = _in(spec.cluster_resource_blacklist or (), group, kind, name)
     if denied:
-        return Verdict.DENIED
-    return Verdict.PERMITTED if listed else Verdict.NO_MATCH
+        return PermissionResult.DENIED
+    return PermissionResult.PERMITTED if listed else PermissionResult.NO_MATCH
 
 
 def _in(items: Iterable[GroupKind], group: str, kind: str, name: str | None = None) -> bool:
@@ -130,7 +132,7 @@ def _in(items: Iterable[GroupKind], group: str, kind: str, name: str | None = No
 
 def live_verdict(
     project: AppProject, ref: Ref, cluster: Cluster | None, clusters: Iterable[Cluster] | None = ()
-) -> Verdict:
+) -> PermissionResult:
     """May the project see this live object? If not, its target looks as if it were missing."""
     verdict = kind_verdict(project, ref.group, ref.kind, ref.name, namespaced=ref.namespace != "")
     if not verdict.permitted or not ref.namespace:

@@ -9,7 +9,15 @@ import msgspec
 
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.rbac.decision import Asker, Decision, Reason, decide, project_of
-from whysync.argocd.rbac.policy import POLICY_KEY, BadRegex, MatchMode, Part, Policy, Request, project_lines
+from whysync.argocd.rbac.policy import (
+    POLICY_KEY,
+    BadRegex,
+    MatchMode,
+    Policy,
+    PolicyPart,
+    Request,
+    project_lines,
+)
 from whysync.argocd.rbac.policy_line import Grant, Origin, Permission
 
 
@@ -17,7 +25,7 @@ class Nearest(msgspec.Struct, frozen=True, kw_only=True):
     """The line that comes closest: what it does not cover, and whether the asker has it at all."""
 
     line: Permission
-    misses: tuple[Part, ...]
+    misses: tuple[PolicyPart, ...]
     is_own: bool
 
 
@@ -47,7 +55,7 @@ def nearest(policy: Policy, asker: Asker, request: Request) -> Nearest | None:
     found: list[tuple[bool, int, int, Nearest]] = []
     for place, line in enumerate(policy.permissions):
         misses = _misses(policy, line, request)
-        if line.allows and Part.RESOURCE not in misses:
+        if line.allows and PolicyPart.RESOURCE not in misses:
             is_own = line.subject in own
             found.append((not is_own, len(misses), place, Nearest(line=line, misses=misses, is_own=is_own)))
     return min(found, key=lambda one: one[:3])[3] if found else None
@@ -103,11 +111,11 @@ def _roles_that_may(policy: Policy, request: Request) -> list[str]:
     return sorted(able, key=lambda role: (sizes[role], role))
 
 
-def _misses(policy: Policy, line: Permission, request: Request) -> tuple[Part, ...]:
+def _misses(policy: Policy, line: Permission, request: Request) -> tuple[PolicyPart, ...]:
     try:
         return policy.misses(line, request)
     except BadRegex:
-        return tuple(Part)
+        return tuple(PolicyPart)
 
 
 def _exactly(value: str, mode: MatchMode) -> str:

@@ -33,7 +33,7 @@ class MatchMode(StrEnum):
     REGEX = "regex"
 
 
-class Part(StrEnum):
+class PolicyPart(StrEnum):
     """What a line has to match of a request, in the order in which it is looked at."""
 
     RESOURCE = "resource"
@@ -124,10 +124,12 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
         over = roles[allowing.subject] if allowing is not None else ()
         return Answer(subject=subject, line=allowing, over=over)
 
-    def misses(self, line: Permission, request: Request, *, first_only: bool = False) -> tuple[Part, ...]:
+    def misses(
+        self, line: Permission, request: Request, *, first_only: bool = False
+    ) -> tuple[PolicyPart, ...]:
         """The parts of a request that a line does not cover; the subject is not asked here."""
-        missed: list[Part] = []
-        for part in Part:
+        missed: list[PolicyPart] = []
+        for part in PolicyPart:
             pattern, value = _pair(line, request, part)
             if not self._matches(pattern, value):
                 missed.append(part)
@@ -216,13 +218,13 @@ def policy_problem(text: str) -> str | None:
     return f"policy syntax error: {text}" if bad else None
 
 
-def _pair(line: Permission, request: Request, part: Part) -> tuple[str, str]:
+def _pair(line: Permission, request: Request, part: PolicyPart) -> tuple[str, str]:
     match part:
-        case Part.RESOURCE:
+        case PolicyPart.RESOURCE:
             return line.resource, request.resource
-        case Part.ACTION:
+        case PolicyPart.ACTION:
             return line.action, request.action
-        case Part.OBJECT:
+        case PolicyPart.OBJECT:
             return line.object, request.object
 
 

@@ -35,7 +35,7 @@ class NoTargets(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ManifestRequest:
     """For whom manifests are rendered, and how thoroughly.
 
     `hard` renders anew; `fresh` asks anew what branches point at.
@@ -82,7 +82,9 @@ class RepoServer:
         self._joined: dict[tuple[str, ...], tuple[tuple[tuple[Rendered, ...], Manifests], ...]] = {}
         """By commits: what was put together, of which parts; so that the same parts give the same whole."""
 
-    def manifests(self, wish: Wish, sources: Sequence[Object], revisions: Sequence[str]) -> Manifests:
+    def manifests(
+        self, wish: ManifestRequest, sources: Sequence[Object], revisions: Sequence[str]
+    ) -> Manifests:
         """Raises `NoTargets`, in the words of the controller."""
         found: list[tuple[str, Rendered]] = []
         for index, source in enumerate(sources):
@@ -128,7 +130,9 @@ class RepoServer:
         self._commits[key] = now, commit
         return commit
 
-    def _generate(self, wish: Wish, source: Object, revision: str, *, several: bool) -> tuple[str, Rendered]:
+    def _generate(
+        self, wish: ManifestRequest, source: Object, revision: str, *, several: bool
+    ) -> tuple[str, Rendered]:
         commit = self.commit(source, revision, fresh=wish.fresh or wish.hard)
         if several and not source.get("path") and not source.get("chart"):
             return commit, _NOTHING
@@ -174,7 +178,7 @@ def _is_commit(revision: str) -> bool:
     return len(revision) == 40 and all(letter in "0123456789abcdefABCDEF" for letter in revision)
 
 
-def _key(wish: Wish, source: Object, commit: str) -> bytes:
+def _key(wish: ManifestRequest, source: Object, commit: str) -> bytes:
     settings = wish.settings
     parts: list[Json] = [
         commit,
@@ -188,7 +192,7 @@ def _key(wish: Wish, source: Object, commit: str) -> bytes:
     return msgspec.json.encode(parts, order="deterministic")
 
 
-def _marked(rendered: Rendered, wish: Wish) -> Rendered:
+def _marked(rendered: Rendered, wish: ManifestRequest) -> Rendered:
     """With the marks of the app, on all but definitions of custom resources; lists are taken apart."""
     settings = wish.settings
     marked: list[Object] = []

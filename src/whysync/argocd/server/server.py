@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from whysync.argocd.api.application import Application
-from whysync.argocd.app_controller.app_registry import Registry
-from whysync.argocd.app_controller.context import Office
+from whysync.argocd.app_controller.app_registry import AppRegistry
+from whysync.argocd.app_controller.context import ControllerContext
 from whysync.argocd.app_controller.deletion.finalizers import Finalizers
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.compare.app_status import go_time
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.projects import rbac_object
@@ -51,8 +51,8 @@ class Refusal:
 
 
 class Server:
-    def __init__(self, office: Office, registry: Registry) -> None:
-        self._office = office
+    def __init__(self, context: ControllerContext, registry: AppRegistry) -> None:
+        self._office = context
         self._registry = registry
         self.refusals: list[Refusal] = []
 
@@ -258,7 +258,7 @@ class Server:
                 at=self._office.clock.now, app=bare, user=user, method=method, text=str(problem)
             )
             self.refusals.append(refusal)
-            self._registry.say(name, What.DENIED, str(problem))
+            self._registry.say(name, TraceKind.DENIED, str(problem))
             raise
 
 

@@ -16,7 +16,7 @@ from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_na
 from whysync.json_tree import MISSING, Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import ref_of
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 
 
@@ -127,7 +127,7 @@ def repositories_for(application: Object, desired: Iterable[Object], clock: Cloc
     return GitRepositories(found.values())
 
 
-def destination_for(application: Object, model: Model, secrets: Iterable[Object] = ()) -> Destination:
+def destination_for(application: Object, model: ApiServer, secrets: Iterable[Object] = ()) -> Destination:
     """The cluster that an app names, whatever its name or address; as its Secret has it, if there is one."""
     app = decode(application, Application)[0] or Application()
     told = app.spec.destination

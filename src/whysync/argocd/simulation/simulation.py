@@ -14,15 +14,15 @@ from typing import Final, Protocol, runtime_checkable
 
 from whysync.argocd.app_controller.app_of_apps import definitions
 from whysync.argocd.app_controller.context import GroundOf
-from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.app_controller.destination import IN_CLUSTER, Destination
-from whysync.argocd.app_controller.timings import Pace
+from whysync.argocd.app_controller.timings import Timings
 from whysync.argocd.repo_server.repository import GitRepositories, Repository
 from whysync.argocd.settings import Settings
 from whysync.argocd.simulation.from_facts import destination_for, marked_live, repositories_for, with_project
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api.container_log import Log
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.timeline import Participant, Timeline
 
@@ -41,14 +41,14 @@ class Logged(Protocol):
     def logs(self) -> LogBook: ...
 
 
-class Housekeeper:
+class GarbageCollectionOnly:
     """What cleans up after deletions, where nothing else lives in a cluster."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ApiServer) -> None:
         self._model = model
         self._seen = -1
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         before = len(self._model.store.journal)
         if before == self._seen:
             return False
@@ -56,7 +56,7 @@ class Housekeeper:
         self._seen = len(self._model.store.journal)
         return self._seen != before
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         return None
 
 
@@ -76,16 +76,16 @@ class Simulation:
         config_maps: Iterable[Object] = (),
         destinations: Sequence[Destination] = (),
         clock: Clock | None = None,
-        life: Callable[[Model], Participant] | None = None,
+        life: Callable[[ApiServer], Participant] | None = None,
         others: Iterable[Participant] = (),
         namespace: str = "argocd",
         ground: GroundOf | None = None,
-        pace: Pace | None = None,
+        pace: Timings | None = None,
         version: str = VERSION,
     ) -> None:
         self.version = version
         if not destinations:
-            destinations = (Destination(model=Model(clock)),)
+            destinations = (Destination(model=ApiServer(clock)),)
         self.destinations = tuple(destinations)
         self.model = self.destinations[0].model
         """Of the first destination; mostly there is no other."""
@@ -98,7 +98,7 @@ class Simulation:
         home = next((one for one in self.destinations if one.server == IN_CLUSTER), None)
         if home is not None and isinstance(repository, GitRepositories) and repository.has_applications():
             home.model.load(definitions(namespace))
-        self.argocd = ArgoCD(
+        self.argocd = ApplicationController(
             self.destinations,
             repository,
             applications=applications,
@@ -108,8 +108,8 @@ class Simulation:
             ground=ground,
             pace=pace,
         )
-        self.lives = [(life or Housekeeper)(one.model) for one in self.destinations]
-        self.participants: list[Participant] = [*self.lives, *others, self.argocd]
+        self.controller_managers = [(life or GarbageCollectionOnly)(one.model) for one in self.destinations]
+        self.participants: list[Participant] = [*self.controller_managers, *others, self.argocd]
         self.timeline = Timeline(self.clock, self.participants)
 
     @classmethod
@@ -122,11 +122,11 @@ class Simulation:
         now: datetime,
         projects: Iterable[Object] = (),
         config_maps: Iterable[Object] = (),
-        life: Callable[[Model], Participant] | None = None,
+        life: Callable[[ApiServer], Participant] | None = None,
         others: Iterable[Participant] = (),
         ground: GroundOf | None = None,
         namespace: str = "argocd",
-        pace: Pace | None = None,
+        pace: Timings | None = None,
     ) -> Simulation:
         """A world as it was found: the Application with its present status, its live objects as they are, and
         `desired` as what its present commit renders to.
@@ -139,7 +139,7 @@ class Simulation:
         clock = Clock(now)
         wanted, maps = tuple(desired), list(config_maps)
         repositories = repositories_for(application, wanted, clock)
-        model = Model(clock)
+        model = ApiServer(clock)
         strangers = model.load(marked_live(application, wanted, live, settings_of(maps), namespace))
         destination = destination_for(application, model)
         found = cls(

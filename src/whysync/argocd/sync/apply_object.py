@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.argocd.sync import messages
-from whysync.argocd.sync.cluster_ops import Ground, Mode, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Mode, Refused
 from whysync.argocd.sync.csa_migration import migrate
 from whysync.argocd.sync.options import ApplyMethod, Writing, writing_of
 from whysync.argocd.sync.request import is_definition
@@ -39,7 +39,7 @@ def apply_object(step: Step, target: Object, live: Object | None, *, dry_run: bo
     return Code.SYNCED, message
 
 
-def _written(ground: Ground, target: Object, live: Object | None, writing: Writing, mode: Mode) -> str:
+def _written(ground: ClusterOps, target: Object, live: Object | None, writing: Writing, mode: Mode) -> str:
     match writing.method:
         case ApplyMethod.APPLY | ApplyMethod.SERVER_SIDE_APPLY:
             return ground.apply(target, mode)

@@ -66,7 +66,7 @@ class Mode:
     """The field manager, for server-side apply; conflicts are always won."""
 
 
-class Ground(Protocol):
+class ClusterOps(Protocol):
     """Every method may raise `Refused`, but for `health` and `established`."""
 
     def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from whysync.argocd.sync.cluster_ops import Ground, Reason, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Reason, Refused
 from whysync.argocd.sync.options import needs_migration
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
@@ -17,7 +17,7 @@ from whysync.kubernetes.merge.structured.fieldset import from_fields_v1, to_fiel
 _ATTEMPTS: Final = 5
 
 
-def migrate(ground: Ground, live: Object, *, from_manager: str, to_manager: str) -> None:
+def migrate(ground: ClusterOps, live: Object, *, from_manager: str, to_manager: str) -> None:
     """Raises `Refused`; an object that others change meanwhile is read again and again, five times in all."""
     ref = ref_of(live)
     try:

@@ -15,10 +15,10 @@ from whysync.argocd.sync.fail_phase import fail
 from whysync.argocd.sync.request import is_namespace
 from whysync.argocd.sync.run_tasks import Outcome, run
 from whysync.argocd.sync.step_context import Step
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 
 
-def try_everything(step: Step, works: Sequence[Work]) -> bool:
+def try_everything(step: Step, works: Sequence[SyncTask]) -> bool:
     """May the operation go on? If not, it has failed and says why.
 
     A destination namespace that this sync creates is created for real, and first: without it much of the
@@ -39,6 +39,6 @@ def try_everything(step: Step, works: Sequence[Work]) -> bool:
     return True
 
 
-def _namespace_to_create(step: Step, works: Sequence[Work]) -> Work | None:
+def _namespace_to_create(step: Step, works: Sequence[SyncTask]) -> SyncTask | None:
     name = step.request.namespace
     return next((work for work in works if work.live is None and is_namespace(work.target, name)), None)

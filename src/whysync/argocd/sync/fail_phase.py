@@ -11,10 +11,10 @@ from whysync.argocd.api.application import Phase
 from whysync.argocd.sync import messages
 from whysync.argocd.sync.run_tasks import run
 from whysync.argocd.sync.step_context import Step
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 
 
-def fail(step: Step, hooks: Sequence[Work], refused: Sequence[Work], message: str) -> bool:
+def fail(step: Step, hooks: Sequence[SyncTask], refused: Sequence[SyncTask], message: str) -> bool:
     """`hooks` are those of SyncFail, `refused` what could not be applied. Is the operation over?
 
     If not, the hooks were started, and the operation keeps running until they are done.

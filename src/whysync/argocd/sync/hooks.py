@@ -13,11 +13,11 @@ from whysync.argocd.api.application import HealthCode, Phase
 from whysync.argocd.hooks import DeletePolicy
 from whysync.argocd.sync import messages
 from whysync.argocd.sync import resource_ops as access
-from whysync.argocd.sync.cluster_ops import Ground, Reason, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Reason, Refused
 from whysync.argocd.sync.hook_finalizer import is_held, released
 from whysync.argocd.sync.results import COMPLETED
 from whysync.argocd.sync.step_context import Step
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 from whysync.json_tree import Object, dig, text
 
 _ATTEMPTS: Final = 5
@@ -30,26 +30,26 @@ _PHASES: Final = {
 }
 
 
-class Judged(NamedTuple):
+class HookOutcome(NamedTuple):
     phase: str
     message: str
     error: str | None = None
     """Its health cannot be told; then the phase is empty."""
 
 
-def judged(ground: Ground, live: Object) -> Judged:
+def judged(ground: ClusterOps, live: Object) -> HookOutcome:
     """How far a hook has come. One that nobody can judge has succeeded as soon as it is there."""
     assessment = ground.health(live)
     if assessment is not None:
         if assessment.error is not None:
-            return Judged("", "", assessment.error)
+            return HookOutcome("", "", assessment.error)
         code = assessment.verdict.code
         if code is not None and code in _PHASES:
-            return Judged(_PHASES[code].value, assessment.verdict.message)
-    return Judged(Phase.SUCCEEDED.value, messages.hook_created(text(dig(live, "metadata", "name"))))
+            return HookOutcome(_PHASES[code].value, assessment.verdict.message)
+    return HookOutcome(Phase.SUCCEEDED.value, messages.hook_created(text(dig(live, "metadata", "name"))))
 
 
-def remove_finalizer(ground: Ground, work: Work) -> None:
+def remove_finalizer(ground: ClusterOps, work: SyncTask) -> None:
     """Raises `Refused`. Argo CD may know an old version of the object: on a conflict it reads it again."""
     for attempt in range(_ATTEMPTS):
         if work.live is None or not is_held(work.live):
@@ -73,7 +73,7 @@ def remove_finalizer(ground: Ground, work: Work) -> None:
             return
 
 
-def free_completed(step: Step, works: Iterable[Work]) -> None:
+def free_completed(step: Step, works: Iterable[SyncTask]) -> None:
     """The outcome of these hooks has been read: they may go."""
     for work in works:
         if work.is_hook and work.is_completed:
@@ -84,7 +84,7 @@ def free_completed(step: Step, works: Iterable[Work]) -> None:
                 step.record(work, work.status, Phase.ERROR.value, told)
 
 
-def delete_hooks(step: Step, works: Iterable[Work]) -> None:
+def delete_hooks(step: Step, works: Iterable[SyncTask]) -> None:
     for work in works:
         try:
             access.delete(step.ground, work, step.options.propagation)
@@ -94,13 +94,13 @@ def delete_hooks(step: Step, works: Iterable[Work]) -> None:
                 step.record(work, work.status, Phase.ERROR.value, told)
 
 
-def end_hooks(step: Step, works: Iterable[Work]) -> bool:
+def end_hooks(step: Step, works: Iterable[SyncTask]) -> bool:
     """Stop the hooks that are still running; did it go without errors?"""
     ended = [_end(step, work) for work in works if work.is_hook and work.is_running]
     return all(ended)
 
 
-def _end(step: Step, work: Work) -> bool:
+def _end(step: Step, work: SyncTask) -> bool:
     ground = step.ground
     if work.live is None:
         try:
@@ -136,7 +136,7 @@ def _end(step: Step, work: Work) -> bool:
     return True
 
 
-def _read_if_there(ground: Ground, work: Work) -> Object | None:
+def _read_if_there(ground: ClusterOps, work: SyncTask) -> Object | None:
     try:
         return access.read(ground, work)
     except Refused as problem:

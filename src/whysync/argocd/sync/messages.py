@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 
 NAMESPACE_FAILED: Final = "the namespace failed to apply"
 DRY_RUN_FAILED: Final = "one or more objects failed to apply (dry run)"
@@ -35,22 +35,22 @@ def not_valid(reasons: Iterable[str]) -> str:
     return f"{message}: {'; '.join(told)}" if told else message
 
 
-def with_reasons(message: str, failed: Sequence[Work]) -> str:
+def with_reasons(message: str, failed: Sequence[SyncTask]) -> str:
     """Each reason once. Differs: in the order of the tasks, where upstream leaves it to chance."""
     told = dict.fromkeys(work.message for work in failed)
     return f"{message}, reason: {','.join(told)}" if failed else message
 
 
-def with_failed_hooks(message: str, failed: Sequence[Work]) -> str:
+def with_failed_hooks(message: str, failed: Sequence[SyncTask]) -> str:
     """A second line where hooks of the phase SyncFail failed too."""
     return f"{message}\n{with_reasons('one or more SyncFail hooks failed', failed)}" if failed else message
 
 
 def waiting(
-    works: Sequence[Work],
+    works: Sequence[SyncTask],
     *,
     for_deletion: bool = False,
-    asks_first: Callable[[Work], bool] = lambda _: False,
+    asks_first: Callable[[SyncTask], bool] = lambda _: False,
 ) -> str:
     """What a running operation waits for; `asks_first` finds prunes that somebody has to confirm.
 
@@ -90,7 +90,7 @@ def no_health_at_end(error: str) -> str:
     return f"Failed to get hook health: failed to get resource health: {error}"
 
 
-def missing(work: Work) -> str:
+def missing(work: SyncTask) -> str:
     return f"Resource {work.label} is missing, it might have been deleted"
 
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from whysync.argocd.api.application import Operation, OperationState
 from whysync.argocd.app_controller.operation_state import Begun, CompareWith, Start, begin, conclude
 from whysync.argocd.compare.app_status import go_time
-from whysync.argocd.sync.sync_pass import Turn
+from whysync.argocd.sync.sync_pass import SyncPass
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.decode import decode
 
@@ -23,7 +23,7 @@ from whysync.kubernetes.api.decode import decode
 class Processed:
     operation_state: Object
     start: Start
-    turn: Turn | None = None
+    turn: SyncPass | None = None
     """`None`: the sync got no turn."""
     refresh: CompareWith | None = None
     """How the app is compared now that the operation is over; `.operation` goes away with that."""
@@ -33,7 +33,7 @@ class Processed:
 def process(
     operation: Object,
     state: Object | None,
-    sync: Callable[[Object], Turn],
+    sync: Callable[[Object], SyncPass],
     *,
     now: datetime,
     timeout: timedelta = timedelta(),

@@ -51,7 +51,7 @@ class OptionSource(StrEnum):
     DEFAULT = "default"
 
 
-class PruneFate(StrEnum):
+class PruneDecision(StrEnum):
     PRUNED = "pruned"
     NOT_ASKED = "not-asked"
     """The operation does not prune."""
@@ -64,13 +64,13 @@ class PruneFate(StrEnum):
     def message(self) -> str:
         """What the result of the resource says."""
         match self:
-            case PruneFate.PRUNED:
+            case PruneDecision.PRUNED:
                 return "pruned"
-            case PruneFate.NOT_ASKED:
+            case PruneDecision.NOT_ASKED:
                 return "ignored (requires pruning)"
-            case PruneFate.FORBIDDEN:
+            case PruneDecision.FORBIDDEN:
                 return "ignored (no prune)"
-            case PruneFate.UNCONFIRMED:
+            case PruneDecision.UNCONFIRMED:
                 return ""
 
 
@@ -198,15 +198,15 @@ def skips_missing_kind(target: Object, options: SyncOptions) -> bool:
     return options.skip_dry_run_on_missing or has_option(target, SYNC_OPTIONS, _SKIP_DRY_RUN)
 
 
-def prune_fate(live: Object, options: SyncOptions, *, confirmed: bool = False) -> PruneFate:
+def prune_fate(live: Object, options: SyncOptions, *, confirmed: bool = False) -> PruneDecision:
     """The object's own word wins over the Application's."""
     own = option_value(live, SYNC_OPTIONS, "Prune")
     option = options.prune_option if own is None else own
     if option == "confirm" and not confirmed:
-        return PruneFate.UNCONFIRMED
+        return PruneDecision.UNCONFIRMED
     if not options.prune:
-        return PruneFate.NOT_ASKED
-    return PruneFate.FORBIDDEN if option == "false" else PruneFate.PRUNED
+        return PruneDecision.NOT_ASKED
+    return PruneDecision.FORBIDDEN if option == "false" else PruneDecision.PRUNED
 
 
 def pruning_required(results: Iterable[ResourceResult]) -> int:

@@ -6,13 +6,13 @@ Each error is told with the words that it is wrapped into on its way up. Mirrors
 
 from __future__ import annotations
 
-from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.argocd.sync.options import Propagation
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 from whysync.json_tree import Object
 
 
-def read(ground: Ground, work: Work) -> Object:
+def read(ground: ClusterOps, work: SyncTask) -> Object:
     """Raises `Refused`."""
     _discover(ground, work, "get")
     try:
@@ -21,7 +21,7 @@ def read(ground: Ground, work: Work) -> Object:
         raise problem.within("failed to get resource") from problem
 
 
-def write(ground: Ground, work: Work, obj: Object) -> None:
+def write(ground: ClusterOps, work: SyncTask, obj: Object) -> None:
     """Raises `Refused`."""
     _discover(ground, work, "update")
     try:
@@ -30,7 +30,7 @@ def write(ground: Ground, work: Work, obj: Object) -> None:
         raise problem.within("failed to update resource") from problem
 
 
-def delete(ground: Ground, work: Work, propagation: Propagation) -> None:
+def delete(ground: ClusterOps, work: SyncTask, propagation: Propagation) -> None:
     """Raises `Refused`."""
     _discover(ground, work, "delete")
     try:
@@ -39,7 +39,7 @@ def delete(ground: Ground, work: Work, propagation: Propagation) -> None:
         raise problem.within("failed to delete resource") from problem
 
 
-def _discover(ground: Ground, work: Work, verb: str) -> None:
+def _discover(ground: ClusterOps, work: SyncTask, verb: str) -> None:
     try:
         ground.discover(work.ref.api_version, work.ref.kind, verb)
     except Refused as problem:

@@ -19,7 +19,7 @@ from whysync.argocd.sync.hooks import remove_finalizer
 from whysync.argocd.sync.prune_object import prune_object
 from whysync.argocd.sync.results import PHASE_OF, Code
 from whysync.argocd.sync.step_context import Step
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 
 
 class Outcome(IntEnum):
@@ -31,7 +31,7 @@ class Outcome(IntEnum):
     FAILED = 2
 
 
-def run(step: Step, works: Sequence[Work], *, dry_run: bool) -> Outcome:
+def run(step: Step, works: Sequence[SyncTask], *, dry_run: bool) -> Outcome:
     """A dry run leaves no results behind, but for failures; unless the whole operation is one."""
     dry_run = dry_run or step.options.dry_run
     prunes = [work for work in works if work.is_prune]
@@ -49,7 +49,7 @@ def run(step: Step, works: Sequence[Work], *, dry_run: bool) -> Outcome:
     return _apply(step, creations, dry_run=dry_run)
 
 
-def _free_old_hooks(step: Step, works: Sequence[Work]) -> bool:
+def _free_old_hooks(step: Step, works: Sequence[SyncTask]) -> bool:
     """Hooks that an earlier sync left behind must not be held by its finalizer."""
     freed = True
     for work in works:
@@ -63,7 +63,7 @@ def _free_old_hooks(step: Step, works: Sequence[Work]) -> bool:
     return freed
 
 
-def _prune(step: Step, works: Sequence[Work], *, dry_run: bool) -> bool:
+def _prune(step: Step, works: Sequence[SyncTask], *, dry_run: bool) -> bool:
     pruned = True
     for work in works:
         code, message = prune_object(step, work, dry_run=dry_run)
@@ -74,7 +74,7 @@ def _prune(step: Step, works: Sequence[Work], *, dry_run: bool) -> bool:
     return pruned
 
 
-def _delete_old_hooks(step: Step, works: Sequence[Work]) -> Outcome:
+def _delete_old_hooks(step: Step, works: Sequence[SyncTask]) -> Outcome:
     """`BeforeHookCreation`: what is still there goes first, and the hook is created in a later step."""
     outcome = Outcome.SUCCESSFUL
     for work in [work for work in works if work.is_deleted_before_creation]:
@@ -90,7 +90,7 @@ def _delete_old_hooks(step: Step, works: Sequence[Work]) -> Outcome:
     return outcome
 
 
-def _apply(step: Step, works: Sequence[Work], *, dry_run: bool) -> Outcome:
+def _apply(step: Step, works: Sequence[SyncTask], *, dry_run: bool) -> Outcome:
     outcome = Outcome.SUCCESSFUL
     for work in works:
         if work.target is None or (dry_run and work.skips_dry_run):

@@ -14,7 +14,7 @@ from whysync.argocd.api.application import HealthCode, Phase
 from whysync.argocd.hooks import DeletePolicy, SyncPhase
 from whysync.argocd.sync import messages
 from whysync.argocd.sync import resource_ops as access
-from whysync.argocd.sync.cluster_ops import Ground, Reason, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Reason, Refused
 from whysync.argocd.sync.dry_run import try_everything
 from whysync.argocd.sync.fail_phase import fail
 from whysync.argocd.sync.hooks import delete_hooks, end_hooks, free_completed, judged
@@ -22,11 +22,11 @@ from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import Code, State
 from whysync.argocd.sync.run_tasks import Outcome, run
 from whysync.argocd.sync.step_context import Step
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 from whysync.argocd.sync.tasks import plan
 
 
-def step(state: State, request: Request, ground: Ground) -> State:
+def step(state: State, request: Request, ground: ClusterOps) -> State:
     """The operation after its next step; one that is over stays as it is."""
     if state.is_finished:
         return state
@@ -35,7 +35,7 @@ def step(state: State, request: Request, ground: Ground) -> State:
     return now.state
 
 
-def terminate(state: State, request: Request, ground: Ground) -> State:
+def terminate(state: State, request: Request, ground: ClusterOps) -> State:
     """End it: running hooks are deleted, what was applied stays."""
     if state.is_finished:
         return state
@@ -82,7 +82,7 @@ def _advance(now: Step) -> None:
     return _run_wave(now, pending, fail_hooks, on_success=on_success, on_failure=on_failure)
 
 
-def _look_at_running(now: Step, works: Sequence[Work]) -> None:
+def _look_at_running(now: Step, works: Sequence[SyncTask]) -> None:
     """What was applied earlier is judged by its health."""
     for work in works:
         if not work.is_running or work.live is None:
@@ -105,7 +105,7 @@ def _look_at_running(now: Step, works: Sequence[Work]) -> None:
                 now.record(work, work.status, Phase.FAILED.value, assessment.verdict.message)
 
 
-def _is_waiting(now: Step, works: Sequence[Work]) -> bool:
+def _is_waiting(now: Step, works: Sequence[SyncTask]) -> bool:
     """Hooks are always waited for, resources only where something comes after or before them."""
     multi_step = bool(works) and (works[0].phase, works[0].wave) != (works[-1].phase, works[-1].wave)
     running = [work for work in works if work.is_running and (multi_step or work.is_hook)]
@@ -121,7 +121,7 @@ def _is_waiting(now: Step, works: Sequence[Work]) -> bool:
     return bool(leaving)
 
 
-def _look_for(now: Step, work: Work) -> None:
+def _look_for(now: Step, work: SyncTask) -> None:
     """It was applied, and the comparison does not see it: was it deleted meanwhile?"""
     try:
         access.read(now.ground, work)
@@ -134,11 +134,11 @@ def _look_for(now: Step, work: Work) -> None:
 
 def _run_wave(
     now: Step,
-    pending: Sequence[Work],
-    fail_hooks: Sequence[Work],
+    pending: Sequence[SyncTask],
+    fail_hooks: Sequence[SyncTask],
     *,
-    on_success: Sequence[Work],
-    on_failure: Sequence[Work],
+    on_success: Sequence[SyncTask],
+    on_failure: Sequence[SyncTask],
 ) -> None:
     """The first wave of the first phase that is left."""
     phase, wave = pending[0].phase, pending[0].wave
@@ -169,7 +169,7 @@ def _run_wave(
 
 
 def _after_failure(
-    now: Step, works: Sequence[Work], fail_hooks: Sequence[Work], on_failure: Sequence[Work]
+    now: Step, works: Sequence[SyncTask], fail_hooks: Sequence[SyncTask], on_failure: Sequence[SyncTask]
 ) -> None:
     """What was applied beside the failure is waited for first; the hooks of SyncFail start at once."""
     refused = [work for work in works if work.was_refused]

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 
 from whysync.argocd.api.application import Phase
 from whysync.argocd.sync import messages
-from whysync.argocd.sync.cluster_ops import Ground
-from whysync.argocd.sync.options import PruneFate, prune_fate
+from whysync.argocd.sync.cluster_ops import ClusterOps
+from whysync.argocd.sync.options import PruneDecision, prune_fate
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import Result, State, images_of
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 from whysync.kubernetes.api.ref import Key
 
 
 class Step:
     """Mirrors gitops-engine `syncContext`, Argo CD 3.6; differs: it lives for one step only."""
 
-    def __init__(self, state: State, request: Request, ground: Ground) -> None:
+    def __init__(self, state: State, request: Request, ground: ClusterOps) -> None:
         self.request = request
         self.options = request.options
         self.ground = ground
@@ -38,7 +38,7 @@ class Step:
     def results(self) -> Iterable[Result]:
         return self._results.values()
 
-    def result_of(self, work: Work) -> Result | None:
+    def result_of(self, work: SyncTask) -> Result | None:
         return self._results.get(work.identity)
 
     def say(self, phase: Phase, message: str) -> None:
@@ -46,11 +46,11 @@ class Step:
         self.phase = phase.value
         self.message = message
 
-    def say_waiting(self, works: Sequence[Work], *, for_deletion: bool = False) -> None:
+    def say_waiting(self, works: Sequence[SyncTask], *, for_deletion: bool = False) -> None:
         told = messages.waiting(works, for_deletion=for_deletion, asks_first=self.asks_first)
         self.say(Phase.RUNNING, told)
 
-    def record(self, work: Work, status: str, state: str, message: str) -> None:
+    def record(self, work: SyncTask, status: str, state: str, message: str) -> None:
         """What has become of one task. Mirrors `setResourceResult`: an empty message keeps the one before."""
         work.status, work.state = str(status), state
         work.message = message or work.message
@@ -69,14 +69,14 @@ class Step:
             images=images_of(work.obj) if before is None else before.images,
         )
 
-    def asks_first(self, work: Work) -> bool:
+    def asks_first(self, work: SyncTask) -> bool:
         """Is it a prune that somebody has to confirm, and has not?"""
         if not work.is_prune or work.live is None:
             return False
         fate = prune_fate(work.live, self.options, confirmed=self.request.prune_confirmed)
-        return fate is PruneFate.UNCONFIRMED
+        return fate is PruneDecision.UNCONFIRMED
 
-    def is_unmodified(self, work: Work) -> bool:
+    def is_unmodified(self, work: SyncTask) -> bool:
         """May `ApplyOutOfSyncOnly=true` pass it over? Never a hook. Mirrors `filterOutOfSyncTasks`."""
         if work.is_hook or work.target is None or work.live is None:
             return False

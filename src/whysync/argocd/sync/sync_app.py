@@ -23,14 +23,14 @@ from whysync.argocd.projects import (
 )
 from whysync.argocd.sync import messages
 from whysync.argocd.sync.app_request import request_for
-from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.argocd.sync.history import history_after
 from whysync.argocd.sync.ignore_differences import BadTargets, respectful_pairs
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import COMPLETED, Result, State, result_json, results_from_json
 from whysync.argocd.sync.step import step, terminate
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, Turn, Wanted
+from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, Wanted
 from whysync.argocd.sync_windows.windows import can_sync, matching
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
@@ -39,10 +39,10 @@ _STOPPING: Final = ("ComparisonError", "InvalidSpecError")
 _OVERRIDES: Final = ("resource.customizations", "resource.compareoptions")
 
 
-def sync_app(sync: AppSync, operation_state: Object) -> Turn:
+def sync_app(sync: AppSync, operation_state: Object) -> SyncPass:
     """`operation_state` is raw, as are all sources in it: typed, they would lose what is not known here."""
     if text(operation_state.get("phase")) in COMPLETED:
-        return Turn(operation_state=operation_state)
+        return SyncPass(operation_state=operation_state)
     return _Turn(sync, operation_state).take()
 
 
@@ -61,7 +61,7 @@ class _Turn:
         self.options = SyncOptions.of(self.operation, sync.application)
         self.comparison: Comparison | None = None
 
-    def take(self) -> Turn:
+    def take(self) -> SyncPass:
         history = None
         try:
             self.stop_without_operation()
@@ -87,7 +87,7 @@ class _Turn:
                 history = history_after(self.sync.application, self.state, self.sync.now)
         except _Stop:
             pass
-        return Turn(operation_state=self.state, history=history, comparison=self.comparison)
+        return SyncPass(operation_state=self.state, history=history, comparison=self.comparison)
 
     @property
     def phase(self) -> str:
@@ -212,7 +212,7 @@ class _Turn:
             raise self.end(Phase.ERROR, told)
         return user
 
-    def step(self, request: Request, ground: Ground) -> None:
+    def step(self, request: Request, ground: ClusterOps) -> None:
         rows = [fields(row) for row in items(self.result.get("resources"))]
         before = State(
             phase=self.phase, message=text(self.state.get("message")), results=results_from_json(rows)
@@ -228,7 +228,7 @@ class _Turn:
         self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
 
 
-def _clearer(result: Result, ground: Ground) -> Json:
+def _clearer(result: Result, ground: ClusterOps) -> Json:
     """Some messages of the API server get better words; the operation's own message keeps the old ones."""
     row, message = result_json(result), result.message
     told = clearer_message(message, result.ref, ())

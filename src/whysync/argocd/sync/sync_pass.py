@@ -10,7 +10,7 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.comparison import Comparison
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
-from whysync.argocd.sync.cluster_ops import Ground
+from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.json_tree import Json, Object
 
 
@@ -40,13 +40,13 @@ class AppSync:
     settings: Settings
     clusters: Sequence[Cluster]
     compare: Callable[[Wanted], Comparison]
-    ground: Callable[[str], Ground]
+    ground: Callable[[str], ClusterOps]
     now: datetime
     project_clusters: Sequence[Cluster] | None = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class SyncPass:
     """What a turn leaves behind, as Argo CD writes it to the status of the Application."""
 
     operation_state: Object

@@ -9,7 +9,7 @@ from whysync.json_tree import Object, dig
 from whysync.kubernetes.api.ref import Key, ref_of
 
 
-class Work:
+class SyncTask:
     """A planned task, and how far it has come: `status` and `state` are empty before it has begun."""
 
     __slots__ = (

@@ -25,13 +25,13 @@ from whysync.argocd.hooks import (
     with_prunes_reversed,
 )
 from whysync.argocd.sync import messages
-from whysync.argocd.sync.cluster_ops import ApiResource, Ground, Reason, Refused
+from whysync.argocd.sync.cluster_ops import ApiResource, ClusterOps, Reason, Refused
 from whysync.argocd.sync.hook_finalizer import held
 from whysync.argocd.sync.options import skips_missing_kind
 from whysync.argocd.sync.request import NamespaceProblem, Request, is_namespace
 from whysync.argocd.sync.results import Code
 from whysync.argocd.sync.step_context import Step
-from whysync.argocd.sync.sync_task import Work
+from whysync.argocd.sync.sync_task import SyncTask
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api.ref import Ref, ref_of
 
@@ -41,7 +41,7 @@ _PRUNE_LAST: Final = "PruneLast=true"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    works: tuple[Work, ...]
+    works: tuple[SyncTask, ...]
     is_valid: bool
     """`False`: discovery or the project refused at least one task, and nothing may be done."""
 
@@ -56,10 +56,10 @@ def plan(step: Step) -> Plan:
     for task in tasks:
         problem = _problem(task, request, kinds)
         if problem is not None:
-            step.record(Work(task), Code.SYNC_FAILED, "", problem)
+            step.record(SyncTask(task), Code.SYNC_FAILED, "", problem)
             is_valid = False
     works = tuple(
-        Work(task, skips_dry_run=_waits_for_definition(task, request, kinds))
+        SyncTask(task, skips_dry_run=_waits_for_definition(task, request, kinds))
         for task in in_order(_in_waves(tasks, request))
     )
     for work in works:
@@ -129,7 +129,7 @@ def _namespace_task(step: Step) -> list[Task]:
     return [Task(phase=SyncPhase.PRE_SYNC.value, target=wanted, live=live)]
 
 
-def _namespace(ground: Ground, ref: Ref) -> Object | None:
+def _namespace(ground: ClusterOps, ref: Ref) -> Object | None:
     try:
         return ground.get(ref)
     except Refused as problem:
@@ -140,7 +140,7 @@ def _namespace(ground: Ground, ref: Ref) -> Object | None:
 
 def _failed_namespace(step: Step, namespace: Object, message: str) -> Task:
     task = Task(phase=SyncPhase.PRE_SYNC.value, target=namespace)
-    step.record(Work(task), Code.SYNC_FAILED, Phase.ERROR.value, message)
+    step.record(SyncTask(task), Code.SYNC_FAILED, Phase.ERROR.value, message)
     return task
 
 
@@ -157,7 +157,7 @@ class Kinds:
     Only where the cluster does not know who is asking is it asked again, five times in all.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: ClusterOps) -> None:
         self._ground = ground
         self._known: dict[tuple[str, str], ApiResource | Refused] = {}
 

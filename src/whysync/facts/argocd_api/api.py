@@ -15,7 +15,7 @@ from whysync.facts.argocd_api.responses import AppId, Node, Said, said_in
 from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.http.auth import As, Auth, Fixed, TokenFile, bearer
 from whysync.facts.http.client import Client, Params
-from whysync.facts.http.errors import NetProblem, NotAuthenticated, NotTrusted, TimedOut, Unreachable
+from whysync.facts.http.errors import HttpError, NotAuthenticated, NotTrusted, TimedOut, Unreachable
 from whysync.facts.selection import Refresh, Selection
 from whysync.json_tree import Object, dig, text
 
@@ -33,7 +33,7 @@ class Api:
     def __init__(self, client: Client) -> None:
         self.client = client
         self._lost = 0
-        self._gone: NetProblem | None = None
+        self._gone: HttpError | None = None
 
     # --- everything ------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Api:
         self._still_there()
         try:
             answer = await self.client.get(path, query)
-        except NetProblem as problem:
+        except HttpError as problem:
             raise self._noted(problem) from problem
         self._lost = 0
         return said_in(answer.body.split(b"\n"))
@@ -151,7 +151,7 @@ class Api:
         self._still_there()
         try:
             answer = await self.client.object(path, query)
-        except NetProblem as problem:
+        except HttpError as problem:
             raise self._noted(problem) from problem
         self._lost = 0
         return answer
@@ -160,7 +160,7 @@ class Api:
         if self._gone is not None:
             raise self._gone
 
-    def _noted(self, problem: NetProblem) -> NetProblem:
+    def _noted(self, problem: HttpError) -> HttpError:
         if isinstance(problem, Unreachable | NotTrusted | NotAuthenticated):
             self._lost += _SILENCE if isinstance(problem, TimedOut) else 1
             if self._lost >= _MOST_LOST:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from whysync.errors import WhysyncError
-from whysync.facts.http.errors import NetProblem
+from whysync.facts.http.errors import HttpError
 from whysync.facts.snapshot import Gap
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Gaps:
 
 def why(problem: WhysyncError) -> str:
     """In the server's words where it has some: the path that was asked for says little."""
-    if isinstance(problem, NetProblem) and problem.said:
+    if isinstance(problem, HttpError) and problem.said:
         return f"Argo CD says: {problem.said}"
     return f"{problem.what}: {problem.why}" if problem.why else problem.what
 

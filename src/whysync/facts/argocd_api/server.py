@@ -7,12 +7,12 @@ import msgspec
 from whysync.errors import UsageError
 from whysync.facts.argocd_api.port_forward import PortForward
 from whysync.facts.http.address import parsed
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
 
 # A diagnosis is no reason to make Argo CD sweat. It says 500 for all that it has no better word for, and
 # would say it again.
-POLITE = Limits(connections=8, per_second=50, burst=100, retries_internal_errors=False)
+POLITE = HttpLimits(connections=8, per_second=50, burst=100, retries_internal_errors=False)
 
 
 class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
     plaintext: bool = False
     root_path: str = ""
     headers: tuple[tuple[str, str], ...] = ()
-    limits: Limits = POLITE
+    limits: HttpLimits = POLITE
     forward: PortForward | None = None
     # the name of the context in argocd's config file that it came from
     context: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.facts.bundle.limits import Limits
+from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.bundle.reader import Progress, read_bundle
 
-__all__ = ["Limits", "Progress", "read_bundle"]
+__all__ = ["BundleLimits", "Progress", "read_bundle"]

@@ -13,9 +13,9 @@ from whysync.facts.bundle.duplicates import without_duplicates
 from whysync.facts.bundle.entries import Entry, Skipped
 from whysync.facts.bundle.header import Header, is_header, merged, read_header
 from whysync.facts.bundle.heads import heads_in
-from whysync.facts.bundle.limits import Limits
+from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.bundle.logs import read_log
-from whysync.facts.bundle.roles import Place, place_of, roles_of
+from whysync.facts.bundle.roles import RoleInBundle, place_of, roles_of
 from whysync.facts.bundle.unfold import (
     is_managed_resources,
     is_object,
@@ -34,8 +34,8 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 _HOW_TO_MEND = "mend the file, or write it again with kubectl … -o yaml"
 
 
-class Pile:
-    def __init__(self, limits: Limits) -> None:
+class BundleBuilder:
+    def __init__(self, limits: BundleLimits) -> None:
         self.limits = limits
         self.header = Header()
         self.has_header = False
@@ -72,7 +72,7 @@ class Pile:
                 continue
             number = self._add_document(document.body, place, entry.name, number)
 
-    def _add_document(self, body: Json, place: Place, name: str, number: int) -> int:
+    def _add_document(self, body: Json, place: RoleInBundle, name: str, number: int) -> int:
         """Sort in one document; `number` counts the objects of the file."""
         origin = _origin(name)
         if is_header(body):
@@ -94,7 +94,7 @@ class Pile:
             return number
         return number + 1
 
-    def _add_object(self, body: Json, place: Place, origin: str) -> None:
+    def _add_object(self, body: Json, place: RoleInBundle, origin: str) -> None:
         if isinstance(body, dict) and is_managed_resources(body):
             for state, found in managed_states(body):
                 if not is_object(found):
@@ -118,14 +118,14 @@ class Pile:
         else:
             self.unknown.append(origin)
 
-    def _add_desired(self, body: Object, place: Place, origin: str) -> None:
+    def _add_desired(self, body: Object, place: RoleInBundle, origin: str) -> None:
         manifest = Manifest(body, role=Role.DESIRED, origin=origin)
         candidates: tuple[str, ...] = ()
         if place.folder in ("desired", "facts"):
             candidates = place.below[:1] or (_stem(place.file),)
         self.desired.append(Desired(manifest=manifest, candidates=candidates))
 
-    def _keep(self, body: Object, role: Role, place: Place, origin: str) -> None:
+    def _keep(self, body: Object, role: Role, place: RoleInBundle, origin: str) -> None:
         # Which folders are clusters is only known when all is read: the name is looked at then.
         cluster = place.below[0] if place.folder == "live" and place.below else ""
         self.by_role[role].append(Manifest(body, role=role, origin=origin, cluster=cluster))

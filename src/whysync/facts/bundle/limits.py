@@ -10,20 +10,20 @@ from whysync.kubernetes.api import yaml
 MIB = 1 << 20
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class BundleLimits(msgspec.Struct, frozen=True, kw_only=True):
     unpacked_bytes: int = 2048 * MIB
     files: int = 200_000
     file_bytes: int = 64 * MIB
     # Of a log only the end is kept.
     log_bytes: int = 2 * MIB
     log_lines: int = 5_000
-    yaml: yaml.Limits = msgspec.field(default_factory=yaml.Limits)
+    yaml: yaml.YamlLimits = msgspec.field(default_factory=yaml.YamlLimits)
 
 
 class Budget:
     """What was used of the limits so far, over all inputs."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: BundleLimits) -> None:
         self.limits = limits
         self.files = 0
         self.unpacked = 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from whysync.facts.bundle.entries import Entry
-from whysync.facts.bundle.limits import Limits, size
-from whysync.facts.bundle.roles import Place
+from whysync.facts.bundle.limits import BundleLimits, size
+from whysync.facts.bundle.roles import RoleInBundle
 from whysync.facts.snapshot import Gap
 from whysync.kubernetes.api.container_log import Log
 
 
-def read_log(entry: Entry, place: Place, limits: Limits) -> tuple[Log | None, Gap | None]:
+def read_log(entry: Entry, place: RoleInBundle, limits: BundleLimits) -> tuple[Log | None, Gap | None]:
     """The log, and a gap when only its end was kept; nothing when the path names no container."""
     if len(place.below) not in (2, 3):
         return None, None

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from whysync.errors import NotFound, Unreadable
-from whysync.facts.bundle.builder import Pile
+from whysync.facts.bundle.builder import BundleBuilder
 from whysync.facts.bundle.entries import Entry, named
 from whysync.facts.bundle.inputs import EXPECTED, files_of
-from whysync.facts.bundle.limits import Budget, Limits
+from whysync.facts.bundle.limits import Budget, BundleLimits
 from whysync.facts.bundle.roles import FOLDERS
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.snapshot import Snapshot
@@ -24,14 +24,14 @@ def read_bundle(
     paths: Sequence[str | Path],
     *,
     stdin: BinaryIO | None = None,
-    limits: Limits | None = None,
+    limits: BundleLimits | None = None,
     progress: Progress | None = None,
 ) -> Snapshot:
     """All inputs together as one Snapshot; `progress` hears each file and the bytes read so far."""
     if not paths:
         raise NotFound(what="no bundle was named", next=f"give {EXPECTED}")
-    limits = limits or Limits()
-    budget, pile, masker = Budget(limits), Pile(limits), Masker()
+    limits = limits or BundleLimits()
+    budget, pile, masker = Budget(limits), BundleBuilder(limits), Masker()
     with _without_collector():
         for prefix, given in zip(_prefixes(paths), paths, strict=True):
             masker.next_input()
@@ -70,7 +70,7 @@ def _is_whole(folder: Path) -> bool:
     return (folder / "bundle.yaml").exists() or any((folder / name).is_dir() for name in FOLDERS)
 
 
-def _nothing(pile: Pile, paths: Sequence[str | Path], masker: Masker) -> Unreadable:
+def _nothing(pile: BundleBuilder, paths: Sequence[str | Path], masker: Masker) -> Unreadable:
     what = f"{', '.join(map(str, paths))} has nothing that whysync can read"
     if pile.gaps:
         why = "; ".join(f"{gap.what}: {gap.why}" for gap in pile.gaps[:3])

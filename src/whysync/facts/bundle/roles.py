@@ -28,7 +28,7 @@ _SETTINGS_SECRETS = frozenset(("argocd-secret", "argocd-notifications-secret"))
 _SECRET_TYPES = frozenset(("repository", "repository-write", "repo-creds", "repo-write-creds", "cluster"))
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class RoleInBundle(msgspec.Struct, frozen=True, kw_only=True):
     """Where in a bundle a file lies: its known folder, the folders below that, and its own name."""
 
     folder: str = ""
@@ -36,13 +36,13 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
 
 
-def place_of(name: str) -> Place:
+def place_of(name: str) -> RoleInBundle:
     """The first known folder counts, so that a bundle may be packed with a folder around it."""
     *folders, file = name.split("/")
     for index, folder in enumerate(folders):
         if folder in FOLDERS:
-            return Place(folder=folder, below=tuple(folders[index + 1 :]), file=file)
-    return Place(file=file)
+            return RoleInBundle(folder=folder, below=tuple(folders[index + 1 :]), file=file)
+    return RoleInBundle(file=file)
 
 
 def role_by_kind(body: Object) -> Role | None:
@@ -64,7 +64,7 @@ def role_by_kind(body: Object) -> Role | None:
     return Role.SETTINGS if typed or name in _SETTINGS_SECRETS else None
 
 
-def roles_of(body: Object, place: Place) -> tuple[Role, ...]:
+def roles_of(body: Object, place: RoleInBundle) -> tuple[Role, ...]:
     """Usually one. Settings and projects that lie under `live/` play both parts.
 
     An Application there is a resource of another one: it is not diagnosed for itself.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.facts.collect.bundle import Collection, Taken
+from whysync.facts.collect.bundle import CollectedCounts, Collection
 from whysync.facts.collect.target import Target
 
-__all__ = ["Collection", "Taken", "Target"]
+__all__ = ["CollectedCounts", "Collection", "Target"]

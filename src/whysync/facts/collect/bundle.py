@@ -27,7 +27,7 @@ _MARK = re.compile(r"<masked (\d{1,9})>")
 _ORDER: Final = ("applications", "projects", "settings", "desired", "live", "events", "logs")
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
+class CollectedCounts(msgspec.Struct, frozen=True, kw_only=True):
     """What a bundle holds: for the person who takes it home."""
 
     path: Path
@@ -125,7 +125,7 @@ class Collection:
             with contextlib.suppress(OSError):
                 self._journal.discard(keep_folder=self._existed)
 
-    def finish(self, more: tuple[Gap, ...] = ()) -> Taken:
+    def finish(self, more: tuple[Gap, ...] = ()) -> CollectedCounts:
         """Write the facts about the whole bundle, pack it for an archive, and delete the journal.
 
         The journal is deleted last, so that the next run can resume after a failure in here.
@@ -156,7 +156,7 @@ class Collection:
         counts: Counter[str] = Counter()
         for piece in pieces:
             counts.update(piece.counts)
-        return Taken(
+        return CollectedCounts(
             path=self.target.path,
             counts={name: counts[name] for name in _ORDER if counts[name]},
             files=len({name for piece in pieces for name in piece.files}) + 1 + bool(whole.heads),

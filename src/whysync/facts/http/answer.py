@@ -8,7 +8,7 @@ from typing import cast
 
 import msgspec
 
-from whysync.facts.http.errors import Garbled
+from whysync.facts.http.errors import MalformedResponse
 from whysync.json_tree import Json, Object, fields, text
 
 _MOST_SAID = 600
@@ -27,7 +27,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     def object(self) -> Object:
         found = self.json()
         if not isinstance(found, dict):
-            raise Garbled(
+            raise MalformedResponse(
                 what=f"the answer to {self.path} is not an object",
                 why=f"it begins with {_beginning(self.body)}",
                 path=self.path,
@@ -80,9 +80,9 @@ def is_page(body: bytes, kind: str) -> bool:
     return "html" in kind or body[:200].lstrip()[:1] == b"<"
 
 
-def _not_json(body: bytes, *, path: str, kind: str, problem: Exception) -> Garbled:
+def _not_json(body: bytes, *, path: str, kind: str, problem: Exception) -> MalformedResponse:
     if is_page(body, kind):
-        return Garbled(
+        return MalformedResponse(
             what=f"the answer to {path} is a web page",
             why="something in front of the server answered, such as a login page or a proxy",
             next="check the server's address and root path; give a token if there is a login",
@@ -91,7 +91,7 @@ def _not_json(body: bytes, *, path: str, kind: str, problem: Exception) -> Garbl
     why = "it is empty" if not body.strip() else str(problem) or type(problem).__name__
     if isinstance(problem, RecursionError):
         why = "it is nested too deeply"
-    return Garbled(what=f"the answer to {path} is not JSON", why=why, next="ask again", path=path)
+    return MalformedResponse(what=f"the answer to {path} is not JSON", why=why, next="ask again", path=path)
 
 
 def _beginning(body: bytes) -> str:

@@ -23,13 +23,13 @@ from whysync.facts.http.address import parsed, without_password
 from whysync.facts.http.answer import Answer
 from whysync.facts.http.auth import Auth, Fixed, Headers
 from whysync.facts.http.decoding import Body
-from whysync.facts.http.errors import LedElsewhere, NetProblem, TimedOut, Unreachable
-from whysync.facts.http.inflight import OnTheWay
+from whysync.facts.http.errors import HttpError, RedirectedElsewhere, TimedOut, Unreachable
+from whysync.facts.http.inflight import InFlight
 from whysync.facts.http.known_values import hidden
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.proxies import Proxy, proxy_for
-from whysync.facts.http.rate_limit import Pace, http_date
-from whysync.facts.http.retry import Patience, out_of_time
+from whysync.facts.http.rate_limit import RateLimit, http_date
+from whysync.facts.http.retry import RetryPolicy, out_of_time
 from whysync.facts.http.status_errors import problem_of
 from whysync.facts.http.tls import Tls, context_of
 from whysync.json_tree import Json, Object
@@ -66,14 +66,14 @@ class Client:
         name: str = "",
         auth: Auth | None = None,
         tls: Tls | None = None,
-        limits: Limits | None = None,
+        limits: HttpLimits | None = None,
         proxy: str = "",
         setting: str = "the server's address",
     ) -> None:
         self.url = without_password(url).rstrip("/")
         self._setting = setting
         self.name = name or self.url
-        self.limits = limits or Limits()
+        self.limits = limits or HttpLimits()
         self.count = Count()
         self._auth: Auth = auth or Fixed()
         self._tls = tls or Tls()
@@ -81,9 +81,9 @@ class Client:
         self._proxy: Proxy | None = None
         self._where = self.name
         self._http: httpx2.AsyncClient | None = None
-        self._on_the_way = OnTheWay()
+        self._on_the_way = InFlight()
         self._slots = asyncio.Semaphore(self.limits.connections)
-        self._pace = Pace(self.limits)
+        self._pace = RateLimit(self.limits)
         self._renewing = asyncio.Lock()
         self._renewals = 0
         self._server_date: datetime | None = None
@@ -161,13 +161,13 @@ class Client:
                 return await self._tried(question, read)
         except TimeoutError:
             problem = out_of_time(self.limits.deadline, self.name, question.path)
-        except NetProblem as found:
+        except HttpError as found:
             problem = found
         # A server may repeat what we sent to it.
         raise problem.rewritten(lambda words: hidden(words, self._auth.secrets())) from problem.__cause__
 
     async def _tried(self, question: _Question, read: Callable[[Answer], T]) -> T:
-        patience = Patience(self.limits, self.name, question.path)
+        patience = RetryPolicy(self.limits, self.name, question.path)
         renewed = False
         while True:
             renewals = self._renewals
@@ -180,8 +180,8 @@ class Client:
                     renewed = True
                     if await self._renew(renewals):
                         continue
-                problem: NetProblem = problem_of(answer, self.name)
-            except NetProblem as found:
+                problem: HttpError = problem_of(answer, self.name)
+            except HttpError as found:
                 problem = found
             await asyncio.sleep(patience.pause(problem, answer))
             self.count.retries += 1
@@ -196,7 +196,7 @@ class Client:
             self._renewals += 1
             return True
 
-    async def _once(self, question: _Question, patience: Patience) -> Answer:
+    async def _once(self, question: _Question, patience: RetryPolicy) -> Answer:
         from whysync.facts.http.translate_errors import translated
 
         async with self._slots:
@@ -228,7 +228,7 @@ class Client:
                 await response.aclose()
             url = self._led(url, target, question.path)
             question = question.without_params()
-        raise LedElsewhere(
+        raise RedirectedElsewhere(
             what=f"{self.name} leads round in circles",
             why=f"{question.path}: more than {self.limits.redirects} redirects",
             next="check the address, the root path, and whether it is to be https://",
@@ -248,7 +248,7 @@ class Client:
         )
         if same:
             return new
-        raise LedElsewhere(
+        raise RedirectedElsewhere(
             what=f"{self.name} leads elsewhere",
             why=f"{path}: a redirect to {after.scheme}://{after.hostname or '?'}, and credentials stay here",
             next="give the address of the server itself; a login page in front of it must let tokens through",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from whysync.facts.http.errors import Garbled, TooLarge
+from whysync.facts.http.errors import MalformedResponse, TooLarge
 
 _GZIP = zlib.MAX_WBITS | 16
 
@@ -45,6 +45,6 @@ class Body:
             raise self._garbled("it ends in the middle")
         return b"".join(self._pieces)
 
-    def _garbled(self, why: str) -> Garbled:
+    def _garbled(self, why: str) -> MalformedResponse:
         what = f"the answer to {self._path} cannot be unpacked"
-        return Garbled(what=what, why=why, next="ask again", path=self._path)
+        return MalformedResponse(what=what, why=why, next="ask again", path=self._path)

@@ -27,7 +27,7 @@ from typing import Self
 from whysync import errors
 
 
-class NetProblem(errors.SourceError):
+class HttpError(errors.SourceError):
     """Anything that kept an answer from us."""
 
     def __init__(
@@ -46,11 +46,11 @@ class NetProblem(errors.SourceError):
         return self
 
 
-class BadAddress(NetProblem, errors.UsageError):
+class BadAddress(HttpError, errors.UsageError):
     pass
 
 
-class Unreachable(NetProblem):
+class Unreachable(HttpError):
     pass
 
 
@@ -58,48 +58,48 @@ class TimedOut(Unreachable):
     pass
 
 
-class NotTrusted(NetProblem):
+class NotTrusted(HttpError):
     pass
 
 
-class NotAuthenticated(NetProblem):
+class NotAuthenticated(HttpError):
     pass
 
 
-class Forbidden(NetProblem):
+class Forbidden(HttpError):
     pass
 
 
-class Missing(NetProblem, errors.NotFound):
+class Missing(HttpError, errors.NotFound):
     pass
 
 
-class Expired(NetProblem):
+class Expired(HttpError):
     token = ""
     """With which Kubernetes offers to go on, from the present state."""
 
 
-class Rejected(NetProblem):
+class Rejected(HttpError):
     pass
 
 
-class Overloaded(NetProblem):
+class Overloaded(HttpError):
     pass
 
 
-class ServerFailed(NetProblem):
+class ServerFailed(HttpError):
     pass
 
 
-class LedElsewhere(NetProblem):
+class RedirectedElsewhere(HttpError):
     pass
 
 
-class Garbled(NetProblem, errors.Unreadable):
+class MalformedResponse(HttpError, errors.Unreadable):
     pass
 
 
-class TooLarge(NetProblem, errors.TooLarge):
+class TooLarge(HttpError, errors.TooLarge):
     pass
 
 

@@ -15,7 +15,7 @@ _MOMENT: Final = 1.0
 """Seconds. A handshake takes milliseconds; whoever asks for longer is cancelled after all."""
 
 
-class OnTheWay:
+class InFlight:
     def __init__(self) -> None:
         self._ends: set[asyncio.Future[None]] = set()
 

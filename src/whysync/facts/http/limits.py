@@ -12,7 +12,7 @@ from whysync.deadline import Deadline
 MIB = 1 << 20
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class HttpLimits(msgspec.Struct, frozen=True, kw_only=True):
     connect_seconds: float = 10
     # silence in the middle of an answer
     idle_seconds: float = 30

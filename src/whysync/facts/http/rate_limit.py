@@ -9,13 +9,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 
 
-class Pace:
+class RateLimit:
     """So many requests a second; a first burst is free, as with kubectl."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, limits: HttpLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._each = 1 / limits.per_second if limits.per_second > 0 else 0.0
         self._free = limits.burst * self._each
         self._clock = clock
@@ -33,7 +33,7 @@ class Pace:
         return max(0.0, self._next - now)
 
 
-def pause_before(attempt: int, limits: Limits, *, asked: float | None = None) -> float:
+def pause_before(attempt: int, limits: HttpLimits, *, asked: float | None = None) -> float:
     """Seconds before the try number `attempt` (from 2 on): longer each time, and never all at once.
 
     What the server asked for (`Retry-After`) is kept, and a little is added, for it told others the same.

@@ -6,17 +6,17 @@ import time
 
 from whysync.deadline import Deadline
 from whysync.facts.http.answer import Answer
-from whysync.facts.http.errors import Garbled, NetProblem, TimedOut, Unreachable
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.errors import HttpError, MalformedResponse, TimedOut, Unreachable
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.rate_limit import pause_before, retry_after
 
 _WAIT = frozenset((429, 502, 503, 504))
 
 
-class Patience:
+class RetryPolicy:
     """What is left of it for one question."""
 
-    def __init__(self, limits: Limits, name: str, path: str) -> None:
+    def __init__(self, limits: HttpLimits, name: str, path: str) -> None:
         self._limits = limits
         self._name, self._path = name, path
         self._until: float | None = None
@@ -34,7 +34,7 @@ class Patience:
             self._until = min(now + self._limits.call_seconds, deadline.ends)
         return max(0.01, min(self._limits.try_seconds, self._until - now))
 
-    def pause(self, problem: NetProblem, answer: Answer | None) -> float:
+    def pause(self, problem: HttpError, answer: Answer | None) -> float:
         """Seconds to wait before the next try; raises the problem when there should be none."""
         self._tried += 1
         if isinstance(problem, _Over) or self._tried >= self._limits.tries or not self._may_pass(problem):
@@ -47,11 +47,11 @@ class Patience:
             raise problem
         return seconds
 
-    def _may_pass(self, problem: NetProblem) -> bool:
+    def _may_pass(self, problem: HttpError) -> bool:
         if isinstance(problem, TimedOut):
             self._silences += 1
             return self._silences < self._limits.tries_after_silence
-        if isinstance(problem, Garbled):  # cut off by a proxy, perhaps
+        if isinstance(problem, MalformedResponse):  # cut off by a proxy, perhaps
             self._garbled += 1
             return self._garbled < 2
         if problem.status == 500:

@@ -6,8 +6,8 @@ from whysync.facts.http.answer import Answer
 from whysync.facts.http.errors import (
     Expired,
     Forbidden,
+    HttpError,
     Missing,
-    NetProblem,
     NotAuthenticated,
     Overloaded,
     Rejected,
@@ -16,7 +16,7 @@ from whysync.facts.http.errors import (
 from whysync.facts.masking import Masker
 
 
-def problem_of(answer: Answer, name: str) -> NetProblem:
+def problem_of(answer: Answer, name: str) -> HttpError:
     """`name` is what messages call the server. What it said is shown without the secrets in it."""
     status, path = answer.status, answer.path
     said = Masker().masked_text(answer.said)

@@ -12,7 +12,7 @@ from typing import cast
 
 import httpx2
 
-from whysync.facts.http.errors import BadAddress, NetProblem, NotTrusted, TimedOut, Unreachable
+from whysync.facts.http.errors import BadAddress, HttpError, NotTrusted, TimedOut, Unreachable
 from whysync.facts.http.proxies import Proxy
 
 # How asyncio names the address of an attempt that failed: "Connect call failed ('::1', 443, 0, 0)".
@@ -54,7 +54,7 @@ def _between(name: str, proxy: Proxy | None) -> str:
     return f"the proxy {proxy.shown} (from {proxy.setting}) for {name}" if proxy else name
 
 
-def _lost(name: str, path: str, problem: Exception, proxy: Proxy | None) -> NetProblem:
+def _lost(name: str, path: str, problem: Exception, proxy: Proxy | None) -> HttpError:
     refused = next((one for one in _behind(problem) if isinstance(one, ssl.SSLError)), None)
     if refused is not None:
         return _not_trusted(name, path, refused)
@@ -99,7 +99,7 @@ def _behind(problem: BaseException | None, seen: set[int] | None = None) -> Iter
         problem = problem.__cause__ or problem.__context__
 
 
-def _not_trusted(name: str, path: str, problem: ssl.SSLError) -> NetProblem:
+def _not_trusted(name: str, path: str, problem: ssl.SSLError) -> HttpError:
     if isinstance(problem, ssl.SSLCertVerificationError):
         return NotTrusted(
             what=f"the certificate of {name} is not trusted",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from whysync.errors import NoSource
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.kubernetes_api.kubeconfig import Context, Kubeconfig, load_kubeconfig
 from whysync.facts.kubernetes_api.login import Connection, Identity, connection_of, in_cluster
 
@@ -21,7 +21,7 @@ class KubeAccess(msgspec.Struct, frozen=True, kw_only=True):
     insecure: bool = False
     # Log in to other clusters with the credentials that Argo CD keeps in its cluster secrets?
     use_cluster_secrets: bool = False
-    limits: Limits = Limits()
+    limits: HttpLimits = HttpLimits()
     # of this process where it is not given
     environment: Mapping[str, str] | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from whysync.facts.http.client import Client
-from whysync.facts.http.errors import LOST, Garbled, Missing, NetProblem, TooLarge
+from whysync.facts.http.errors import LOST, HttpError, MalformedResponse, Missing, TooLarge
 from whysync.facts.kubernetes_api.discovery import Kind, Kinds
 from whysync.facts.kubernetes_api.gaps import Gaps, Unread
 from whysync.facts.kubernetes_api.listing import Query, is_named, pages
@@ -27,7 +27,7 @@ class Api:
         self.cluster = cluster
         self.gaps = Gaps(f" on cluster {cluster}" if cluster else "")
         self._progress = progress
-        self._lost: NetProblem | None = None
+        self._lost: HttpError | None = None
 
     async def read(
         self, query: Query, role: Role = Role.LIVE, *, keep: Keep | None = None, quietly: bool = False
@@ -38,7 +38,7 @@ class Api:
             await self.read_into(found, query, role, keep=keep)
         except Missing:
             pass  # gone since discovery
-        except NetProblem as problem:
+        except HttpError as problem:
             if not quietly:
                 self.gaps.unread(
                     Unread(kind=query.kind, namespace=query.namespace, problem=problem, partly=bool(found))
@@ -74,7 +74,7 @@ class Api:
             body = await self.object(kind, namespace, name)
         except Missing:
             return None
-        except NetProblem as problem:
+        except HttpError as problem:
             if isinstance(problem, LOST):
                 self._lost = problem
             if not quietly:
@@ -87,5 +87,5 @@ class Api:
         path = kind.path(namespace, name)
         body = await self.client.object(path)
         if not is_named(body):
-            raise Garbled(what=f"the answer to {path} is not an object of Kubernetes", path=path)
+            raise MalformedResponse(what=f"the answer to {path} is not an object of Kubernetes", path=path)
         return body

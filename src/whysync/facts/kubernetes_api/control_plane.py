@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from whysync.errors import NotFound
-from whysync.facts.http.errors import Forbidden, Missing, NetProblem
+from whysync.facts.http.errors import Forbidden, HttpError, Missing
 from whysync.facts.kubernetes_api.api import Api
 from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.kubernetes_api.gaps import Unread
@@ -36,7 +36,7 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[Manifest, ...] = ()
     version: str = ""
     # why the repository and cluster secrets were not read, where they were not
-    without_secrets: NetProblem | None = None
+    without_secrets: HttpError | None = None
 
 
 async def read_control_plane(api: Api, wanted: Selection, *, namespace: str, usual: str) -> ControlPlane:
@@ -215,7 +215,7 @@ async def _config_maps(api: Api, home: str) -> list[Manifest]:
     found: list[Manifest] = []
     try:
         await api.read_into(found, Query(kind=kind, namespace=home, labels=_PART_OF), Role.SETTINGS)
-    except NetProblem:
+    except HttpError:
         several = await asyncio.gather(*(api.get(kind, home, name, Role.SETTINGS) for name in _SETTINGS))
         return [one for one in several if one is not None]
     if not any(one.ref.name == "argocd-cm" for one in found):
@@ -226,7 +226,7 @@ async def _config_maps(api: Api, home: str) -> list[Manifest]:
     return found
 
 
-async def _secrets(api: Api, home: str) -> tuple[list[Manifest], NetProblem | None]:
+async def _secrets(api: Api, home: str) -> tuple[list[Manifest], HttpError | None]:
     """Of repositories and clusters. They are masked later, all but their addresses."""
     kind = api.kinds.find("", "Secret")
     if kind is None:
@@ -234,7 +234,7 @@ async def _secrets(api: Api, home: str) -> tuple[list[Manifest], NetProblem | No
     found: list[Manifest] = []
     try:
         await api.read_into(found, Query(kind=kind, namespace=home, labels=_SECRET_TYPE), Role.SETTINGS)
-    except NetProblem as problem:
+    except HttpError as problem:
         return [], problem
     return found, None
 

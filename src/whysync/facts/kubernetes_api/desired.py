@@ -13,7 +13,7 @@ from whysync.argocd.api.application import Application
 from whysync.facts.bundle.attribution import Desired, attributed
 from whysync.facts.bundle.entries import Entry, is_log
 from whysync.facts.bundle.inputs import files_of
-from whysync.facts.bundle.limits import Budget, Limits
+from whysync.facts.bundle.limits import Budget, BundleLimits
 from whysync.facts.bundle.unfold import is_object, objects_in
 from whysync.facts.kubernetes_api.discovery import Kinds
 from whysync.facts.kubernetes_api.tracking import Tracking
@@ -35,7 +35,7 @@ def local_manifests(
     home: str,
 ) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
     """The objects in a folder of plain YAML, as Argo CD would have them: with namespace and tracking mark."""
-    limits = Limits()
+    limits = BundleLimits()
     read: list[Desired] = []
     gaps: list[Gap] = []
     for found in files_of(folder, Budget(limits), None):

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from whysync.facts.http.client import Client
-from whysync.facts.http.errors import LOST, Garbled, NetProblem
+from whysync.facts.http.errors import LOST, HttpError, MalformedResponse
 from whysync.json_tree import Object, fields, items, text
 
 _AGGREGATED = ",".join(
@@ -86,7 +86,7 @@ async def _kinds(client: Client, answer: Object, lost: list[str]) -> list[Kind]:
         versions = [text(version) for version in items(answer.get("versions"))]
         return await _one_by_one(client, [("", version) for version in versions], lost)
     if "groups" not in answer:
-        raise Garbled(
+        raise MalformedResponse(
             what=f"{client.name} does not answer like an API server of Kubernetes",
             why="it does not tell its kinds",
             next="check the server's address in the kubeconfig",
@@ -128,14 +128,14 @@ async def _one_by_one(client: Client, wanted: list[tuple[str, str]], lost: list[
             answer = await client.object(path)
         except LOST:
             raise
-        except NetProblem:
+        except HttpError:
             lost.append(group)
             return []
         return list(_plain(answer, group, version))
 
     most = client.limits.discovery_requests
     if len(wanted) > most:
-        raise Garbled(
+        raise MalformedResponse(
             what=f"{client.name} lists {len(wanted):,} API versions",
             why=f"the limit is {most:,}",
             next="check the server's address in the kubeconfig",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from whysync.facts.http.errors import Forbidden, NetProblem, Overloaded, TimedOut, Unreachable
+from whysync.facts.http.errors import Forbidden, HttpError, Overloaded, TimedOut, Unreachable
 from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.snapshot import Gap
 
@@ -18,7 +18,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Kind
     namespace: str
-    problem: NetProblem
+    problem: HttpError
     verb: str = "list"
     # something came before it broke off
     partly: bool = False

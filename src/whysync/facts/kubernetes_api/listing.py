@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import msgspec
 
 from whysync.facts.http.client import Client
-from whysync.facts.http.errors import Expired, Garbled
+from whysync.facts.http.errors import Expired, MalformedResponse
 from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.json_tree import Object, fields, items, text
 
@@ -74,12 +74,14 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
                 offered = {""}
             continue
         if "items" not in answer:
-            raise Garbled(what=f"the answer to {query.path} is not a list", next="ask again", path=query.path)
+            raise MalformedResponse(
+                what=f"the answer to {query.path} is not a list", next="ask again", path=query.path
+            )
         every = items(answer.get("items"))
         found = [_typed(one, query.kind) for one in every if isinstance(one, dict) and is_named(one)]
         yield _new(found, seen)
         if len(found) < len(every):
-            raise Garbled(
+            raise MalformedResponse(
                 what=f"the answer to {query.path} holds what is no object",
                 why=f"{len(every) - len(found)} of {len(every)} have no name",
                 path=query.path,
@@ -93,8 +95,8 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
     raise _endless(query, f"more than {limits.list_pages:,} pages")
 
 
-def _endless(query: Query, why: str) -> Garbled:
-    return Garbled(
+def _endless(query: Query, why: str) -> MalformedResponse:
+    return MalformedResponse(
         what=f"the list {query.path} does not end",
         why=why,
         next="check the API server and any proxy in front of it; name the app or its namespace to read less",

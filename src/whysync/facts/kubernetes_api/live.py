@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.facts.http.errors import Forbidden, NetProblem
+from whysync.facts.http.errors import Forbidden, HttpError
 from whysync.facts.kubernetes_api.api import Api, Keep
 from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.kubernetes_api.gaps import Unread
@@ -118,7 +118,7 @@ class _Reader:
                     for name in names[_MOST_NAMESPACES:]:
                         self._api.gaps.unread(Unread(kind=kind, namespace=name, problem=problem))
                 names = names[:_MOST_NAMESPACES]
-            except NetProblem as problem:
+            except HttpError as problem:
                 for name in names:
                     unread = Unread(kind=kind, namespace=name, problem=problem, partly=bool(found))
                     self._api.gaps.unread(unread)

@@ -14,7 +14,7 @@ from whysync.errors import Unreadable, UsageError
 from whysync.facts.http.address import parsed
 from whysync.facts.http.auth import As, Auth, Fixed, TokenFile, basic, bearer
 from whysync.facts.http.client import Client
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.tls import Tls
 from whysync.facts.kubernetes_api.exec_plugin import ExecPlugin
 from whysync.facts.kubernetes_api.kubeconfig import Context, Entry
@@ -41,7 +41,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     # where the address was given
     setting: str = "the server's address"
 
-    async def client(self, limits: Limits) -> Client:
+    async def client(self, limits: HttpLimits) -> Client:
         """Not yet open: `async with`. A login program is run first, for it may give a certificate."""
         tls = self.tls
         plugin = self.auth

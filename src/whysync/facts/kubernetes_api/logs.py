@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from whysync.facts.http.errors import Missing, NetProblem, Rejected
+from whysync.facts.http.errors import HttpError, Missing, Rejected
 from whysync.facts.kubernetes_api.api import Api
 from whysync.facts.kubernetes_api.gaps import Unread
 from whysync.json_tree import Object, dig, fields, integer, items, text
@@ -102,7 +102,7 @@ async def _log(api: Api, one: Failing, lines: int, *, previous: bool) -> Log | N
         answer = await api.client.get(path, params)
     except (Missing, Rejected):
         return None  # the container has not begun, or the node keeps nothing of the run before
-    except NetProblem as problem:
+    except HttpError as problem:
         api.gaps.unread(Unread(kind=kind, namespace=ref.namespace, problem=problem, verb="logs"))
         return None
     # The server's own limit of bytes would cut off the end, which is where the error stands.

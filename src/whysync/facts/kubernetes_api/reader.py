@@ -12,7 +12,7 @@ import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.errors import NotFound, UsageError, WhysyncError
-from whysync.facts.http.limits import Limits
+from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.progress import ticking
 from whysync.facts.kubernetes_api.access import KubeAccess
 from whysync.facts.kubernetes_api.api import Api
@@ -120,7 +120,7 @@ async def _read(
 
 @asynccontextmanager
 async def _open(
-    connection: Connection, limits: Limits, progress: Progress | None, *, cluster: str = ""
+    connection: Connection, limits: HttpLimits, progress: Progress | None, *, cluster: str = ""
 ) -> AsyncGenerator[Api]:
     async with ticking(progress, connection.name):
         client = await connection.client(limits)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from whysync.facts.masking.names import Promise, is_literal, is_password, promise_of
+from whysync.facts.masking.names import SecretName, is_literal, is_password, promise_of
 from whysync.facts.masking.values import has_generated_part, is_generated, is_reference, looks_secret
 
 _LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")
@@ -33,7 +33,7 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
     done = 0
     for found in _ASSIGNMENT.finditer(text):
         promise = promise_of(found["name"])
-        if promise is Promise.NONE or found.start() < done:
+        if promise is SecretName.NONE or found.start() < done:
             continue
         at, opened = found.end(), found["open"]
         if opened is not None:
@@ -52,7 +52,7 @@ def assigned(text: str) -> Iterator[tuple[int, int]]:
             yield at, done
 
 
-def _is_assigned(found: re.Match[str], value: str, promise: Promise) -> bool:
+def _is_assigned(found: re.Match[str], value: str, promise: SecretName) -> bool:
     name, sep, opened = found["name"], found["sep"], found["open"]
     if value.startswith(("<masked", "{", "[", "*****")) or (
         opened is None and value.startswith(("$(", "${"))
@@ -62,25 +62,25 @@ def _is_assigned(found: re.Match[str], value: str, promise: Promise) -> bool:
     if found["close"] is not None:  # a member of JSON, or of Python's and Ruby's maps
         if opened is None and not (is_password(name) and value[:1].isdigit()):
             return False
-        return is_literal(value, promise) and (promise is Promise.SURE or looks_secret(value))
+        return is_literal(value, promise) and (promise is SecretName.SURE or looks_secret(value))
     if sep == "=":
-        if promise is not Promise.SURE:
+        if promise is not SecretName.SURE:
             return looks_secret(value) and not is_reference(value)
         # In running text a name alone proves little: `token=invalid` is an error's words.
         return len(value) >= (4 if is_password(name) else 8) and is_literal(value, promise)
     if sep == ":":
         if "/" in name:  # an image with its tag
             return False
-        if text[start - 1 : start] in ("{", "[") and promise is Promise.SURE:
+        if text[start - 1 : start] in ("{", "[") and promise is SecretName.SURE:
             return is_literal(value, promise)
     if text[max(0, start - 12) : start].endswith("nexpected "):  # a parser's complaint
         return False
     return _is_told(name, value, promise)
 
 
-def _is_told(name: str, value: str, promise: Promise) -> bool:
+def _is_told(name: str, value: str, promise: SecretName) -> bool:
     """Words alone are an explanation and not a value: `password: authentication failed`."""
-    if promise is not Promise.SURE:
+    if promise is not SecretName.SURE:
         is_header = name.lower().endswith("authorization") and any(map(str.isdigit, value))
         return looks_secret(value) and (is_header or has_generated_part(value)) and not is_reference(value)
     if len(value) < (6 if is_password(name) else 8) or value.count(" ") > 3:
@@ -89,7 +89,7 @@ def _is_told(name: str, value: str, promise: Promise) -> bool:
     return told and is_literal(value, promise)
 
 
-def _in_list(text: str, at: int, promise: Promise) -> Iterator[tuple[int, int]]:
+def _in_list(text: str, at: int, promise: SecretName) -> Iterator[tuple[int, int]]:
     """`"tokens":["x","y"]`: strings until something else comes."""
     while (opened := _IN_LIST.match(text, at)) is not None:
         quote = opened["open"]
@@ -126,7 +126,7 @@ def in_elements(text: str) -> Iterator[tuple[int, int]]:
             elif attribute["name"].lower() == "value":
                 value = attribute.span("value")
         promise = promise_of(name)
-        if promise is Promise.NONE:
+        if promise is SecretName.NONE:
             continue
         if value is None and not found["end"]:
             end = text.find("</", found.end(), found.end() + 4000)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from whysync.facts.masking.names import Promise, promise_of
+from whysync.facts.masking.names import SecretName, promise_of
 from whysync.facts.masking.values import is_literal_value, is_reference, looks_secret
 
 # Short flags that take a password, by program.
@@ -115,8 +115,8 @@ def secret_items(words: Sequence[str], program: str = "") -> Iterator[tuple[int,
         if at in known or flag[:1] != "-" or "=" in flag or not _is_value(value):
             continue
         promise = promise_of(flag)
-        if promise is Promise.SURE or (
-            (promise is not Promise.NONE or flag == "-p") and looks_secret(value) and ":" not in value[:6]
+        if promise is SecretName.SURE or (
+            (promise is not SecretName.NONE or flag == "-p") and looks_secret(value) and ":" not in value[:6]
         ):
             yield at, 0
 

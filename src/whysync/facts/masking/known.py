@@ -29,7 +29,7 @@ _REFUSED = re.compile(
 )
 
 
-class Known:
+class KnownSecrets:
     """Values and their marks, found in a text wherever they stand.
 
     An index by the first eight characters: the cost of a look does not grow with the number of secrets.

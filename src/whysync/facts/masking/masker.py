@@ -13,10 +13,10 @@ from typing import Final, cast
 import msgspec
 
 from whysync.facts.masking import commands, embedded, shapes
-from whysync.facts.masking.known import Known
+from whysync.facts.masking.known import KnownSecrets
 from whysync.facts.masking.marks import Marks, from_base64, is_mark
 from whysync.facts.masking.names import (
-    Promise,
+    SecretName,
     is_literal,
     is_password,
     promise_of,
@@ -38,7 +38,7 @@ _VALUES: Final = ("value", "string", "array", "map", "default")
 class Masker:
     def __init__(self) -> None:
         self._marks = Marks()
-        self._known = Known()
+        self._known = KnownSecrets()
         self._sensitive: set[str] = set()
         self._texts: dict[str, str] = {}
         self._keys: set[str] = set()
@@ -127,14 +127,14 @@ class Masker:
 
     def mask_tree(self, value: Json) -> Json:
         if isinstance(value, dict):
-            self._mask_dict(value, Promise.NONE)
+            self._mask_dict(value, SecretName.NONE)
             return value
         if isinstance(value, list):
-            self._mask_list(value, Promise.NONE)
+            self._mask_list(value, SecretName.NONE)
             return value
         return self.masked_text(value) if isinstance(value, str) else value
 
-    def _mask_dict(self, body: Object, below: Promise, *, is_schema: bool = False) -> None:
+    def _mask_dict(self, body: Object, below: SecretName, *, is_schema: bool = False) -> None:
         """`below` is what a name further up promises for the values in here."""
         self._mask_kinds(body)
         if not body.keys().isdisjoint(_VALUES):
@@ -152,7 +152,7 @@ class Masker:
                 if key == "helm":
                     self._mask_helm(cast("Object", value))
                 # In a schema the keys are names of fields, and what is below them describes the fields.
-                inner = Promise.NONE if is_schema else promised_at(key, below)
+                inner = SecretName.NONE if is_schema else promised_at(key, below)
                 self._mask_dict(cast("Object", value), inner, is_schema=key == "properties")
             elif kind is list:
                 if key == "managedFields":
@@ -161,9 +161,11 @@ class Masker:
                     self._mask_list(cast("list[Json]", value), max(promise_of(key), promised_at(key, below)))
             elif value is not None and kind is not bool:
                 promise = promise_of(key)
-                if below is not Promise.NONE:
+                if below is not SecretName.NONE:
                     promise = max(promise, promised_at(key, below))
-                if promise is not Promise.NONE and (kind is str or is_password(key) or below is Promise.SURE):
+                if promise is not SecretName.NONE and (
+                    kind is str or is_password(key) or below is SecretName.SURE
+                ):
                     value = body[key] = self._by_name(value, promise)
                 if type(value) is str and texts.get(value) is not value:
                     body[key] = self.masked_text(value)
@@ -183,16 +185,16 @@ class Masker:
         if kind != "Secret" and isinstance(body.get("stringData"), dict):
             self._mask_values(fields(body["stringData"]), self.mark_secret)
 
-    def _mask_list(self, values: list[Json], promise: Promise) -> None:
+    def _mask_list(self, values: list[Json], promise: SecretName) -> None:
         if any(type(value) is str and (value[:1] == "-" or value == "login") for value in values):
             self._mask_arguments(values)
         for at, value in enumerate(values):
             if isinstance(value, dict):
-                self._mask_dict(value, min(promise, Promise.HINT))
+                self._mask_dict(value, min(promise, SecretName.HINT))
             elif isinstance(value, list):
                 self._mask_list(value, promise)
             elif isinstance(value, str):
-                if promise is not Promise.NONE:
+                if promise is not SecretName.NONE:
                     lead, literal = split_literal(value)
                     value = values[at] = f"{lead}{self._by_name(literal, promise)}"
                 values[at] = self.masked_text(value)
@@ -203,8 +205,8 @@ class Masker:
         for at, offset in commands.secret_items(words, program):
             values[at] = f"{words[at][:offset]}{self.mark(words[at][offset:])}"
 
-    def _by_name(self, value: Json, promise: Promise) -> Json:
-        if promise is Promise.NONE or value is None or isinstance(value, bool):
+    def _by_name(self, value: Json, promise: SecretName) -> Json:
+        if promise is SecretName.NONE or value is None or isinstance(value, bool):
             return value
         if isinstance(value, dict):
             self._mask_dict(value, promise)
@@ -214,7 +216,7 @@ class Masker:
             return value
         if isinstance(value, str):
             return self.mark(value) if is_literal(value, promise) else value
-        return self.mark(str(value)) if promise > Promise.HINT else value
+        return self.mark(str(value)) if promise > SecretName.HINT else value
 
     def _mask_secret(self, body: Object) -> None:
         public = PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
@@ -243,8 +245,8 @@ class Masker:
         name = body.get("name", body.get("key"))
         if type(name) is not str and "op" in body:
             name = body.get("path")
-        promise = promise_of_path(name) if type(name) is str else Promise.NONE
-        if promise is Promise.NONE:
+        promise = promise_of_path(name) if type(name) is str else SecretName.NONE
+        if promise is SecretName.NONE:
             return
         for place in _VALUES:  # in this order: marks are numbered as they are given
             if place in body:

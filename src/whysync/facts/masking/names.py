@@ -10,7 +10,7 @@ from typing import Final
 from whysync.facts.masking.values import is_literal_value, is_namelike, is_reference, looks_secret
 
 
-class Promise(IntEnum):
+class SecretName(IntEnum):
     """How strongly a name suggests that its value is a secret."""
 
     NONE = 0
@@ -208,34 +208,34 @@ def _words(name: str) -> list[str]:
 
 
 @lru_cache(maxsize=65_536)
-def promise_of(name: str) -> Promise:
+def promise_of(name: str) -> SecretName:
     if len(name) > 200:
-        return Promise.NONE
+        return SecretName.NONE
     words = _words(name)
     while words and (words[-1].isdecimal() or words[-1] in _TRAILING):
         words.pop()
     if not words or not _ABOUT.isdisjoint(words):
-        return Promise.NONE
+        return SecretName.NONE
     last, before = words[-1], words[-2] if len(words) > 1 else ""
     if last in _SURE_WORDS or last.endswith(_SURE_ENDS) or before in _SURE_PAIRS.get(last, ()):
-        return Promise.SURE
+        return SecretName.SURE
     if last in _MAYBE_WORDS or before in _MAYBE_PAIRS.get(last, ()):
         # Environment variables in capitals hold values: APP_SECRET, SECRET_KEY.
-        return Promise.SURE if name.isupper() else Promise.MAYBE
-    return Promise.HINT if last in _HINT_WORDS else Promise.NONE
+        return SecretName.SURE if name.isupper() else SecretName.MAYBE
+    return SecretName.HINT if last in _HINT_WORDS else SecretName.NONE
 
 
 @lru_cache(maxsize=65_536)
-def promise_below(name: str) -> Promise:
+def promise_below(name: str) -> SecretName:
     """What the name of a map or list promises for the values in it: `secretEnv`, `extraSecrets`."""
     promise = promise_of(name)
-    if promise is Promise.HINT:
-        return Promise.NONE  # `auth: {...}` is a section of settings
-    if promise is not Promise.NONE:
-        return Promise.HINT
+    if promise is SecretName.HINT:
+        return SecretName.NONE  # `auth: {...}` is a section of settings
+    if promise is not SecretName.NONE:
+        return SecretName.HINT
     words = _words(name)
     is_collection = len(words) > 1 and words[-1] in _COLLECTIONS and not _SECRET_WORDS.isdisjoint(words[:-1])
-    return Promise.HINT if is_collection else Promise.NONE
+    return SecretName.HINT if is_collection else SecretName.NONE
 
 
 @lru_cache(maxsize=65_536)
@@ -246,27 +246,27 @@ def is_describing(name: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def promise_of_path(path: str) -> Promise:
+def promise_of_path(path: str) -> SecretName:
     """Of a path such as `secretEnv.X`, `/data/password`: by its end, or by the name of a map on the way."""
     parts = [part for part in re.split(r"[./\[\]]+", path[:1000]) if part]
     if not parts:
-        return Promise.NONE
+        return SecretName.NONE
     own = max(promise_of(path), promise_of(parts[-1]))
-    if own is not Promise.NONE or is_describing(parts[-1]):
+    if own is not SecretName.NONE or is_describing(parts[-1]):
         return own
     if parts[-1] == "value" and any(part.lower() in ("env", "envs") for part in parts[-3:-1]):
-        return Promise.HINT  # only the index of the variable is known, not its name
-    return max(map(promise_below, parts[:-1]), default=Promise.NONE)
+        return SecretName.HINT  # only the index of the variable is known, not its name
+    return max(map(promise_below, parts[:-1]), default=SecretName.NONE)
 
 
-def promised_at(key: str, below: Promise) -> Promise:
+def promised_at(key: str, below: SecretName) -> SecretName:
     """What is promised for the values in the map or list at a key."""
     own = promise_below(key)
-    if below is Promise.NONE:
+    if below is SecretName.NONE:
         return own
     if key in _CONTENTS:
-        return Promise.SURE
-    return Promise.NONE if is_describing(key) else max(own, below)
+        return SecretName.SURE
+    return SecretName.NONE if is_describing(key) else max(own, below)
 
 
 def is_password(name: str) -> bool:
@@ -275,10 +275,10 @@ def is_password(name: str) -> bool:
     return "pass" in lower or "pwd" in lower
 
 
-def is_literal(value: str, promise: Promise) -> bool:
+def is_literal(value: str, promise: SecretName) -> bool:
     """Is this a value of its own, and not a reference, a placeholder, a switch or (if in doubt) a name?"""
     if not is_literal_value(value) or is_reference(value):
         return False
-    if promise is Promise.SURE:
+    if promise is SecretName.SURE:
         return True
-    return looks_secret(value) if promise is Promise.HINT else not is_namelike(value)
+    return looks_secret(value) if promise is SecretName.HINT else not is_namelike(value)

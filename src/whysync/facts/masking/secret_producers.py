@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from whysync.facts.masking.names import Promise
+from whysync.facts.masking.names import SecretName
 from whysync.json_tree import Json, Object
 
-ByName = Callable[[Json, Promise], Json]
+ByName = Callable[[Json, SecretName], Json]
 
 # What a repository or cluster Secret says besides its credentials: a diagnosis asks for it.
 PUBLIC_KEYS: Final = frozenset(
@@ -44,7 +44,7 @@ def mask_made(body: Json, by_name: ByName) -> None:
             elif key in _MADE_DATA and isinstance(value, list):
                 for item in value:
                     if isinstance(item, dict) and isinstance(item.get("value"), str):
-                        item["value"] = by_name(item["value"], Promise.SURE)
+                        item["value"] = by_name(item["value"], SecretName.SURE)
                     mask_made(item, by_name)
             else:
                 mask_made(value, by_name)
@@ -55,7 +55,7 @@ def _values(values: Object, by_name: ByName) -> None:
         if isinstance(value, dict):
             _values(value, by_name)
         elif not isinstance(value, list):
-            values[key] = by_name(value, Promise.SURE)
+            values[key] = by_name(value, SecretName.SURE)
 
 
 def names_in(managed: Json) -> Iterator[str]:

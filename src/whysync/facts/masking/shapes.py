@@ -8,7 +8,7 @@ from typing import Final
 
 from whysync.facts.masking import assignments, commands, tokens
 from whysync.facts.masking.marks import is_mark
-from whysync.facts.masking.names import Promise, is_literal, is_password, promise_of, promise_of_path
+from whysync.facts.masking.names import SecretName, is_literal, is_password, promise_of, promise_of_path
 from whysync.facts.masking.values import is_generated, is_literal_value, is_reference, looks_secret
 
 Mark = Callable[[str], str]
@@ -232,12 +232,12 @@ def _cookies(found: re.Match[str], mark: Mark) -> str:
 def _flag(found: re.Match[str], mark: Mark) -> str:
     name, value = found["name"], found["value"]
     promise = promise_of(name)
-    if promise is Promise.NONE or not is_literal_value(value) or is_reference(value):
+    if promise is SecretName.NONE or not is_literal_value(value) or is_reference(value):
         return found[0]
     if name.lower() in _PASSWORD_FLAGS:
         is_secret = len(value) >= 4
-    elif found["sep"] == "=" or promise is not Promise.SURE:
-        return found[0] if promise is Promise.SURE or not looks_secret(value) else _value(found, mark)
+    elif found["sep"] == "=" or promise is not SecretName.SURE:
+        return found[0] if promise is SecretName.SURE or not looks_secret(value) else _value(found, mark)
     else:
         is_secret = len(value) >= (4 if is_password(name) else 8) and not re.match(r"[a-z]+\b", value)
     return _value(found, mark) if is_secret else found[0]
@@ -271,13 +271,13 @@ def _of_field(found: re.Match[str], mark: Mark) -> str:
     if value in _TYPES and groups.get("pointer") is None and "quote" in groups:
         return found[0]
     promise = promise_of_path(path.rstrip("]"))
-    is_secret = promise is Promise.SURE or (promise is not Promise.NONE and looks_secret(value))
+    is_secret = promise is SecretName.SURE or (promise is not SecretName.NONE and looks_secret(value))
     return _value(found, mark) if of_secret or is_secret else found[0]
 
 
 def _literal(found: re.Match[str], mark: Mark) -> str:
     promise = max(map(promise_of, _NAME.findall(found["lead"])))
-    is_secret = promise is Promise.SURE and is_literal(found["value"], promise)
+    is_secret = promise is SecretName.SURE and is_literal(found["value"], promise)
     return _value(found, mark) if is_secret or (promise and looks_secret(found["value"])) else found[0]
 
 
@@ -320,7 +320,7 @@ def _told(found: re.Match[str], mark: Mark) -> str:
 
 def _in_line(found: re.Match[str], mark: Mark) -> str:
     promise, value = promise_of(found["name"]), found["value"]
-    if promise is Promise.NONE or "<masked " in value or not is_literal(value, promise):
+    if promise is SecretName.NONE or "<masked " in value or not is_literal(value, promise):
         return found[0]
-    is_secret = promise is Promise.SURE or looks_secret(value)
+    is_secret = promise is SecretName.SURE or looks_secret(value)
     return f"{found['lead']}{mark(value)}" if is_secret else found[0]

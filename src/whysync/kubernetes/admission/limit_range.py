@@ -12,7 +12,7 @@ from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.admission.amounts import amount_of, written_as
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Store
 
@@ -21,7 +21,7 @@ _ANNOTATION: Final = "kubernetes.io/limit-ranger"
 _GROUPS: Final = (("containers", "container"), ("initContainers", "init container"))
 
 
-def with_limits(obj: Object, call: Call, store: Store) -> Object:
+def with_limits(obj: Object, call: RequestContext, store: Store) -> Object:
     """A new Pod with the amounts that its namespace gives to containers that name none."""
     if call.resource.kind != "Pod" or call.resource.group:
         return obj
@@ -73,7 +73,7 @@ def _with_usual(container: Object, usual: Object, title: str, told: list[str]) -
     return {**container, "resources": resources} if resources else container
 
 
-def check_limits(obj: Object, call: Call, store: Store) -> None:
+def check_limits(obj: Object, call: RequestContext, store: Store) -> None:
     """Raises `Refused` for a Pod or a claim outside the limits of its namespace."""
     kind = call.resource.kind
     if call.resource.group or kind not in {"Pod", "PersistentVolumeClaim"}:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.label_selectors import selects
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.storage import Store
 
 
-def covers(rule: Object, call: Call, operation: str) -> bool:
+def covers(rule: Object, call: RequestContext, operation: str) -> bool:
     resource, sub = call.resource, call.address.subresource
     if sub:
         names = {"*/*", f"*/{sub}", f"{resource.plural}/{sub}", f"{resource.plural}/*"}
@@ -28,7 +28,7 @@ def _named(rule: Object, key: str, wanted: set[str]) -> bool:
     return any(text(value) in wanted for value in items(rule.get(key)))
 
 
-def in_namespace(selector: Json, call: Call, store: Store) -> bool:
+def in_namespace(selector: Json, call: RequestContext, store: Store) -> bool:
     """Does the selector match the labels of the request's namespace? Cluster-wide objects always do."""
     if not call.resource.namespaced:
         return True
@@ -36,7 +36,9 @@ def in_namespace(selector: Json, call: Call, store: Store) -> bool:
     return namespace is None or selects(selector, fields(dig(namespace, "metadata", "labels")))
 
 
-def variables_of(obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> Object:
+def variables_of(
+    obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
+) -> Object:
     """What expressions of webhooks and policies can look at."""
     resource, request = call.resource, call.request
     groups: list[Json] = [*request.groups]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from whysync.json_tree import Json, Object, dig, items, text
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden, not_found
 from whysync.kubernetes.apiserver.storage import Place, Store
 
 
-def require_namespace(call: Call, name: str, store: Store) -> None:
+def require_namespace(call: RequestContext, name: str, store: Store) -> None:
     """Raises `Refused` where nothing new can be made in the namespace of the request."""
     if not call.resource.namespaced:
         return

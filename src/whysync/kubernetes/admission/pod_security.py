@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Store
 
@@ -40,7 +40,7 @@ _USUAL: Final = frozenset(
 _SECCOMP: Final = ("RuntimeDefault", "Localhost")
 
 
-def check_pod_security(obj: Object, call: Call, store: Store) -> None:
+def check_pod_security(obj: Object, call: RequestContext, store: Store) -> None:
     """Raises `Refused` for a Pod that its namespace does not let in; warns where it asks for that."""
     if not call.resource.namespaced or call.address.subresource:
         return

@@ -15,11 +15,11 @@ from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, items
 from whysync.kubernetes.admission.matching import covers, in_namespace, variables_of
 from whysync.kubernetes.admission.policy_params import params_of
 from whysync.kubernetes.apiserver.label_selectors import selects
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, Refused, forbidden
 from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.cel.evaluate import evaluate
-from whysync.kubernetes.cel.values import CelError, NotKnown
+from whysync.kubernetes.cel.values import CelError, UnknownValue
 
 _RULES: Final = "x-kubernetes-validations"
 _GROUP: Final = "admissionregistration.k8s.io"
@@ -57,7 +57,7 @@ def _judged(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterat
     try:
         if evaluate(expression, env) is True:
             return
-    except NotKnown:
+    except UnknownValue:
         return
     except CelError as problem:
         kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
@@ -81,7 +81,7 @@ def _expressed(rule: Object, env: Object) -> str:
         return ""
     try:
         told = evaluate(expression, env)
-    except (NotKnown, CelError):
+    except (UnknownValue, CelError):
         return ""
     return told.strip() if isinstance(told, str) and "\n" not in told else ""
 
@@ -89,7 +89,9 @@ def _expressed(rule: Object, env: Object) -> str:
 _NO_PARAMS: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
 
 
-def check_policies(obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> None:
+def check_policies(
+    obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
+) -> None:
     """Raises `Refused` when a policy in the cluster denies the write; warns where it only warns."""
     if call.resource.group == _GROUP:
         return
@@ -131,7 +133,7 @@ class _Env:
                 )
             except CelError:
                 continue  # who uses it fails then
-            except NotKnown:
+            except UnknownValue:
                 self._unknown = True
 
     def conditions_hold(self) -> bool:
@@ -141,7 +143,7 @@ class _Env:
                 evaluate(text(fields(one).get("expression")), self._seen) is True
                 for one in items(dig(self._policy, "spec", "matchConditions"))
             )
-        except (CelError, NotKnown):
+        except (CelError, UnknownValue):
             return False
 
     def verdicts(self) -> Iterator[tuple[str, str]]:
@@ -161,7 +163,7 @@ class _Env:
         try:
             if evaluate(expression, self._seen) is True:
                 return ""
-        except NotKnown:
+        except UnknownValue:
             return ""
         except CelError as problem:
             return "" if self._lenient else f"expression '{expression}' resulted in error: {problem}"
@@ -171,11 +173,13 @@ class _Env:
         worded = text(rule.get("messageExpression"))
         try:
             return text(evaluate(worded, self._seen)).strip() if worded else ""
-        except (CelError, NotKnown):
+        except (CelError, UnknownValue):
             return ""
 
 
-def _concerns(policy: Object, binding: Object, obj: Object, call: Call, operation: str, store: Store) -> bool:
+def _concerns(
+    policy: Object, binding: Object, obj: Object, call: RequestContext, operation: str, store: Store
+) -> bool:
     rules = items(dig(policy, "spec", "matchConstraints", "resourceRules"))
     if not any(covers(fields(rule), call, operation) for rule in rules):
         return False
@@ -191,7 +195,7 @@ def _concerns(policy: Object, binding: Object, obj: Object, call: Call, operatio
     return True
 
 
-def _denied(call: Call, obj: Object, why: str, reason: str) -> Refused:
+def _denied(call: RequestContext, obj: Object, why: str, reason: str) -> Refused:
     reason = reason or "Invalid"
     plain = forbidden(call.resource.plural, call.resource.group, text(dig(obj, "metadata", "name")), why)
     details: Object = {**(plain.details or {}), "causes": [{"message": why}]}

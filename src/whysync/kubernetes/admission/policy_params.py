@@ -8,13 +8,13 @@ from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.builtin_kinds import built_in
 from whysync.kubernetes.apiserver.label_selectors import selects
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.storage import Store
 
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
-def params_of(policy: Object, binding: Object, call: Call, store: Store) -> list[Object | None]:
+def params_of(policy: Object, binding: Object, call: RequestContext, store: Store) -> list[Object | None]:
     """One for each time that the policy is to be judged: once without params, never where none is found."""
     wanted = fields(dig(policy, "spec", "paramKind"))
     reference = fields(dig(binding, "spec", "paramRef"))

@@ -6,7 +6,7 @@ from typing import Final
 
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.admission.amounts import amount_of
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Store
 
@@ -17,7 +17,7 @@ _NOT_THIS_ONE: Final = (
 )
 
 
-def check_resize(obj: Object, live: Object, call: Call, store: Store) -> None:
+def check_resize(obj: Object, live: Object, call: RequestContext, store: Store) -> None:
     """Raises `Refused`. One that is not bound has been refused before, as it cannot be changed at all.
 
     Differs: a class that is named and not there (facts may lack it) is taken to support it.

@@ -13,7 +13,7 @@ from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.admission.amounts import amount_of, written_as
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, kept_managed, with_managed
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Place, Store
 from whysync.kubernetes.merge.structured import FieldSet, atom_of
@@ -33,7 +33,7 @@ Charges: TypeAlias = list[tuple[Place, Object, Object]]
 """Quotas, and what is used of them once an object is counted."""
 
 
-def charged_to(obj: Object, old: Object | None, call: Call, store: Store) -> Charges:
+def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Store) -> Charges:
     """What an object uses more than before, on all quotas of its namespace; raises `Refused` where one does
     not allow it."""
     resource, namespace = call.resource, call.address.namespace

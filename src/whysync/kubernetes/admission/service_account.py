@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Object, dig, text
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Store
 
 _ACCOUNTS: Final = ("", "serviceaccounts")
 
 
-def check_account(pod: Object, told: str, call: Call, store: Store) -> None:
+def check_account(pod: Object, told: str, call: RequestContext, store: Store) -> None:
     """`told` is the name as it was asked for: of a generated one, only the beginning is known by then."""
     if call.resource.kind != "Pod" or call.resource.group:
         return

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.admission.matching import covers, in_namespace, variables_of
 from whysync.kubernetes.apiserver.label_selectors import selects
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.cel.evaluate import evaluate
-from whysync.kubernetes.cel.values import CelError, NotKnown
+from whysync.kubernetes.cel.values import CelError, UnknownValue
 
 Webhook: TypeAlias = Callable[[Object], Object]
 _GROUP = "admissionregistration.k8s.io"
@@ -46,7 +46,9 @@ class Unreachable(Exception):
         self.problem = problem
 
 
-def mutated(obj: Object, call: Call, operation: str, store: Store, told: dict[str, Webhook]) -> Object:
+def mutated(
+    obj: Object, call: RequestContext, operation: str, store: Store, told: dict[str, Webhook]
+) -> Object:
     """The object after all mutating webhooks that look at it; raises `Refused`."""
     for hook in _hooks(_MUTATING, obj, None, call, operation, store):
         obj = _called(hook, obj, store, told)
@@ -54,7 +56,12 @@ def mutated(obj: Object, call: Call, operation: str, store: Store, told: dict[st
 
 
 def check_webhooks(
-    obj: Object, old: Object | None, call: Call, operation: str, store: Store, told: dict[str, Webhook]
+    obj: Object,
+    old: Object | None,
+    call: RequestContext,
+    operation: str,
+    store: Store,
+    told: dict[str, Webhook],
 ) -> None:
     """Raises `Refused` when a validating webhook denies the write, or cannot be asked."""
     for hook in _hooks(_VALIDATING, obj, old, call, operation, store):
@@ -62,7 +69,7 @@ def check_webhooks(
 
 
 def _hooks(
-    plural: str, obj: Object, old: Object | None, call: Call, operation: str, store: Store
+    plural: str, obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
 ) -> Iterator[Object]:
     """Those that look at the write, in the order in which they are called."""
     if call.resource.group == _GROUP:
@@ -73,7 +80,9 @@ def _hooks(
                 yield fields(raw)
 
 
-def _looks(hook: Object, obj: Object, old: Object | None, call: Call, operation: str, store: Store) -> bool:
+def _looks(
+    hook: Object, obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
+) -> bool:
     if not any(covers(fields(rule), call, operation) for rule in items(hook.get("rules"))):
         return False
     labels = fields(dig(obj, "metadata", "labels"))
@@ -94,7 +103,7 @@ def _holds(expression: str, env: Object) -> bool:
     """A condition that cannot be judged counts as met: the webhook is called."""
     try:
         return evaluate(expression, env) is not False
-    except (CelError, NotKnown):
+    except (CelError, UnknownValue):
         return True
 
 

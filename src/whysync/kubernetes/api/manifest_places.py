@@ -13,7 +13,7 @@ from whysync.kubernetes.api.yaml import Broken
 _DEEPEST_LIST = 4
 
 
-class Place(NamedTuple):
+class ManifestPlace(NamedTuple):
     """One object in a file: in which document, and where inside it (a List holds others)."""
 
     path: str
@@ -30,7 +30,7 @@ class Place(NamedTuple):
         return f"{self.path}:{self.line}"
 
 
-def places_in(path: str, data: bytes | str) -> Iterator[Place]:
+def places_in(path: str, data: bytes | str) -> Iterator[ManifestPlace]:
     """The objects of one file; nothing from one that cannot be read, such as a template."""
     number = 0
     for document in yaml.documents(data):
@@ -39,7 +39,7 @@ def places_in(path: str, data: bytes | str) -> Iterator[Place]:
         if document.body is None:
             continue
         for inside, body in _unfolded(document.body, (), 0):
-            yield Place(path, number, inside, body, document.line)
+            yield ManifestPlace(path, number, inside, body, document.line)
         number += 1
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from whysync.json_tree import Json, Object, fields, items, text
-from whysync.kubernetes.apiserver.rbac_authorizer import Question, may
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.rbac_authorizer import AccessQuestion, may
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.storage import Store
 
 
-def review(obj: Object, call: Call, store: Store, now: str) -> Object:
+def review(obj: Object, call: RequestContext, store: Store, now: str) -> Object:
     spec = fields(obj.get("spec"))
     match obj.get("kind"):
         case "SelfSubjectReview":
@@ -24,9 +24,9 @@ def _told(obj: Object, allowed: bool) -> Object:
     return {**obj, "status": {"allowed": allowed}}
 
 
-def _question(spec: Object, user: str, groups: tuple[str, ...]) -> Question:
+def _question(spec: Object, user: str, groups: tuple[str, ...]) -> AccessQuestion:
     what = fields(spec.get("resourceAttributes"))
-    return Question(
+    return AccessQuestion(
         user=user,
         groups=groups,
         verb=text(what.get("verb")),
@@ -38,7 +38,7 @@ def _question(spec: Object, user: str, groups: tuple[str, ...]) -> Question:
     )
 
 
-def _who(obj: Object, call: Call, now: str) -> Object:
+def _who(obj: Object, call: RequestContext, now: str) -> Object:
     groups: list[Json] = [*(call.request.groups or ("system:masters",)), "system:authenticated"]
     meta: Object = {**fields(obj.get("metadata")), "creationTimestamp": now}
     info: Object = {"username": call.request.user or "admin", "groups": groups}

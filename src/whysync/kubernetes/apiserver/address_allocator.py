@@ -21,7 +21,7 @@ class _Held(NamedTuple):
     ports: list[tuple[int, str]]
 
 
-class Numbers:
+class AddressAllocator:
     """Who has which address and which port: followed in the journal, so that nobody counts all Services."""
 
     def __init__(self, store: Store) -> None:

@@ -16,7 +16,7 @@ from whysync.kubernetes.schema import Type, type_named
 _MOST_SEEN = 4096
 
 
-class Custom:
+class CustomResource:
     """One version of a custom resource, as its definition describes it."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Custom:
         self.terminating = terminating
         self.warning = ""
         self._atom = atom
-        self.versions: dict[str, Custom] = {}
+        self.versions: dict[str, CustomResource] = {}
         """All versions of the kind that are served, this one among them, by `apiVersion`."""
         self._seen: dict[int, tuple[Object, Object]] = {}
 
@@ -124,7 +124,7 @@ def _deprecation(resource: Resource, version: Object, others: list[str]) -> str:
     return given or (f"{told}; use {resource.group}/{better[0]} {resource.kind}" if better else told)
 
 
-def customs_of(definition: Object) -> list[Custom]:
+def customs_of(definition: Object) -> list[CustomResource]:
     spec = fields(definition.get("spec"))
     names = fields(spec.get("names"))
     schemas = Schemas()
@@ -139,7 +139,7 @@ def customs_of(definition: Object) -> list[Custom]:
         for one in items(spec.get("versions"))
         if fields(one).get("served") and not fields(one).get("deprecated")
     ]
-    found: list[Custom] = []
+    found: list[CustomResource] = []
     for raw in items(spec.get("versions")):
         version = fields(raw)
         if not version.get("served"):
@@ -158,7 +158,7 @@ def customs_of(definition: Object) -> list[Custom]:
             custom=True,
         )
         atom = schemas.atom(resource.api_version, resource.kind) or DEDUCED
-        custom = Custom(resource, version, stored, atom, terminating=terminating)
+        custom = CustomResource(resource, version, stored, atom, terminating=terminating)
         custom.warning = _deprecation(resource, version, fresh)
         found.append(custom)
     versions = {custom.resource.api_version: custom for custom in found}

@@ -13,10 +13,10 @@ from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.admission.policies import check_policies
 from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
-from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.get_and_list import as_listed, as_served
 from whysync.kubernetes.apiserver.list_selectors import chosen_by
-from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, conflict, forbidden, invalid
 from whysync.kubernetes.apiserver.storage import Place, Store
 from whysync.kubernetes.clock import Clock
@@ -47,13 +47,13 @@ class Options:
     dry_run: bool
 
 
-class Removal:
+class DeleteHandler:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self.webhooks: dict[str, Webhook] = {}
 
-    def delete(self, call: Call) -> Reply:
+    def delete(self, call: RequestContext) -> Reply:
         options = options_of(call)
         live = self._store.get(call.place)
         if live is None:
@@ -83,7 +83,7 @@ class Removal:
             new = self._store.put(call.place, new)
         return Reply(200, as_served(new, call))
 
-    def delete_all(self, call: Call) -> Reply:
+    def delete_all(self, call: RequestContext) -> Reply:
         """All objects of a kind; the answer lists them as they were."""
         options = options_of(call)
         choice = chosen_by(call.request.path, call.resource)
@@ -101,7 +101,7 @@ class Removal:
             elif new != live:
                 self._store.put(place, new)
         meta: Object = {"resourceVersion": self._store.revision}
-        if isinstance(call.served, Custom):
+        if isinstance(call.served, CustomResource):
             meta["continue"] = ""
         listed: list[Json] = [as_listed(live, call) for _, live in found]
         body: Object = {
@@ -196,7 +196,7 @@ class Removal:
         return {**_with_meta(live, changed), "status": status}
 
 
-def options_of(call: Call) -> Options:
+def options_of(call: RequestContext) -> Options:
     body = fields(call.request.body)
     kind = text(body.get("kind"), "DeleteOptions")
     if kind != "DeleteOptions":

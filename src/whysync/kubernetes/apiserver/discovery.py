@@ -5,12 +5,12 @@ from __future__ import annotations
 from whysync.json_tree import Object, fields, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
-from whysync.kubernetes.apiserver.custom_resources import Custom, customs_of
+from whysync.kubernetes.apiserver.custom_resources import CustomResource, customs_of
 from whysync.kubernetes.apiserver.protocol import ServedKind
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn, Served
 from whysync.kubernetes.apiserver.status_errors import NoSuchPath, no_such_resource
 from whysync.kubernetes.apiserver.storage import Store
-from whysync.kubernetes.apiserver.url_paths import Address
+from whysync.kubernetes.apiserver.url_paths import UrlPath
 
 _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 
@@ -18,12 +18,12 @@ _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 class _Catalogue:
     """All that is served while no definition changes, by the names under which it is asked for."""
 
-    def __init__(self, customs: list[Custom]) -> None:
+    def __init__(self, customs: list[CustomResource]) -> None:
         self.customs = customs
         self.kinds = [*built_in().values(), *(custom.resource for custom in customs)]
         self.groups = {resource.group for resource in built_in().values()}
         self.versions = {custom.resource.api_version for custom in customs}
-        self.by_path: dict[tuple[str, str], Custom] = {}
+        self.by_path: dict[tuple[str, str], CustomResource] = {}
         self.by_kind: dict[tuple[str, str], Resource] = {}
         self.by_store: dict[tuple[str, str], Resource] = {}
         for custom in customs:
@@ -70,11 +70,11 @@ class Discovery:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._built_in: dict[tuple[str, str], BuiltIn] = {}
-        self._customs: dict[str, tuple[str, list[Custom]]] = {}
+        self._customs: dict[str, tuple[str, list[CustomResource]]] = {}
         self._writes = -1
         self._known = _Catalogue([])
 
-    def served(self, address: Address) -> Served:
+    def served(self, address: UrlPath) -> Served:
         """Raises when nothing is served there.
 
         In a group of the server's own, and in a version that a definition serves, with a Status.
@@ -104,9 +104,9 @@ class Discovery:
             self._writes = writes
         return self._known
 
-    def _read(self) -> list[Custom]:
+    def _read(self) -> list[CustomResource]:
         """From the definitions in the store; one is read again when it has changed."""
-        found: list[Custom] = []
+        found: list[CustomResource] = []
         for place, definition in self._store.within(_DEFINITIONS):
             revision = text(fields(definition.get("metadata")).get("resourceVersion"))
             known = self._customs.get(place[2])
@@ -115,7 +115,7 @@ class Discovery:
             found.extend(known[1])
         return found
 
-    def customs(self) -> list[Custom]:
+    def customs(self) -> list[CustomResource]:
         return self._catalogue().customs
 
     def kinds(self) -> list[Resource]:

@@ -11,11 +11,11 @@ from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.admission.namespace_lifecycle import namespace_conditions
-from whysync.kubernetes.apiserver.deletion import Removal
+from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, kept_managed, with_managed
 from whysync.kubernetes.apiserver.storage import Change, Place, Store, owners_of, uid_of
-from whysync.kubernetes.apiserver.url_paths import Address
+from whysync.kubernetes.apiserver.url_paths import UrlPath
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.structured import FieldSet
 
@@ -30,8 +30,8 @@ _VOLUMES: Final = ("", "persistentvolumes")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
-class Housekeeping:
-    def __init__(self, store: Store, discovery: Discovery, removal: Removal, clock: Clock) -> None:
+class GarbageCollection:
+    def __init__(self, store: Store, discovery: Discovery, removal: DeleteHandler, clock: Clock) -> None:
         self._store = store
         self._discovery = discovery
         self._removal = removal
@@ -192,7 +192,7 @@ class Housekeeping:
         if old is None:
             return self._store.put(place, new)
         version = text(old.get("apiVersion"))
-        served = self._discovery.served(Address(version, place[0][1]))
+        served = self._discovery.served(UrlPath(version, place[0][1]))
         writing = Writing(
             manager=manager,
             subresource=subresource,

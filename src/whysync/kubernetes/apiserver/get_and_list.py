@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.list_selectors import chosen_by
-from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
 from whysync.kubernetes.apiserver.storage import Store
 
 
-class Reads:
+class ReadHandlers:
     def __init__(self, store: Store, discovery: Discovery) -> None:
         self._store = store
         self._discovery = discovery
 
-    def get(self, call: Call) -> Reply:
+    def get(self, call: RequestContext) -> Reply:
         found = self._store.get(call.place)
         if found is None:
             raise call.missing()
         if call.address.subresource == "scale":
             return Reply(200, scale_of(found, call.served))
-        if isinstance(call.served, Custom) and call.served.warning:
+        if isinstance(call.served, CustomResource) and call.served.warning:
             call.warnings.append(call.served.warning)
         return Reply(200, as_served(found, call))
 
-    def list(self, call: Call) -> Reply:
+    def list(self, call: RequestContext) -> Reply:
         resource = call.resource
         choice = chosen_by(call.request.path, resource)
         found: list[Json] = [
@@ -35,7 +35,7 @@ class Reads:
             if choice is None or choice(obj)
         ]
         meta: Object = {"resourceVersion": self._store.revision}
-        if isinstance(call.served, Custom):
+        if isinstance(call.served, CustomResource):
             meta["continue"] = ""
             if call.served.warning:
                 call.warnings.append(call.served.warning)
@@ -50,12 +50,12 @@ class Reads:
         )
 
 
-def as_served(obj: Object, call: Call) -> Object:
+def as_served(obj: Object, call: RequestContext) -> Object:
     """In the version that was asked for."""
     return call.served.read(obj)
 
 
-def as_listed(obj: Object, call: Call) -> Object:
+def as_listed(obj: Object, call: RequestContext) -> Object:
     """An entry of a list; those of built-in kinds do not say what they are."""
     shown = as_served(obj, call)
     if call.resource.custom:

@@ -14,8 +14,8 @@ from whysync.kubernetes.admission.resource_quota import charge, charged_to
 from whysync.kubernetes.admission.service_account import check_account
 from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
 from whysync.kubernetes.apiserver.access_reviews import review
-from whysync.kubernetes.apiserver.address_allocator import Numbers
-from whysync.kubernetes.apiserver.custom_resources import Custom, established
+from whysync.kubernetes.apiserver.address_allocator import AddressAllocator
+from whysync.kubernetes.apiserver.custom_resources import CustomResource, established
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.managed_fields import (
     Managed,
@@ -35,9 +35,9 @@ from whysync.kubernetes.apiserver.object_metadata import (
 from whysync.kubernetes.apiserver.patch_errors import in_order, unconvertible, undecodable
 from whysync.kubernetes.apiserver.patches import patched
 from whysync.kubernetes.apiserver.rbac_escalation import check_escalation
-from whysync.kubernetes.apiserver.registry import Ground
+from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import counts_as_change, prepare_create, prepare_update
-from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.request_body import (
     checked_options,
     object_in_body,
@@ -82,19 +82,19 @@ _REPLICAS = ("f:spec", "f:replicas")
 _MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
-class Writes:
+class WriteHandlers:
     def __init__(self, store: Store, discovery: Discovery, clock: Clock) -> None:
         self._store = store
         self._discovery = discovery
         self._clock = clock
-        self._numbers = Numbers(store)
+        self._numbers = AddressAllocator(store)
         self.webhooks: dict[str, Webhook] = {}
         self._unsettled: dict[str, str] = {}
         """Ids of objects that lie in the store without what reading them adds, and in which version."""
 
     # -- verbs ----------------------------------------------------------------------------------------
 
-    def create(self, call: Call) -> Reply:
+    def create(self, call: RequestContext) -> Reply:
         checked_options(call, "CreateOptions")
         body, repeated = read_body(call)
         obj, strangers = object_in_body(body, call)
@@ -103,11 +103,11 @@ class Writes:
             return Reply(201, self._reviewed(obj, call))
         return Reply(201, self._create(obj, call))
 
-    def _reviewed(self, obj: Object, call: Call) -> Object:
+    def _reviewed(self, obj: Object, call: RequestContext) -> Object:
         owned = self._owned(call.served.zero(), obj, call)
         return review(owned, call, self._store, self._clock.stamp())
 
-    def update(self, call: Call) -> Reply:
+    def update(self, call: RequestContext) -> Reply:
         checked_options(call, "UpdateOptions")
         body, repeated = read_body(call)
         live = self._store.get(call.place)
@@ -122,7 +122,7 @@ class Writes:
             raise call.missing()
         return Reply(200, self._update(obj, live, call))
 
-    def patch(self, call: Call) -> Reply:
+    def patch(self, call: RequestContext) -> Reply:
         checked_options(call, "PatchOptions")
         live = self._store.get(call.place)
         if call.request.verb == "ssa":
@@ -142,7 +142,7 @@ class Writes:
 
     # -- server-side apply ----------------------------------------------------------------------------
 
-    def _apply(self, call: Call, live: Object | None) -> Reply:
+    def _apply(self, call: RequestContext, live: Object | None) -> Reply:
         config, _ = read_body(call)
         if live is None and call.address.subresource:
             raise call.missing()
@@ -150,7 +150,7 @@ class Writes:
         new, managed = apply_config(base, config, call, self._writing(call))
         # A custom resource is not decoded again here: a null that the apply left is for its schema to judge.
         there = None if live is None else base
-        obj = new if isinstance(call.served, Custom) else _decoded_apply(new, there, call)
+        obj = new if isinstance(call.served, CustomResource) else _decoded_apply(new, there, call)
         obj = call.served.defaulted(obj, there)
         obj = with_managed(obj, managed)
         if live is None:
@@ -163,7 +163,7 @@ class Writes:
 
     # -- what all of them share -----------------------------------------------------------------------
 
-    def _writing(self, call: Call) -> Writing:
+    def _writing(self, call: RequestContext) -> Writing:
         return Writing(
             manager=call.manager,
             subresource=call.address.subresource,
@@ -172,12 +172,14 @@ class Writes:
             excluded=_excluded(call),
         )
 
-    def _owned(self, live: Object, new: Object, call: Call, managed: Managed | None = None) -> Object:
+    def _owned(
+        self, live: Object, new: Object, call: RequestContext, managed: Managed | None = None
+    ) -> Object:
         managed = Managed({}, {}) if managed is None else managed
         managed = after_update(live, new, managed, self._writing(call), call.served.atom)
         return with_managed(new, managed)
 
-    def _create(self, obj: Object, call: Call, *, owned: bool = False) -> Object:
+    def _create(self, obj: Object, call: RequestContext, *, owned: bool = False) -> Object:
         resource = call.resource
         meta = dict(fields(obj.get("metadata")))
         if meta.get("resourceVersion") and not owned:
@@ -192,7 +194,7 @@ class Writes:
             obj = self._owned(call.served.zero(), obj, call, kept_managed(obj))
         require_namespace(call, text(meta.get("name")), self._store)
         check_account(obj, told, call, self._store)
-        if isinstance(call.served, Custom) and call.served.terminating:
+        if isinstance(call.served, CustomResource) and call.served.terminating:
             why = "create not allowed while custom resource definition is terminating"
             raise forbidden(resource.plural, resource.group, text(meta.get("name")), why)
         meta = dict(fields(obj.get("metadata")))
@@ -232,12 +234,12 @@ class Writes:
             self._establish(place, kept, call)
         return kept
 
-    def _admitted(self, obj: Object, call: Call, operation: str) -> Object:
+    def _admitted(self, obj: Object, call: RequestContext, operation: str) -> Object:
         """After admission; what a webhook put in gets its defaults too."""
         new = mutated(obj, call, operation, self._store, self.webhooks)
         return obj if new is obj else call.served.defaulted(new)
 
-    def _establish(self, place: Place, definition: Object, call: Call) -> None:
+    def _establish(self, place: Place, definition: Object, call: RequestContext) -> None:
         """What the API server's own controller does a moment later: accept the names, serve the kinds."""
         others = [obj for _, obj in self._store.within(place[0])]
         new = established(definition, self._clock.stamp(), others)
@@ -251,7 +253,7 @@ class Writes:
         managed = after_update(definition, new, kept_managed(definition), writing, call.served.atom)
         self._store.put(place, with_managed(new, managed))
 
-    def _update(self, obj: Object, live: Object, call: Call, *, owned: bool = False) -> Object:
+    def _update(self, obj: Object, live: Object, call: RequestContext, *, owned: bool = False) -> Object:
         resource = call.resource
         live = call.served.read(live)
         meta, before = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
@@ -307,7 +309,7 @@ class Writes:
         meta = fields(live.get("metadata"))
         return self._unsettled.get(text(meta.get("uid"))) == meta.get("resourceVersion")
 
-    def _reckoned(self, obj: Object, live: Object, call: Call) -> Object:
+    def _reckoned(self, obj: Object, live: Object, call: RequestContext) -> Object:
         """The object with its managedFields; a writer may clear them with one empty entry."""
         given = items(fields(obj.get("metadata")).get("managedFields"))
         if given == [{}] and not call.address.subresource:
@@ -320,7 +322,7 @@ class Writes:
             return with_managed(obj, managed)
         return self._owned(live, obj, call, managed)
 
-    def _kept(self, place: Place, obj: Object, call: Call) -> Object:
+    def _kept(self, place: Place, obj: Object, call: RequestContext) -> Object:
         if call.request.dry_run:
             return obj
         if may_go(obj, call.resource):
@@ -339,8 +341,8 @@ class Writes:
             )
         return kept
 
-    def _ground(self) -> Ground:
-        return Ground(
+    def _ground(self) -> RegistryContext:
+        return RegistryContext(
             next_ip=self._numbers.next_ip,
             next_port=self._numbers.next_port,
             find=lambda group, plural, space, name: self._store.get(((group, plural), space, name)),
@@ -350,7 +352,7 @@ class Writes:
 
     # -- subresources ---------------------------------------------------------------------------------
 
-    def _rescale(self, call: Call, body: Object, live: Object | None) -> Reply:
+    def _rescale(self, call: RequestContext, body: Object, live: Object | None) -> Reply:
         if live is None:
             raise call.missing()
         version = text(dig(body, "metadata", "resourceVersion"))
@@ -366,7 +368,7 @@ class Writes:
         return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
 
 
-def _excluded(call: Call) -> FieldSet:
+def _excluded(call: RequestContext) -> FieldSet:
     if call.address.subresource == "status":
         if call.resource.custom:
             return FieldSet.of([("f:metadata",), ("f:spec",)])
@@ -374,14 +376,14 @@ def _excluded(call: Call) -> FieldSet:
     return _STATUS if call.resource.status and not call.address.subresource else _NOTHING
 
 
-def _decoded_apply(new: Object, there: Object | None, call: Call) -> Object:
+def _decoded_apply(new: Object, there: Object | None, call: RequestContext) -> Object:
     try:
         return call.served.decode(new, there)[0]
     except Refused as refusal:
         raise unconvertible(refusal, new, call) from None
 
 
-def _decoded_patch(body: Object, current: Object, call: Call) -> tuple[Object, list[str]]:
+def _decoded_patch(body: Object, current: Object, call: RequestContext) -> tuple[Object, list[str]]:
     try:
         obj, strangers = call.served.decode(body, current)
     except Refused as refusal:

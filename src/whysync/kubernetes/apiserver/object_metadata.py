@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 
 
 def carried_over(meta: Object, before: Object) -> Object:
@@ -22,7 +22,7 @@ def carried_over(meta: Object, before: Object) -> Object:
     return new
 
 
-def other_uid(call: Call, asked: str, found: str) -> str:
+def other_uid(call: RequestContext, asked: str, found: str) -> str:
     plural = {"services": "services/specs", "ingresses": "ingress"}.get(
         call.resource.plural, call.resource.plural
     )

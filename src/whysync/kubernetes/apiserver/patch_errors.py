@@ -15,7 +15,7 @@ import msgspec
 from whysync.golang.fmt import go_text
 from whysync.json_tree import Json, Object, fields, text
 from whysync.kubernetes.apiserver.go_type_names import is_named_string
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, Refused, internal, invalid
 
 _UNMARSHAL: Final = re.compile(
@@ -25,12 +25,12 @@ _UNMARSHAL: Final = re.compile(
 _PLAIN: Final = re.compile(r"u?int\d*|float\d*|bool|string")
 
 
-def undecodable(refusal: Refused, body: Object, call: Call) -> Refused:
+def undecodable(refusal: Refused, body: Object, call: RequestContext) -> Refused:
     """What becomes of a body that the patch made and that does not decode."""
     return bad_patch(_why(refusal), body, call)
 
 
-def unconvertible(refusal: Refused, obj: Object, call: Call) -> Refused:
+def unconvertible(refusal: Refused, obj: Object, call: RequestContext) -> Refused:
     """A server-side apply is typed before it is decoded: what still does not fit is told by the converter."""
     resource, meta = call.resource, fields(obj.get("metadata"))
     kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
@@ -45,7 +45,7 @@ def _why(refusal: Refused) -> str:
     return refusal.message.partition(" cannot be handled as a ")[2].partition(": ")[2] or refusal.message
 
 
-def bad_patch(why: str, body: Object, call: Call) -> Refused:
+def bad_patch(why: str, body: Object, call: RequestContext) -> Refused:
     if call.request.verb == "strategic-patch":
         shown, why = go_text(call.request.body), _as_converter(why)
     else:

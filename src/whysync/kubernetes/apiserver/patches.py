@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.json_tree import Json, Object, json_kind
 from whysync.kubernetes.apiserver.raw_body import parsed_patch
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Refused, bad_request, internal
 from whysync.kubernetes.merge.json_patch import apply_json_patch
 from whysync.kubernetes.merge.merge_patch import merge_patch
@@ -14,7 +14,7 @@ from whysync.kubernetes.schema import Type
 _MAP = "map[string]interface {}"
 
 
-def patched(current: Object, call: Call, *, schema: Type | None) -> Object:
+def patched(current: Object, call: RequestContext, *, schema: Type | None) -> Object:
     """The object that the patch makes of the current one, not decoded yet."""
     raw = call.request.raw
     body = call.request.body if raw is None else parsed_patch(raw)

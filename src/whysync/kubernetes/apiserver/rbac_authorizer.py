@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Refused, qualified
 from whysync.kubernetes.apiserver.storage import Store
-from whysync.kubernetes.apiserver.url_paths import Address
+from whysync.kubernetes.apiserver.url_paths import UrlPath
 
 _GROUP: Final = "rbac.authorization.k8s.io"
 _VERBS: Final = {
@@ -35,7 +35,7 @@ def known_user(request: Request) -> Request:
     return replace(request, user=ANONYMOUS) if request.user == "(anonymous)" else request
 
 
-class Question(NamedTuple):
+class AccessQuestion(NamedTuple):
     """May this user do that, there?"""
 
     user: str
@@ -48,7 +48,7 @@ class Question(NamedTuple):
     name: str
 
 
-def check_access(call: Call, store: Store) -> None:
+def check_access(call: RequestContext, store: Store) -> None:
     """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
     if not call.request.user or not call.resource.kept:
         return
@@ -60,8 +60,8 @@ def check_access(call: Call, store: Store) -> None:
         raise _denied(call, "create", _unresolved(store, asked))
 
 
-def question_of(call: Call, verb: str) -> Question:
-    return Question(
+def question_of(call: RequestContext, verb: str) -> AccessQuestion:
+    return AccessQuestion(
         user=call.request.user,
         groups=call.request.groups,
         verb=verb,
@@ -73,18 +73,18 @@ def question_of(call: Call, verb: str) -> Question:
     )
 
 
-def may(store: Store, asked: Question) -> bool:
+def may(store: Store, asked: AccessQuestion) -> bool:
     """The administrator, who has no name here, may do everything."""
     return not asked.user or any(_grants(rule, asked) for rule in rules_for(store, asked))
 
 
-def rules_for(store: Store, asked: Question) -> Iterator[Object]:
+def rules_for(store: Store, asked: AccessQuestion) -> Iterator[Object]:
     """The rules that hold for the user where the request goes."""
     for binding, namespace in _bindings(store, asked):
         yield from role_rules(store, binding, namespace) or ()
 
 
-def _bindings(store: Store, asked: Question) -> Iterator[tuple[Object, str]]:
+def _bindings(store: Store, asked: AccessQuestion) -> Iterator[tuple[Object, str]]:
     for _, binding in store.within((_GROUP, "clusterrolebindings")):
         if _names(binding, asked):
             yield binding, ""
@@ -103,7 +103,7 @@ def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     return (*groups, *own, "system:authenticated")
 
 
-def _unresolved(store: Store, asked: Question) -> str:
+def _unresolved(store: Store, asked: AccessQuestion) -> str:
     """The server tells a user that it turns away of roles that their bindings name in vain."""
     roles = [
         fields(binding.get("roleRef"))
@@ -119,14 +119,14 @@ def _unresolved(store: Store, asked: Question) -> str:
     return f": RBAC: {told[0]}" if len(told) == 1 else f": RBAC: [{', '.join(told)}]"
 
 
-def _namespace(call: Call) -> str:
+def _namespace(call: RequestContext) -> str:
     """A namespace counts as being in itself."""
     if call.resource.kind == "Namespace" and not call.resource.group:
         return call.address.name
     return call.address.namespace
 
 
-def _names(binding: Object, asked: Question) -> bool:
+def _names(binding: Object, asked: AccessQuestion) -> bool:
     groups = groups_of(asked.user, asked.groups)
     for raw in items(binding.get("subjects")):
         subject = fields(raw)
@@ -156,7 +156,7 @@ def role_rules(store: Store, binding: Object, namespace: str) -> list[Object] | 
     return None if role is None else [fields(rule) for rule in items(role.get("rules"))]
 
 
-def _grants(rule: Object, asked: Question) -> bool:
+def _grants(rule: Object, asked: AccessQuestion) -> bool:
     sub = asked.subresource
     wanted = f"{asked.plural}/{sub}" if sub else asked.plural
     names = items(rule.get("resourceNames"))
@@ -172,17 +172,17 @@ def _has(rule: Object, key: str, wanted: set[str]) -> bool:
     return any(text(value) in wanted for value in items(rule.get(key)))
 
 
-def _denied(call: Call, verb: str, more: str) -> Refused:
+def _denied(call: RequestContext, verb: str, more: str) -> Refused:
     return _refusal(call.request.user, verb, call.resource.group, call.address, _namespace(call), more)
 
 
-def unknown_to(request: Request, address: Address) -> Refused:
+def unknown_to(request: Request, address: UrlPath) -> Refused:
     """A user without rights is turned away before anybody looks whether the kind exists."""
     verb = _VERBS.get(request.verb, request.verb)
     return _refusal(request.user, verb, group_of(address.api_version), address, address.namespace)
 
 
-def _refusal(user: str, verb: str, group: str, address: Address, namespace: str, more: str = "") -> Refused:
+def _refusal(user: str, verb: str, group: str, address: UrlPath, namespace: str, more: str = "") -> Refused:
     what = f"{address.plural}/{address.subresource}" if address.subresource else address.plural
     where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     why = f'User "{user}" cannot {verb} resource "{what}" in API group "{group}" {where}{more}'

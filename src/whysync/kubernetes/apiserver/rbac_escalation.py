@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.rbac_authorizer import groups_of, may, question_of, role_rules, rules_for
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden, not_found
 from whysync.kubernetes.apiserver.storage import Store
 
@@ -26,7 +26,7 @@ class _Right(NamedTuple):
     verb: str
 
 
-def check_escalation(obj: Object, old: Object | None, call: Call, store: Store) -> None:
+def check_escalation(obj: Object, old: Object | None, call: RequestContext, store: Store) -> None:
     """Raises `Refused` when the user of the request would grant more than they have."""
     if not call.request.user or call.resource.group != _GROUP or "system:masters" in call.request.groups:
         return
@@ -55,7 +55,7 @@ def check_escalation(obj: Object, old: Object | None, call: Call, store: Store) 
         raise forbidden(call.resource.plural, _GROUP, name, "\n".join([told, *sorted(missing)]))
 
 
-def _of_binding(binding: Object, call: Call, store: Store) -> list[Object]:
+def _of_binding(binding: Object, call: RequestContext, store: Store) -> list[Object]:
     role = fields(binding.get("roleRef"))
     kind, name = text(role.get("kind")), text(role.get("name"))
     plural = "clusterroles" if kind == "ClusterRole" else "roles"

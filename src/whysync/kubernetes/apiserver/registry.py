@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, TypeVar
 from whysync.json_tree import Object
 
 
-class Ground:
+class RegistryContext:
     """What a strategy may ask the server for."""
 
     def __init__(
@@ -27,8 +27,8 @@ class Ground:
         self.all_of = all_of
 
 
-OnCreate: TypeAlias = Callable[[Object, Ground], None]
-OnUpdate: TypeAlias = Callable[[Object, Object, Ground], None]
+OnCreate: TypeAlias = Callable[[Object, RegistryContext], None]
+OnUpdate: TypeAlias = Callable[[Object, Object, RegistryContext], None]
 C = TypeVar("C", bound=OnCreate)
 U = TypeVar("U", bound=OnUpdate)
 

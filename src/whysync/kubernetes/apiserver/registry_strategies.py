@@ -12,10 +12,17 @@ from whysync.json_tree import MISSING, Json, Object, copy, copy_object, dig, fie
 from whysync.kubernetes.apiserver import service_allocation as services
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.conversion import TEMPLATE_GENERATION
-from whysync.kubernetes.apiserver.registry import ON_CREATE, ON_UPDATE, Ground, on_create, on_update, spec_of
+from whysync.kubernetes.apiserver.registry import (
+    ON_CREATE,
+    ON_UPDATE,
+    RegistryContext,
+    on_create,
+    on_update,
+    spec_of,
+)
 
 
-def prepare_create(obj: Object, resource: Resource, zero: Object, ground: Ground) -> Object:
+def prepare_create(obj: Object, resource: Resource, zero: Object, ground: RegistryContext) -> Object:
     special = ON_CREATE.get((resource.group, resource.kind))
     new = dict(obj) if special is None else _loose(obj)
     if resource.status and resource.kind not in _KEEP_STATUS:
@@ -25,7 +32,7 @@ def prepare_create(obj: Object, resource: Resource, zero: Object, ground: Ground
     return new
 
 
-def prepare_update(new: Object, old: Object, resource: Resource, ground: Ground) -> Object:
+def prepare_update(new: Object, old: Object, resource: Resource, ground: RegistryContext) -> Object:
     special = ON_UPDATE.get((resource.group, resource.kind))
     new = dict(new) if special is None else _loose(new)
     if resource.status:
@@ -76,7 +83,7 @@ def counts_as_change(new: Object, old: Object, resource: Resource) -> bool:
 
 
 @on_create("", "Pod")
-def pod(obj: Object, ground: Ground) -> None:
+def pod(obj: Object, ground: RegistryContext) -> None:
     spec = spec_of(obj)
     _priority(spec, ground)
     _overhead(spec, ground)
@@ -100,7 +107,7 @@ def pod(obj: Object, ground: Ground) -> None:
 
 
 @on_update("", "Pod")
-def changed_pod(new: Object, old: Object, __: Ground) -> None:
+def changed_pod(new: Object, old: Object, __: RegistryContext) -> None:
     spec, before = spec_of(new), fields(old.get("spec"))
     if spec.get("priorityClassName") == before.get("priorityClassName"):
         for key in ("priority", "preemptionPolicy"):
@@ -109,7 +116,7 @@ def changed_pod(new: Object, old: Object, __: Ground) -> None:
     _tolerations(spec)
 
 
-def _priority(spec: Object, ground: Ground) -> None:
+def _priority(spec: Object, ground: RegistryContext) -> None:
     name = text(spec.get("priorityClassName"))
     value, policy = 0, "PreemptLowerPriority"
     system = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
@@ -134,7 +141,7 @@ def _priority(spec: Object, ground: Ground) -> None:
         spec["preemptionPolicy"] = policy
 
 
-def _overhead(spec: Object, ground: Ground) -> None:
+def _overhead(spec: Object, ground: RegistryContext) -> None:
     name = text(spec.get("runtimeClassName"))
     found = ground.find("node.k8s.io", "runtimeclasses", "", name) if name else None
     if found is None:
@@ -200,7 +207,7 @@ def _amounts(value: Json) -> Object:
 
 
 @on_create("", "Node")
-def node(obj: Object, _: Ground) -> None:
+def node(obj: Object, _: RegistryContext) -> None:
     """A node that is not ready yet takes no Pods. Mirrors the `TaintNodesByCondition` admission."""
     spec = spec_of(obj)
     taint: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
@@ -209,7 +216,7 @@ def node(obj: Object, _: Ground) -> None:
 
 
 @on_create("apps", "StatefulSet")
-def stateful_set(obj: Object, _: Ground) -> None:
+def stateful_set(obj: Object, _: RegistryContext) -> None:
     """How many may be unavailable at once is behind a feature gate that is off."""
     update = dig(obj, "spec", "updateStrategy", "rollingUpdate")
     if isinstance(update, dict):
@@ -217,18 +224,18 @@ def stateful_set(obj: Object, _: Ground) -> None:
 
 
 @on_update("apps", "StatefulSet")
-def changed_stateful_set(new: Object, old: Object, ground: Ground) -> None:
+def changed_stateful_set(new: Object, old: Object, ground: RegistryContext) -> None:
     if dig(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is MISSING:
         stateful_set(new, ground)
 
 
 @on_create("apps", "DaemonSet")
-def daemon_set(obj: Object, _: Ground) -> None:
+def daemon_set(obj: Object, _: RegistryContext) -> None:
     _count_template(obj, "1")
 
 
 @on_update("apps", "DaemonSet")
-def changed_daemon_set(new: Object, old: Object, _: Ground) -> None:
+def changed_daemon_set(new: Object, old: Object, _: RegistryContext) -> None:
     """The number of a template counts its changes; writers cannot set it."""
     before = text(dig(old, "metadata", "annotations", TEMPLATE_GENERATION), "1")
     changed = dig(new, "spec", "template") != dig(old, "spec", "template")
@@ -243,7 +250,7 @@ def _count_template(obj: Object, number: str) -> None:
 
 
 @on_create("batch", "Job")
-def job(obj: Object, _: Ground) -> None:
+def job(obj: Object, _: RegistryContext) -> None:
     spec = spec_of(obj)
     if spec.get("manualSelector"):
         return
@@ -271,7 +278,7 @@ def job(obj: Object, _: Ground) -> None:
 
 
 @on_create("", "Namespace")
-def namespace(obj: Object, _: Ground) -> None:
+def namespace(obj: Object, _: RegistryContext) -> None:
     spec = spec_of(obj)
     finalizers = items(spec.get("finalizers"))
     if "kubernetes" not in finalizers:
@@ -280,7 +287,7 @@ def namespace(obj: Object, _: Ground) -> None:
 
 
 @on_update("", "Namespace")
-def changed_namespace(new: Object, old: Object, _: Ground) -> None:
+def changed_namespace(new: Object, old: Object, _: RegistryContext) -> None:
     """Finalizers of a namespace change through a door of their own."""
     spec = fields(old.get("spec"))
     if "finalizers" in spec:
@@ -288,7 +295,7 @@ def changed_namespace(new: Object, old: Object, _: Ground) -> None:
 
 
 @on_create("", "PersistentVolumeClaim")
-def claim(obj: Object, ground: Ground) -> None:
+def claim(obj: Object, ground: RegistryContext) -> None:
     obj["status"] = {"phase": "Pending"}
     _protect(obj, "kubernetes.io/pvc-protection")
     spec = spec_of(obj)
@@ -311,13 +318,13 @@ def _data_sources(spec: Object) -> None:
 
 
 @on_create("", "PersistentVolume")
-def volume(obj: Object, ground: Ground) -> None:
+def volume(obj: Object, ground: RegistryContext) -> None:
     obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": ground.now}
     _protect(obj, "kubernetes.io/pv-protection")
 
 
 @on_create("storage.k8s.io", "VolumeAttributesClass")
-def attributes_class(obj: Object, _: Ground) -> None:
+def attributes_class(obj: Object, _: RegistryContext) -> None:
     _protect(obj, "kubernetes.io/vac-protection")
 
 
@@ -328,7 +335,7 @@ def _protect(obj: Object, finalizer: str) -> None:
 
 
 @on_create("networking.k8s.io", "Ingress")
-def ingress(obj: Object, ground: Ground) -> None:
+def ingress(obj: Object, ground: RegistryContext) -> None:
     spec = spec_of(obj)
     annotations = fields(fields(obj.get("metadata")).get("annotations"))
     if spec.get("ingressClassName") is not None or "kubernetes.io/ingress.class" in annotations:
@@ -341,13 +348,13 @@ def ingress(obj: Object, ground: Ground) -> None:
 
 
 @on_update("", "Secret")
-def changed_secret(new: Object, old: Object, _: Ground) -> None:
+def changed_secret(new: Object, old: Object, _: RegistryContext) -> None:
     if not new.get("type"):
         new["type"] = old.get("type")
 
 
 @on_create("apiextensions.k8s.io", "CustomResourceDefinition")
-def definition(obj: Object, _: Ground) -> None:
+def definition(obj: Object, _: RegistryContext) -> None:
     stored: list[Json] = [
         fields(version).get("name")
         for version in items(spec_of(obj).get("versions"))
@@ -361,7 +368,7 @@ def definition(obj: Object, _: Ground) -> None:
 
 
 @on_update("apiextensions.k8s.io", "CustomResourceDefinition")
-def changed_definition(new: Object, _: Object, __: Ground) -> None:
+def changed_definition(new: Object, _: Object, __: RegistryContext) -> None:
     status = new.get("status")
     if not isinstance(status, dict):
         return

@@ -11,7 +11,7 @@ from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.status_errors import Cause, Refused, conflict, invalid, not_found
 from whysync.kubernetes.apiserver.storage import Place
-from whysync.kubernetes.apiserver.url_paths import Address
+from whysync.kubernetes.apiserver.url_paths import UrlPath
 
 
 class Reply(NamedTuple):
@@ -20,9 +20,9 @@ class Reply(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class RequestContext:
     request: Request
-    address: Address
+    address: UrlPath
     served: Served
     warnings: list[str]
 

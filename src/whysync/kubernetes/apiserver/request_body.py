@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from whysync.json_tree import Object, dig, fields, text
-from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.patch_errors import bad_patch
 from whysync.kubernetes.apiserver.raw_body import parsed_object
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.resource_kind import cannot_handle
 from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, invalid
 from whysync.kubernetes.schema import type_of
@@ -16,7 +16,7 @@ _LONGEST_MANAGER = 128
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 
-def checked_options(call: Call, options: str) -> None:
+def checked_options(call: RequestContext, options: str) -> None:
     """Refuses what the parameters of the URL may not say."""
     request = call.request
     causes: list[Cause] = []
@@ -51,7 +51,7 @@ def _quoted(value: str) -> str:
     )
 
 
-def read_body(call: Call) -> tuple[Object, list[str]]:
+def read_body(call: RequestContext) -> tuple[Object, list[str]]:
     """The body as an object, and what strict decoding says of its text."""
     request = call.request
     if request.raw is not None:
@@ -62,7 +62,9 @@ def read_body(call: Call) -> tuple[Object, list[str]]:
     return request.body, []
 
 
-def object_in_body(body: Object, call: Call, live: Object | None = None) -> tuple[Object, list[str]]:
+def object_in_body(
+    body: Object, call: RequestContext, live: Object | None = None
+) -> tuple[Object, list[str]]:
     """The decoded object with its defaults, and what it says beyond its type."""
     resource = call.resource
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
@@ -71,7 +73,7 @@ def object_in_body(body: Object, call: Call, live: Object | None = None) -> tupl
         given = version.rpartition("/")[2]
         raise bad_request(f'{kind} in version "{given}" cannot be handled as a {resource.kind}: {why}')
     if (resource.custom and not version) or (version and version != resource.api_version and kind):
-        if isinstance(call.served, Custom) and version in call.served.versions:
+        if isinstance(call.served, CustomResource) and version in call.served.versions:
             told_strangers(call.served.versions[version].decode(body)[1], call)
         expected = f"the expected API version ({resource.api_version})"
         raise bad_request(f"the API version in the data ({version}) does not match {expected}")
@@ -90,7 +92,7 @@ def object_in_body(body: Object, call: Call, live: Object | None = None) -> tupl
     return placed(obj, call), strangers
 
 
-def placed(obj: Object, call: Call) -> Object:
+def placed(obj: Object, call: RequestContext) -> Object:
     """In the namespace of the URL; one of its own must be the same."""
     meta = fields(obj.get("metadata"))
     if not call.resource.namespaced:
@@ -104,7 +106,7 @@ def placed(obj: Object, call: Call) -> Object:
     return {**obj, "metadata": {**meta, "namespace": call.address.namespace}}
 
 
-def told_strangers(strangers: list[str], call: Call, *, patch: Object | None = None) -> None:
+def told_strangers(strangers: list[str], call: RequestContext, *, patch: Object | None = None) -> None:
     """Strict refuses, Warn tells, Ignore is silent."""
     found = strangers
     if not found or call.request.validation == "Ignore":

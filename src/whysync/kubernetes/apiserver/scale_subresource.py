@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.status_errors import Refused
 
@@ -23,7 +23,7 @@ def steps_of(path: str) -> tuple[str, ...]:
 
 def scale_of(obj: Object, served: Served) -> Object:
     """The scale of an object; a custom resource's definition says where its numbers are."""
-    paths = served.scale if isinstance(served, Custom) else _BUILT_IN
+    paths = served.scale if isinstance(served, CustomResource) else _BUILT_IN
     meta = fields(obj.get("metadata"))
     kept = {
         key: meta[key]
@@ -31,7 +31,7 @@ def scale_of(obj: Object, served: Served) -> Object:
         if key in meta
     }
     wanted = dig(obj, *steps_of(text(paths.get("specReplicasPath"))))
-    if isinstance(wanted, Missing) and isinstance(served, Custom):
+    if isinstance(wanted, Missing) and isinstance(served, CustomResource):
         why = f'the spec replicas field "{text(paths.get("specReplicasPath"))}" does not exist'
         raise Refused(500, "InternalError", f"Internal error occurred: {why}", {"causes": [{"message": why}]})
     told: Object = {"replicas": integer(dig(obj, *steps_of(text(paths.get("statusReplicasPath")))))}

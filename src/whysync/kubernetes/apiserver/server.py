@@ -8,14 +8,14 @@ from urllib.parse import parse_qs
 
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.admission.webhooks import Webhook
-from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.decoding import BadBody
-from whysync.kubernetes.apiserver.deletion import Removal
+from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.discovery_documents import document
-from whysync.kubernetes.apiserver.garbage_collection import Housekeeping
-from whysync.kubernetes.apiserver.get_and_list import Reads
-from whysync.kubernetes.apiserver.handlers import Writes
+from whysync.kubernetes.apiserver.garbage_collection import GarbageCollection
+from whysync.kubernetes.apiserver.get_and_list import ReadHandlers
+from whysync.kubernetes.apiserver.handlers import WriteHandlers
 from whysync.kubernetes.apiserver.loading import load
 from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
 from whysync.kubernetes.apiserver.rbac_authorizer import (
@@ -24,7 +24,7 @@ from whysync.kubernetes.apiserver.rbac_authorizer import (
     no_such_path_for,
     unknown_to,
 )
-from whysync.kubernetes.apiserver.request import Call, Reply
+from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.size_limits import LARGEST_REQUEST, oversized
 from whysync.kubernetes.apiserver.status_errors import (
@@ -37,7 +37,7 @@ from whysync.kubernetes.apiserver.status_errors import (
 )
 from whysync.kubernetes.apiserver.storage import Place, Store
 from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_fitting_verb
-from whysync.kubernetes.apiserver.watch import Told, watched
+from whysync.kubernetes.apiserver.watch import WatchEvent, watched
 from whysync.kubernetes.clock import Clock
 
 _OLD_ENDPOINTS = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
@@ -67,20 +67,20 @@ def _has(served: Served, subresource: str) -> bool:
     return {"status": resource.status, "scale": resource.scale}.get(subresource, False)
 
 
-class Model:
+class ApiServer:
     """A cluster in memory. `clock` is the only time it knows; nothing happens between requests."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()
         self.store = Store()
         self.discovery = Discovery(self.store)
-        self._writes = Writes(self.store, self.discovery, self.clock)
-        self._reads = Reads(self.store, self.discovery)
-        self._removal = Removal(self.store, self.clock)
+        self._writes = WriteHandlers(self.store, self.discovery, self.clock)
+        self._reads = ReadHandlers(self.store, self.discovery)
+        self._removal = DeleteHandler(self.store, self.clock)
         self.webhooks: dict[str, Webhook] = {}
         """Admission webhooks that the model knows how to play, by name."""
         self._writes.webhooks = self._removal.webhooks = self.webhooks
-        self._housekeeping = Housekeeping(self.store, self.discovery, self._removal, self.clock)
+        self._housekeeping = GarbageCollection(self.store, self.discovery, self._removal, self.clock)
 
     def now(self) -> datetime:
         return self.clock.now
@@ -99,7 +99,7 @@ class Model:
         """Everything in the store, by kind, namespace and name."""
         return [obj for _, obj in self.store.everything()]
 
-    def watch(self, path: str, since: str = "", *, user: str = "") -> tuple[Told, ...]:
+    def watch(self, path: str, since: str = "", *, user: str = "") -> tuple[WatchEvent, ...]:
         """What happened to the objects of a collection since a resource version; raises `Refused`.
 
         Without one, all that is there now. Ask again from `store.revision` for what comes later.
@@ -144,7 +144,7 @@ class Model:
             return Answer(code=refusal.code, body=refusal.status, warnings=tuple(warnings))
         return Answer(code=code, body=body, warnings=tuple(warnings))
 
-    def _call(self, request: Request, warnings: list[str]) -> Call:
+    def _call(self, request: Request, warnings: list[str]) -> RequestContext:
         request = known_user(request)
         if oversized(request.body):
             why = f"Request entity too large: limit is {LARGEST_REQUEST}"
@@ -166,19 +166,19 @@ class Model:
         request = with_fitting_verb(request, address)
         if request.verb not in {"list", "watch"} and served.resource.namespaced and not address.namespace:
             raise method_not_allowed("the server does not allow this method on the requested resource")
-        call = Call(request=request, address=address, served=served, warnings=warnings)
+        call = RequestContext(request=request, address=address, served=served, warnings=warnings)
         check_access(call, self.store)
         if address.subresource and not _has(served, address.subresource):
             known = served.resource.custom or address.subresource in _DOORS.get(address.plural, ())
             raise call.missing() if known else no_such_resource()
         check_method(request, address)
-        if request.verb not in {"get", "list"} and isinstance(served, Custom) and served.warning:
+        if request.verb not in {"get", "list"} and isinstance(served, CustomResource) and served.warning:
             warnings.append(served.warning)
         if served.resource.kind == "Endpoints" and not served.resource.group:
             warnings.append(_OLD_ENDPOINTS)
         return call
 
-    def _answer(self, call: Call) -> Reply:
+    def _answer(self, call: RequestContext) -> Reply:
         match call.request.verb:
             case "get":
                 return self._reads.get(call)
@@ -199,7 +199,7 @@ class Model:
             case other:
                 raise method_not_allowed(f"unknown verb {other}")
 
-    def _watched(self, call: Call) -> Reply:
+    def _watched(self, call: RequestContext) -> Reply:
         """The events one after another; a server would write each on a line of its own."""
         since = parse_qs(call.request.path.partition("?")[2]).get("resourceVersion", [""])[0]
         told: list[Json] = [

@@ -8,7 +8,7 @@ import msgspec
 
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.ref import group_of, version_of
-from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.managed_fields import (
     BEFORE_FIRST_APPLY,
     Managed,
@@ -17,7 +17,7 @@ from whysync.kubernetes.apiserver.managed_fields import (
     after_update,
     read_managed,
 )
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import bad_request, internal
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import (
@@ -32,7 +32,9 @@ from whysync.kubernetes.merge.structured.merge import merge
 _KUBECTL: Final = "kubectl"
 
 
-def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> tuple[Object, Managed]:
+def apply_config(
+    live: Object, config: Object, call: RequestContext, writing: Writing
+) -> tuple[Object, Managed]:
     """What the live object becomes, and who owns it then; raises `Refused`."""
     _check(config, call)
     atom = call.served.atom
@@ -76,11 +78,15 @@ def apply_config(live: Object, config: Object, call: Call, writing: Writing) -> 
 
 
 def _check_other_version(
-    live: Object, config: Object, managed: Managed, call: Call, writing: Writing
+    live: Object, config: Object, managed: Managed, call: RequestContext, writing: Writing
 ) -> None:
     """Who applied in another version of a custom resource before must still make sense in that one."""
     before = managed.claims.get(Manager(writing.manager, "Apply", writing.subresource, ""))
-    if before is None or before.api_version == writing.api_version or not isinstance(call.served, Custom):
+    if (
+        before is None
+        or before.api_version == writing.api_version
+        or not isinstance(call.served, CustomResource)
+    ):
         return
     other = call.served.versions.get(before.api_version)
     if other is None:
@@ -107,7 +113,7 @@ def _with_last_applied(obj: Object, config: Object) -> Object:
     return {**obj, "metadata": {**meta, "annotations": annotations}}
 
 
-def _check(config: Object, call: Call) -> None:
+def _check(config: Object, call: RequestContext) -> None:
     resource = call.resource
     version, kind = text(config.get("apiVersion")), text(config.get("kind"))
     if version != resource.api_version or kind != resource.kind:

@@ -6,21 +6,21 @@ Mirrors the Service registry of Kubernetes 1.36 on a cluster with IPv4 only.
 from __future__ import annotations
 
 from whysync.json_tree import Json, Object, copy, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.registry import Ground, on_create, on_update, spec_of
+from whysync.kubernetes.apiserver.registry import RegistryContext, on_create, on_update, spec_of
 from whysync.kubernetes.apiserver.status_errors import Cause, invalid
 
 _WITH_NODE_PORTS = ("NodePort", "LoadBalancer")
 
 
 @on_create("", "Service")
-def service(obj: Object, ground: Ground) -> None:
+def service(obj: Object, ground: RegistryContext) -> None:
     obj["status"] = {"loadBalancer": {}}
     _require_families(spec_of(obj), obj, items(spec_of(obj).get("ipFamilies")))
     _addresses(spec_of(obj), ground)
 
 
 @on_update("", "Service")
-def changed_service(new: Object, old: Object, ground: Ground) -> None:
+def changed_service(new: Object, old: Object, ground: RegistryContext) -> None:
     before, after = fields(old.get("spec")), spec_of(new)
     families = items(after.get("ipFamilies"))
     if after.get("type") != "ExternalName" and before.get("type") != "ExternalName":
@@ -104,7 +104,7 @@ def _which(port: Object) -> tuple[int, str]:
     return integer(port.get("port")), text(port.get("protocol"))
 
 
-def _addresses(spec: Object, ground: Ground) -> None:
+def _addresses(spec: Object, ground: RegistryContext) -> None:
     kind = text(spec.get("type"))
     if kind == "ExternalName":
         return
@@ -128,7 +128,7 @@ def _addresses(spec: Object, ground: Ground) -> None:
         spec["healthCheckNodePort"] = ground.next_port()
 
 
-def _node_ports(spec: Object, ground: Ground) -> None:
+def _node_ports(spec: Object, ground: RegistryContext) -> None:
     """Ports of the same number under several protocols share a node port."""
     ports = [fields(raw) for raw in items(spec.get("ports"))]
     shared: dict[int, int] = {}

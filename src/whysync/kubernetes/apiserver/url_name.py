@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from whysync.json_tree import Object, dig, text
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import bad_request
 
 
-def require_name(obj: Object, call: Call) -> None:
+def require_name(obj: Object, call: RequestContext) -> None:
     name, wanted = text(dig(obj, "metadata", "name")), call.address.name
     if not name:
         raise bad_request(
@@ -17,7 +17,7 @@ def require_name(obj: Object, call: Call) -> None:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
 
 
-def same_name(obj: Object, live: Object, call: Call) -> None:
+def same_name(obj: Object, live: Object, call: RequestContext) -> None:
     require_name(obj, call)
     space = text(dig(obj, "metadata", "namespace"))
     if space and space != text(dig(live, "metadata", "namespace")):

@@ -11,7 +11,7 @@ from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.status_errors import bad_request, method_not_allowed
 
 
-class Address(NamedTuple):
+class UrlPath(NamedTuple):
     api_version: str
     plural: str
     namespace: str = ""
@@ -19,7 +19,7 @@ class Address(NamedTuple):
     subresource: str = ""
 
 
-def address_of(path: str) -> Address | None:
+def address_of(path: str) -> UrlPath | None:
     """`/apis/apps/v1/namespaces/shop/deployments/web/scale`, in parts; `None` where it names no resource."""
     parts = [part for part in path.partition("?")[0].split("/") if part]
     if parts[:1] == ["api"] and len(parts) > 2:
@@ -33,7 +33,7 @@ def address_of(path: str) -> Address | None:
         namespace, rest = rest[1], rest[2:]
     if not rest or len(rest) > 3:
         return None
-    return Address(api_version, rest[0], namespace, *rest[1:])
+    return UrlPath(api_version, rest[0], namespace, *rest[1:])
 
 
 def check_query(path: str) -> None:
@@ -53,7 +53,7 @@ def check_query(path: str) -> None:
 _REFUSED_METHOD = "the server does not allow this method on the requested resource"
 
 
-def with_fitting_verb(request: Request, address: Address) -> Request:
+def with_fitting_verb(request: Request, address: UrlPath) -> Request:
     """The method alone does not tell one object from all of them: the path does."""
     if address.name:
         return request
@@ -64,7 +64,7 @@ def with_fitting_verb(request: Request, address: Address) -> Request:
     return request
 
 
-def check_method(request: Request, address: Address) -> None:
+def check_method(request: Request, address: UrlPath) -> None:
     """Refuses to create at the place of one object, and to change all of them."""
     verb, one = request.verb, bool(address.name)
     on_one = verb in {"update", "delete", "ssa"} or verb.endswith("-patch")

@@ -11,8 +11,8 @@ from typing import Final
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.crd_expressions import definition_problems
-from whysync.kubernetes.apiserver.custom_resources import Custom
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, forbidden, invalid
 from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.validation import FieldProblem, problems_on_create, problems_on_update
@@ -28,10 +28,10 @@ _CONDITIONAL: Final = frozenset(
 )  # fmt: skip
 
 
-def check_create(obj: Object, call: Call) -> None:
+def check_create(obj: Object, call: RequestContext) -> None:
     """Raises `Refused` for what the server does not take."""
     causes = list(_causes(problems_on_create(obj)))
-    if isinstance(call.served, Custom):
+    if isinstance(call.served, CustomResource):
         causes.extend(call.served.problems(obj, None))
     elif call.resource.kind == "CustomResourceDefinition" and not causes:
         causes.extend(definition_problems(obj))
@@ -58,7 +58,7 @@ def check_priority_class(obj: Object, resource: Resource, store: Store) -> None:
         raise forbidden("pods", "", pod, f"no PriorityClass with name {name} was found")
 
 
-def check_version(call: Call, given: str) -> None:
+def check_version(call: RequestContext, given: str) -> None:
     """Some kinds are never replaced without saying which version was read."""
     if given or call.request.verb != "update":
         return
@@ -67,11 +67,11 @@ def check_version(call: Call, given: str) -> None:
         raise invalid(call.resource.plural, call.resource.group, call.address.name, [cause])
 
 
-def check_update(obj: Object, live: Object, call: Call) -> None:
+def check_update(obj: Object, live: Object, call: RequestContext) -> None:
     if call.address.subresource == "status":
         return
     causes = list(_causes(problems_on_update(live, obj)))
-    if isinstance(call.served, Custom):
+    if isinstance(call.served, CustomResource):
         causes.extend(call.served.problems(obj, live))
     elif call.resource.kind == "CustomResourceDefinition" and not causes and _other_versions(obj, live):
         causes.extend(definition_problems(obj))

@@ -12,24 +12,24 @@ from typing import Literal, NamedTuple
 
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.apiserver.list_selectors import Choice, chosen_by
-from whysync.kubernetes.apiserver.request import Call
+from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.storage import Change, Store
 
 
-class Told(NamedTuple):
+class WatchEvent(NamedTuple):
     """One event of a watch."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED"]
     object: Object
 
 
-def watched(call: Call, store: Store, since: str) -> Iterator[Told]:
+def watched(call: RequestContext, store: Store, since: str) -> Iterator[WatchEvent]:
     """Since a resource version; without one, all that is there now counts as added."""
     choice = chosen_by(call.request.path, call.resource)
     if not since.isdecimal() or since == "0":
         for _, obj in store.within(call.resource.store, call.address.namespace):
             if _concerns(obj, call) and (choice is None or choice(obj)):
-                yield Told("ADDED", call.served.read(obj))
+                yield WatchEvent("ADDED", call.served.read(obj))
         return
     seen: dict[tuple[str, str], bool] = {}
     start = bisect_right(store.journal, int(since), key=lambda change: change.revision)
@@ -41,13 +41,13 @@ def watched(call: Call, store: Store, since: str) -> Iterator[Told]:
             yield from _told(change, call, choice, seen)
 
 
-def _concerns(obj: Object, call: Call) -> bool:
+def _concerns(obj: Object, call: RequestContext) -> bool:
     return not call.address.name or fields(obj.get("metadata")).get("name") == call.address.name
 
 
 def _told(
-    change: Change, call: Call, choice: Choice | None, seen: dict[tuple[str, str], bool]
-) -> Iterator[Told]:
+    change: Change, call: RequestContext, choice: Choice | None, seen: dict[tuple[str, str], bool]
+) -> Iterator[WatchEvent]:
     """An object that stops being chosen is told as deleted, one that starts, as added."""
     obj, kind = change.obj, change.type
     if choice is not None:
@@ -65,4 +65,4 @@ def _told(
     if kind == "DELETED":
         meta: Object = {**fields(shown.get("metadata")), "resourceVersion": str(change.revision)}
         shown: Object = {**shown, "metadata": meta}
-    yield Told(kind, shown)
+    yield WatchEvent(kind, shown)

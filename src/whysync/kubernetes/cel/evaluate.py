@@ -18,7 +18,7 @@ from whysync.kubernetes.cel.values import (
     TYPE_MARK,
     TYPE_NAMES,
     CelError,
-    NotKnown,
+    UnknownValue,
     number,
     reckoned,
     truth,
@@ -32,7 +32,7 @@ def evaluate(expression: str, env: Env) -> Json:
     try:
         return _compiled(expression)(env)
     except RecursionError:
-        raise NotKnown(expression) from None
+        raise UnknownValue(expression) from None
 
 
 @lru_cache(maxsize=512)
@@ -40,7 +40,7 @@ def _compiled(expression: str) -> Run:
     parser = _Parser([(token.form, token.word) for token in tokens_of(expression)])
     run = parser.expression()
     if parser.peek():
-        raise NotKnown(expression)
+        raise UnknownValue(expression)
     return run
 
 
@@ -56,7 +56,7 @@ class _Parser:
 
     def _take(self) -> tuple[str, str]:
         if self._at >= len(self._tokens):
-            raise NotKnown("the expression ends too early")
+            raise UnknownValue("the expression ends too early")
         self._at += 1
         return self._tokens[self._at - 1]
 
@@ -68,7 +68,7 @@ class _Parser:
 
     def _expect(self, op: str) -> None:
         if not self._accept(op):
-            raise NotKnown(f"expected {op}")
+            raise UnknownValue(f"expected {op}")
 
     def expression(self) -> Run:
         condition = self._either()
@@ -167,7 +167,7 @@ class _Parser:
         if word == "[":
             return self._list()
         if kind != "name":
-            raise NotKnown(word)
+            raise UnknownValue(word)
         if word in {"true", "false", "null"}:
             constant = {"true": True, "false": False, "null": None}[word]
             return lambda _: constant
@@ -194,7 +194,7 @@ class _Parser:
         self._member()
         self._expect(")")
         if self._tokens[self._at - 3] != ("op", "."):
-            raise NotKnown("has")
+            raise UnknownValue("has")
         name = self._tokens[self._at - 2][1]
         inner = _Parser(self._tokens[start : self._at - 3]).expression()
 
@@ -208,7 +208,7 @@ class _Parser:
 def _called(name: str, arguments: list[Run]) -> Run:
     function = FUNCTIONS.get((name, len(arguments)))
     if function is None:
-        raise NotKnown(name)
+        raise UnknownValue(name)
     return lambda env: function([argument(env) for argument in arguments])
 
 
@@ -217,7 +217,7 @@ def _variable(env: Env, name: str) -> Json:
         return env[name]
     if name in TYPE_NAMES:
         return f"{TYPE_MARK}{name}"
-    raise NotKnown(name)
+    raise UnknownValue(name)
 
 
 def _field(target: Run, name: str) -> Run:

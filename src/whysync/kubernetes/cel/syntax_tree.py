@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from whysync.kubernetes.cel.tokens import Token, tokens_of
-from whysync.kubernetes.cel.values import NotKnown
+from whysync.kubernetes.cel.values import UnknownValue
 
 MACROS: Final = frozenset({"all", "exists", "exists_one", "filter", "map"})
 _LEVELS: Final = (
@@ -36,7 +36,7 @@ def tree_of(expression: str) -> Node:
     try:
         tree = reader.expression()
     except RecursionError:
-        raise NotKnown(expression) from None
+        raise UnknownValue(expression) from None
     reader.end()
     return tree
 
@@ -48,7 +48,7 @@ class _Reader:
 
     def end(self) -> None:
         if self._tokens[self._next].form != "end":
-            raise NotKnown(self._tokens[self._next].word)
+            raise UnknownValue(self._tokens[self._next].word)
 
     def _is(self, *words: str) -> bool:
         token = self._tokens[self._next]
@@ -57,13 +57,13 @@ class _Reader:
     def _take(self) -> Token:
         token = self._tokens[self._next]
         if token.form == "end":
-            raise NotKnown("the expression ends too early")
+            raise UnknownValue("the expression ends too early")
         self._next += 1
         return token
 
     def _expect(self, word: str) -> Token:
         if not self._is(word):
-            raise NotKnown(f"expected {word}")
+            raise UnknownValue(f"expected {word}")
         return self._take()
 
     def expression(self) -> Node:
@@ -138,7 +138,7 @@ class _Reader:
         if token.word == "[":
             return Node("list", token.at, "", self._list("]"))
         if token.form != "name":
-            raise NotKnown(token.word)
+            raise UnknownValue(token.word)
         if token.word in {"true", "false", "null"}:
             return Node("constant", token.at, token.word)
         if not self._is("("):
@@ -147,6 +147,6 @@ class _Reader:
         arguments = self._list(")")
         if token.word == "has":
             if len(arguments) != 1 or arguments[0].form != "field":
-                raise NotKnown("has")
+                raise UnknownValue("has")
             return Node("has", at, arguments[0].word, arguments[0].parts)
         return Node("call", at, token.word, arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from whysync.kubernetes.cel.values import NotKnown
+from whysync.kubernetes.cel.values import UnknownValue
 
 _TEXT: Final = (
     r"r?\"\"\"(?:[^\\]|\\.)*?\"\"\"|r?'''(?:[^\\]|\\.)*?'''|r?'(?:[^'\\]|\\.)*'|r?\"(?:[^\"\\]|\\.)*\""
@@ -39,7 +39,7 @@ def tokens_of(expression: str) -> list[Token]:
     while at < end:
         token = _TOKEN.match(expression, at)
         if token is None or len(found) > _MOST_TOKENS:
-            raise NotKnown(expression)
+            raise UnknownValue(expression)
         form = str(token.lastgroup)
         found.append(Token(form, token[form], token.start(form)))
         at = token.end()

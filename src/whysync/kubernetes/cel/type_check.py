@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from whysync.kubernetes.cel.schema_types import BOOL, DOUBLE, DYN, INT, KEY, NULL, Shape
 from whysync.kubernetes.cel.syntax_tree import Node, tree_of
 from whysync.kubernetes.cel.tokens import unquoted
-from whysync.kubernetes.cel.values import NotKnown
+from whysync.kubernetes.cel.values import UnknownValue
 
 MOST: Final = 2**64 - 1
 _NUMBERS: Final = frozenset({"int", "uint", "double"})
@@ -28,28 +28,28 @@ class Value(NamedTuple):
     cost: int
 
 
-class Judged(NamedTuple):
+class CheckedExpression(NamedTuple):
     cost: int = 0
     problem: str = ""
     uses_old: bool = False
 
 
-def judged(expression: str, root: Shape) -> Judged:
+def judged(expression: str, root: Shape) -> CheckedExpression:
     """Of a rule on values of this shape."""
     try:
         tree = tree_of(expression)
         judge = _Judge()
         whole = Value(root, root.most, 1)
         found = judge.value(tree, {"self": whole, "oldSelf": whole})
-    except (NotKnown, RecursionError):
-        return Judged(uses_old="oldSelf" in expression)
+    except (UnknownValue, RecursionError):
+        return CheckedExpression(uses_old="oldSelf" in expression)
     uses_old = _mentions(tree, "oldSelf")
     if judge.problems:
         told = "\n".join(_shown(expression, at, what) for at, what in sorted(judge.problems))
-        return Judged(problem=f"compilation failed: {told}", uses_old=uses_old)
+        return CheckedExpression(problem=f"compilation failed: {told}", uses_old=uses_old)
     if found.shape.kind not in {"bool", "dyn"}:
-        return Judged(problem="cel expression must evaluate to a bool", uses_old=uses_old)
-    return Judged(found.cost, uses_old=uses_old)
+        return CheckedExpression(problem="cel expression must evaluate to a bool", uses_old=uses_old)
+    return CheckedExpression(found.cost, uses_old=uses_old)
 
 
 def _mentions(node: Node, name: str) -> bool:
@@ -114,11 +114,11 @@ class _Judge:
         if node.word[:1].islower():
             self.problems.append((node.at, f"undeclared reference to '{node.word}' (in container '')"))
             return Value(DYN, MOST, 1)
-        raise NotKnown(node.word)
+        raise UnknownValue(node.word)
 
     def _field(self, node: Node, env: dict[str, Value]) -> Value:
         if node.parts[0].form == "name" and node.parts[0].word not in env:
-            raise NotKnown(node.word)  # perhaps a name of a library
+            raise UnknownValue(node.word)  # perhaps a name of a library
         holder = self.value(node.parts[0], env)
         match holder.shape.kind:
             case "object":
@@ -143,7 +143,7 @@ class _Judge:
     def _index(self, node: Node, env: dict[str, Value]) -> Value:
         holder, key = (self.value(part, env) for part in node.parts)
         if holder.shape.kind not in {"list", "map", "dyn"}:
-            raise NotKnown("index")
+            raise UnknownValue("index")
         of = holder.shape.of or DYN
         return Value(of, of.most, 1 + holder.cost + key.cost)
 
@@ -228,7 +228,7 @@ class _Judge:
                 once = _traversed(given[0].size + 1)
                 return Value(BOOL, 1, cost + once * _traversed(given[1].size, 0.25))
             case _:
-                raise NotKnown(node.word)
+                raise UnknownValue(node.word)
 
     def _of_text(self, node: Node, given: list[Value]) -> None:
         target, argument = given

@@ -16,7 +16,7 @@ class CelError(Exception):
     """The expression has no value: `no such key: x`."""
 
 
-class NotKnown(Exception):
+class UnknownValue(Exception):
     """The expression uses something that is not modelled, or cannot be read."""
 
 
@@ -96,7 +96,7 @@ def _matches(value: str, pattern: str) -> bool:
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
-        raise NotKnown(pattern) from None
+        raise UnknownValue(pattern) from None
     return regex_match(pattern, value)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.client import CONTROLLERS, Desk
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.client import CONTROLLERS, Client
 from whysync.kubernetes.controllers.controller import Controller
 from whysync.kubernetes.controllers.infrastructure import infrastructure
-from whysync.kubernetes.controllers.object_index import Index
+from whysync.kubernetes.controllers.object_index import ObjectIndex
 from whysync.kubernetes.controllers.workloads import workload_controllers
 from whysync.kubernetes.kubelet.logs import LogBook
 
@@ -19,16 +19,16 @@ _BEFORE_PODS: Final = frozenset({"serviceaccount", "resourcequota"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
+class Controllers:
     controllers: tuple[Controller, ...]
     logs: LogBook
 
 
-def cast(model: Model, script: Script) -> Cast:
-    index = Index(model.store)
-    manager = Desk(model, CONTROLLERS, index)
+def all_controllers(model: ApiServer, script: Behavior) -> Controllers:
+    index = ObjectIndex(model.store)
+    manager = Client(model, CONTROLLERS, index)
     logs = LogBook(model.clock)
     others = infrastructure(model, script, index, logs)
     first = [one for one in others if one.name in _BEFORE_PODS]
     rest = [one for one in others if one.name not in _BEFORE_PODS]
-    return Cast(controllers=(*first, *workload_controllers(manager), *rest), logs=logs)
+    return Controllers(controllers=(*first, *workload_controllers(manager), *rest), logs=logs)

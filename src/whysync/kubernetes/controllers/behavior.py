@@ -19,7 +19,7 @@ class LogLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PodScript:
+class PodBehavior:
     """How the containers of some pods behave. Globs and labels say which; the first that fits counts."""
 
     namespace: str = "*"
@@ -81,8 +81,8 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    pods: tuple[PodScript, ...] = ()
+class Behavior:
+    pods: tuple[PodBehavior, ...] = ()
     load_balancers: Literal["ok", "pending"] = "ok"
     load_balancer_seconds: float = 5
     """Until a load balancer has its address."""

@@ -1,8 +1,8 @@
-"""The desk of one component: what it reads, writes and tells, under its own name.
+"""The API client of one component: reads, writes and events under its own name.
 
-Objects that a desk hands out are those of the store: never change one, make a new one. Creations and changes
-of a spec go through the API server with all its checks; a status goes straight to the store, as no admission
-or validation would ever stop a controller there.
+Objects that a client returns belong to the store: never change them in place. Creations and spec changes go
+through the API server with all its checks; a status goes straight to the store, because no admission or
+validation stops a controller there.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Final
 from whysync.json_tree import Object, dig, fields, same, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.protocol import Answer, Request
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Place
-from whysync.kubernetes.apiserver.url_paths import Address
-from whysync.kubernetes.controllers.event_recorder import Recorder
-from whysync.kubernetes.controllers.field_ownership import Claims, whole_claims
-from whysync.kubernetes.controllers.object_index import Index, Kind
+from whysync.kubernetes.apiserver.url_paths import UrlPath
+from whysync.kubernetes.controllers.event_recorder import EventRecorder
+from whysync.kubernetes.controllers.field_ownership import FieldOwnership, whole_claims
+from whysync.kubernetes.controllers.object_index import Kind, ObjectIndex
 
 CONTROLLERS: Final = "kube-controller-manager"
 KUBELET: Final = "kubelet"
@@ -56,13 +56,13 @@ class Denied(Exception):
         super().__init__(self.message)
 
 
-class Desk:
-    def __init__(self, model: Model, manager: str, index: Index | None = None) -> None:
+class Client:
+    def __init__(self, model: ApiServer, manager: str, index: ObjectIndex | None = None) -> None:
         self.model = model
         self.manager = manager
-        self.index = index or Index(model.store)
-        self._claims = Claims()
-        self._recorder = Recorder(model.store, model.clock, manager)
+        self.index = index or ObjectIndex(model.store)
+        self._claims = FieldOwnership()
+        self._recorder = EventRecorder(model.store, model.clock, manager)
 
     @property
     def now(self) -> datetime:
@@ -141,7 +141,7 @@ class Desk:
         if annotations is None and same(fields(live.get("status")), status):
             return live
         resource = self._resource(live)
-        served = self.model.discovery.served(Address(resource.api_version, resource.plural))
+        served = self.model.discovery.served(UrlPath(resource.api_version, resource.plural))
         if annotations is not None:
             meta["annotations"] = annotations
         new: Object = {**live, "metadata": meta, "status": status}

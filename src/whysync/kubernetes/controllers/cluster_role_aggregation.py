@@ -13,7 +13,7 @@ from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import Denied, labels_of, name_of
-from whysync.kubernetes.controllers.controller import Worker
+from whysync.kubernetes.controllers.controller import QueueController
 
 _ROLES: Final = ("rbac.authorization.k8s.io", "clusterroles")
 _API: Final = "rbac.authorization.k8s.io/v1"
@@ -23,12 +23,12 @@ MANAGER: Final = "clusterrole-aggregation-controller"
 _PARTS: Final = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
-class ClusterRoleAggregation(Worker):
+class ClusterRoleAggregation(QueueController):
     name = "clusterrole-aggregation"
     main = _ROLES
 
-    def heard(self, change: Change) -> None:  # noqa: ARG002  whichever it was, all may gather it
-        for role in self.desk.list(_ROLES):
+    def on_event(self, change: Change) -> None:  # noqa: ARG002  whichever it was, all may gather it
+        for role in self.client.list(_ROLES):
             if role.get("aggregationRule") is not None:
                 self.queue.add(("", name_of(role)))
 
@@ -45,7 +45,7 @@ class ClusterRoleAggregation(Worker):
             "rules": gathered,
         }
         path = f"{_PATH}/{name_of(obj)}"
-        answer = self.desk.model.send(
+        answer = self.client.model.send(
             Request(verb="ssa", path=path, body=body, manager=MANAGER, agent=MANAGER, force=True)
         )
         if not answer.ok:
@@ -54,7 +54,7 @@ class ClusterRoleAggregation(Worker):
     def _gathered(self, obj: Object) -> list[Json]:
         """By selector, then by name; each rule once."""
         found: list[Json] = []
-        roles = sorted(self.desk.list(_ROLES), key=name_of)
+        roles = sorted(self.client.list(_ROLES), key=name_of)
         for selector in items(dig(obj, "aggregationRule", "clusterRoleSelectors")):
             for role in roles:
                 if name_of(role) == name_of(obj) or not selects(selector, labels_of(role)):

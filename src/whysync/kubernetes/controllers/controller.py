@@ -1,4 +1,4 @@
-"""What every controller is: it hears of changes, works on the objects they touch, and knows its next date.
+"""What every controller is: it watches of changes, works on the objects they touch, and knows its next date.
 
 The cost of a controller is that of the changes, never that of all objects.
 """
@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from whysync.json_tree import Object, text
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.client import Denied, Desk, name_of, namespace_of
+from whysync.kubernetes.controllers.client import Client, Denied, name_of, namespace_of
 from whysync.kubernetes.controllers.conditions import after
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 
@@ -27,19 +27,19 @@ class Controller(Protocol):
         ...
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         """The kinds whose changes it is told; all for `None`."""
         ...
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         """Take note; nothing is written here."""
         ...
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         """Do what is due now; true where anything was looked at."""
         ...
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         """When it acts next though nothing changes."""
         ...
 
@@ -76,13 +76,13 @@ class Queue:
         keys, self._now = list(self._now), {}
         return keys
 
-    def due(self) -> datetime | None:
+    def next_wakeup(self) -> datetime | None:
         while self._later and self._dates.get(self._later[0][1]) != self._later[0][0]:
             heapq.heappop(self._later)
         return self._later[0][0] if self._later else None
 
 
-class Worker:
+class QueueController:
     """A controller with a queue: `keys_of` says whom a change concerns, `sync` looks at one of them."""
 
     name = ""
@@ -92,15 +92,15 @@ class Worker:
     """The `kind` that its dependents name as their controller."""
     dependents: frozenset[Kind] = frozenset()
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, client: Client) -> None:
+        self.client = client
         self.queue = Queue()
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return self.dependents | {self.main}
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         for key in self.keys_of(change):
             self.queue.add(key)
 
@@ -117,10 +117,10 @@ class Worker:
         """Who might take an object that nobody controls."""
         return ()
 
-    def act(self) -> bool:
-        keys = self.queue.taken(self.desk.now)
+    def reconcile(self) -> bool:
+        keys = self.queue.taken(self.client.now)
         for namespace, name in keys:
-            obj = self.desk.get(self.main, namespace, name)
+            obj = self.client.get(self.main, namespace, name)
             if obj is None:
                 self.gone((namespace, name))
             else:
@@ -130,8 +130,8 @@ class Worker:
                     self.later(obj, _AGAIN_SECONDS)
         return bool(keys)
 
-    def due(self) -> datetime | None:
-        return self.queue.due()
+    def next_wakeup(self) -> datetime | None:
+        return self.queue.next_wakeup()
 
     def gone(self, key: Key) -> None:
         """The object is no more: forget what was kept about it."""
@@ -141,7 +141,7 @@ class Worker:
 
     def later(self, obj: Object, seconds: float) -> None:
         """Look at it again after a while."""
-        self.later_at(obj, after(self.desk.now, seconds))
+        self.later_at(obj, after(self.client.now, seconds))
 
     def later_at(self, obj: Object, when: datetime) -> None:
         self.queue.add_at((namespace_of(obj), name_of(obj)), when)

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.all_controllers import Cast, cast
-from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.all_controllers import Controllers, all_controllers
+from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.controller import Controller
 from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.kubelet.nodes import ensure_nodes
@@ -32,26 +32,26 @@ def _no_search_for_cycles() -> Generator[None]:
             gc.enable()
 
 
-class Restless(Exception):
+class ControllersNeverSettle(Exception):
     """The controllers of the cluster never came to rest at one instant."""
 
 
-class Life:
-    """Follows the journal of the store, so that each controller hears only what concerns it."""
+class ControllerManager:
+    """Follows the journal of the store, so that each controller watches only what concerns it."""
 
-    def __init__(self, model: Model, script: Script | None = None, *, nodes: int = 3) -> None:
+    def __init__(self, model: ApiServer, script: Behavior | None = None, *, nodes: int = 3) -> None:
         self.model = model
-        self.script = script or Script()
+        self.script = script or Behavior()
         ensure_nodes(model, nodes)
-        self.cast: Cast = cast(model, self.script)
-        self.logs = self.cast.logs
+        self.all: Controllers = all_controllers(model, self.script)
+        self.logs = self.all.logs
         """What the containers print."""
-        self._heard = 0
-        self._acting = [one for one in self.cast.controllers if one.name not in self.script.stopped]
-        self._all: list[Controller] = [one for one in self._acting if one.hears is None]
+        self._seen_changes = 0
+        self._acting = [one for one in self.all.controllers if one.name not in self.script.stopped]
+        self._all: list[Controller] = [one for one in self._acting if one.watches is None]
         self._by_kind: dict[Kind, list[Controller]] = {}
         for one in self._acting:
-            for kind in one.hears or ():
+            for kind in one.watches or ():
                 self._by_kind.setdefault(kind, []).append(one)
         self._late: list[tuple[datetime, int, int]] = []
         self._slow = {
@@ -60,13 +60,13 @@ class Life:
             if one.name in self.script.slow
         }
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         start = len(self.model.store.journal)
         with _no_search_for_cycles():
             for _ in range(_MOST_ROUNDS):
                 if not self.step():
                     return len(self.model.store.journal) > start
-        raise Restless(f"no rest among the controllers at {self.model.clock.stamp()}")
+        raise ControllersNeverSettle(f"no rest among the controllers at {self.model.clock.stamp()}")
 
     def step(self) -> bool:
         """One turn of the first controller that has something to do; false when all rest.
@@ -75,10 +75,10 @@ class Life:
         as in a real cluster, where the Deployment controller waits after each of its own conflicts.
         """
         self._tell()
-        return any(one.act() for one in self._acting)
+        return any(one.reconcile() for one in self._acting)
 
-    def due(self) -> datetime | None:
-        dates = [when for one in self._acting if (when := one.due()) is not None]
+    def next_wakeup(self) -> datetime | None:
+        dates = [when for one in self._acting if (when := one.next_wakeup()) is not None]
         if self._late:
             dates.append(self._late[0][0])
         return min(dates, default=None)
@@ -88,17 +88,17 @@ class Life:
         now = self.model.clock.now
         while self._late and self._late[0][0] <= now:
             _, at, who = heapq.heappop(self._late)
-            self._acting[who].heard(journal[at])
-        while self._heard < len(journal):
-            change = journal[self._heard]
+            self._acting[who].on_event(journal[at])
+        while self._seen_changes < len(journal):
+            change = journal[self._seen_changes]
             for one in (*self._by_kind.get(change.place[0], ()), *self._all):
                 self._hand(one, change, now)
-            self._heard += 1
+            self._seen_changes += 1
 
     def _hand(self, one: Controller, change: Change, now: datetime) -> None:
         if self._slow:
             who = self._acting.index(one)
             if who in self._slow:
-                heapq.heappush(self._late, (now + self._slow[who], self._heard, who))
+                heapq.heappush(self._late, (now + self._slow[who], self._seen_changes, who))
                 return
-        one.heard(change)
+        one.on_event(change)

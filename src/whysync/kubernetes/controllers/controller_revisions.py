@@ -11,8 +11,8 @@ from typing import Final
 from whysync.json_tree import Object, dig, fields, integer, same, text
 from whysync.kubernetes.controllers.client import (
     REVISIONS,
+    Client,
     Denied,
-    Desk,
     annotations_of,
     labels_of,
     name_of,
@@ -47,14 +47,14 @@ def template_in(revision: Object) -> Object:
     return {key: value for key, value in found.items() if key != "$patch"}
 
 
-class History:
-    def __init__(self, desk: Desk, owner: Object) -> None:
-        self._desk = desk
+class RevisionHistory:
+    def __init__(self, client: Client, owner: Object) -> None:
+        self._client = client
         self._owner = owner
 
     def all(self) -> list[Object]:
         """The oldest first."""
-        found = self._desk.owned(REVISIONS, self._owner)
+        found = self._client.owned(REVISIONS, self._owner)
         return sorted(found, key=_rank)
 
     def latest(self, hash: str, known: list[Object]) -> Object | None:
@@ -65,7 +65,7 @@ class History:
         if equal and equal[-1] is known[-1]:
             return known[-1]
         if equal:
-            return self._desk.update({**equal[-1], "revision": following})
+            return self._client.update({**equal[-1], "revision": following})
         return self._created(hash, data, following)
 
     def _created(self, hash: str, data: Object, revision: int) -> Object | None:
@@ -87,11 +87,11 @@ class History:
             "revision": revision,
         }
         try:
-            return self._desk.create(new)
+            return self._client.create(new)
         except Denied as denied:
             if denied.code != 409:
                 raise
-        there = self._desk.get(REVISIONS, namespace_of(owner), text(meta["name"]))
+        there = self._client.get(REVISIONS, namespace_of(owner), text(meta["name"]))
         mine = there is not None and controller_of(there).get("uid") == uid_of(owner)
         return there if there is not None and mine and same(there.get("data"), data) else None
 
@@ -99,7 +99,7 @@ class History:
         """Revisions that nothing uses go, but for the last few."""
         unused = [one for one in known if name_of(one) not in used]
         for one in unused[: max(len(unused) - limit, 0)] if limit >= 0 else ():
-            self._desk.delete(one)
+            self._client.delete(one)
 
 
 def _rank(revision: Object) -> tuple[int, str, str]:

@@ -16,8 +16,8 @@ from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     CRON_JOBS,
     JOBS,
+    Client,
     Denied,
-    Desk,
     is_leaving,
     name_of,
     namespace_of,
@@ -25,7 +25,7 @@ from whysync.kubernetes.controllers.client import (
     uid_of,
 )
 from whysync.kubernetes.controllers.conditions import after, instant, is_true, stamped
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.cronjob_schedule import next_of
 from whysync.kubernetes.controllers.object_index import controller_of
 
@@ -35,14 +35,14 @@ _MANY: Final = 100
 _NextOf = Callable[[datetime], datetime | None]
 
 
-class CronJobs(Worker):
+class CronJobController(QueueController):
     name = "cronjob"
     main = CRON_JOBS
     owner_kind = "CronJob"
     dependents = frozenset({JOBS})
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._backoff = Backoff()
 
     def gone(self, key: Key) -> None:
@@ -50,7 +50,7 @@ class CronJobs(Worker):
 
     def sync(self, obj: Object) -> None:
         key = (namespace_of(obj), name_of(obj))
-        one = _Round(self.desk, obj)
+        one = _Round(self.client, obj)
         try:
             when = one.played()
         except Denied:
@@ -58,24 +58,24 @@ class CronJobs(Worker):
             return
         self._backoff.forget(key)
         if when is not None:
-            self.later_at(obj, max(when, after(self.desk.now, 1)))
+            self.later_at(obj, max(when, after(self.client.now, 1)))
 
 
 class _Round:
-    def __init__(self, desk: Desk, obj: Object) -> None:
-        self._desk = desk
+    def __init__(self, client: Client, obj: Object) -> None:
+        self._client = client
         self._obj = obj
         self._status = dict(fields(obj.get("status")))
         self._active: list[Json] = list(items(self._status.get("active")))
 
     def played(self) -> datetime | None:
         """When to look again."""
-        jobs = self._desk.owned(JOBS, self._obj)
+        jobs = self._client.owned(JOBS, self._obj)
         self._note(jobs)
         try:
             when = self._started()
         finally:
-            self._cut(self._desk.owned(JOBS, self._obj))
+            self._cut(self._client.owned(JOBS, self._obj))
             self._write()
         return when
 
@@ -106,7 +106,7 @@ class _Round:
                 self._forget(text(one.get("uid")))
 
     def _started(self) -> datetime | None:
-        obj, now = self._obj, self._desk.now
+        obj, now = self._obj, self._client.now
         if is_leaving(obj):
             return None
         zone = dig(obj, "spec", "timeZone")
@@ -201,7 +201,7 @@ class _Round:
             "spec": template.get("spec"),
         }
         try:
-            job = self._desk.create(wanted)
+            job = self._client.create(wanted)
         except Denied as denied:
             if denied.code == 409:
                 there = self._job(self._name(due))
@@ -231,7 +231,7 @@ class _Round:
 
     def _delete(self, job: Object) -> bool:
         try:
-            self._desk.delete(job)
+            self._client.delete(job)
         except Denied as denied:
             if denied.code != 404:
                 self._event("Warning", "FailedDelete", f"Deleted job: {denied.message}")
@@ -243,19 +243,19 @@ class _Round:
     def _write(self) -> None:
         status = {key: value for key, value in self._status.items() if key != "active"}
         new: Object = {"active": self._active, **status} if self._active else {**status}
-        self._desk.update_status(self._obj, new)
+        self._client.update_status(self._obj, new)
 
     def _forget(self, uid: str) -> None:
         self._active = [one for one in self._active if fields(one).get("uid") != uid]
 
     def _job(self, name: str) -> Object | None:
-        return self._desk.get(JOBS, namespace_of(self._obj), name)
+        return self._client.get(JOBS, namespace_of(self._obj), name)
 
     def _name(self, due: datetime) -> str:
         return f"{name_of(self._obj)}-{int(due.timestamp()) // 60}"
 
     def _event(self, type: str, reason: str, message: str) -> None:
-        self._desk.event(self._obj, type, reason, message, _COMPONENT)
+        self._client.event(self._obj, type, reason, message, _COMPONENT)
 
 
 def _before(when: datetime, seconds: int) -> datetime:

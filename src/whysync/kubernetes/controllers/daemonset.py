@@ -16,15 +16,15 @@ from whysync.kubernetes.controllers.client import (
     NODES,
     PODS,
     REVISIONS,
+    Client,
     Denied,
-    Desk,
     is_leaving,
     labels_of,
     name_of,
     namespace_of,
 )
-from whysync.kubernetes.controllers.controller import Key, Worker
-from whysync.kubernetes.controllers.controller_revisions import HASH, History, hash_of
+from whysync.kubernetes.controllers.controller import Key, QueueController
+from whysync.kubernetes.controllers.controller_revisions import HASH, RevisionHistory, hash_of
 from whysync.kubernetes.controllers.daemonset_pods import (
     GENERATION,
     belongs_on,
@@ -50,14 +50,14 @@ _COMPONENT: Final = "daemonset-controller"
 _USUAL_HISTORY: Final = 10
 
 
-class DaemonSets(Worker):
+class DaemonSetController(QueueController):
     name = "daemonset"
     main = DAEMON_SETS
     owner_kind = "DaemonSet"
     dependents = frozenset({PODS, REVISIONS, NODES})
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._backoff = Backoff()
         self._failed = Backoff()
         self._seen: dict[str, Object] = {}
@@ -71,7 +71,7 @@ class DaemonSets(Worker):
         if change.type == "MODIFIED" and self._seen.get(change.place[2]) == now:
             return ()
         self._seen[change.place[2]] = now
-        return [(namespace_of(one), name_of(one)) for one in self.desk.list(DAEMON_SETS)]
+        return [(namespace_of(one), name_of(one)) for one in self.client.list(DAEMON_SETS)]
 
     def gone(self, key: Key) -> None:
         self._backoff.forget(key)
@@ -80,7 +80,7 @@ class DaemonSets(Worker):
         if is_leaving(obj):
             return
         key = (namespace_of(obj), name_of(obj))
-        one = _Round(self.desk, obj, self._failed)
+        one = _Round(self.client, obj, self._failed)
         try:
             fine = one.played()
         except Denied:
@@ -92,22 +92,22 @@ class DaemonSets(Worker):
         if one.again is not None:
             self.later(obj, one.again)
         seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        when = next_available(self.desk.owned(PODS, obj), seconds, self.desk.now) if seconds else None
+        when = next_available(self.client.owned(PODS, obj), seconds, self.client.now) if seconds else None
         if when is not None:
             self.later_at(obj, when)
 
 
 class _Round:
-    def __init__(self, desk: Desk, obj: Object, failed: Backoff) -> None:
-        self._desk = desk
+    def __init__(self, client: Client, obj: Object, failed: Backoff) -> None:
+        self._client = client
         self._obj = obj
         self._failed = failed
         self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        self._fits = {name_of(node): belongs_on(obj, node) for node in desk.list(NODES)}
+        self._fits = {name_of(node): belongs_on(obj, node) for node in client.list(NODES)}
         self.again: float | None = None
 
     def played(self) -> bool:
-        history = History(self._desk, self._obj)
+        history = RevisionHistory(self._client, self._obj)
         known = history.all()
         before = dig(self._obj, "status", "collisionCount")
         self._collisions = before if isinstance(before, int) else None
@@ -132,7 +132,7 @@ class _Round:
 
     def _pods(self) -> list[Object]:
         selector = fields(self._obj.get("spec")).get("selector")
-        return claimed(self._desk, PODS, self._obj, selector)
+        return claimed(self._client, PODS, self._obj, selector)
 
     def _by_node(self) -> dict[str, list[Object]]:
         """The pods on each node, the oldest first; those that have ended and are going do not count."""
@@ -197,10 +197,10 @@ class _Round:
 
     def _carried_out(self, surplus: list[Object], missing: list[str]) -> bool:
         made = [
-            create_pod(self._desk, self._obj, pod_for(self._obj, node, self._current), _COMPONENT)
+            create_pod(self._client, self._obj, pod_for(self._obj, node, self._current), _COMPONENT)
             for node in missing
         ]
-        gone = [delete_pod(self._desk, self._obj, pod, _COMPONENT) for pod in surplus]
+        gone = [delete_pod(self._client, self._obj, pod, _COMPONENT) for pod in surplus]
         return not any(isinstance(one, Failure) for one in (*made, *gone))
 
     # -- a new template ---------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class _Round:
         return hash_of(pod) == self._current or (bool(generation) and told == generation)
 
     def _is_up(self, pod: Object) -> bool:
-        return is_available(pod, self._seconds, self._desk.now)
+        return is_available(pod, self._seconds, self._client.now)
 
     # -- what is told -----------------------------------------------------------------------------
 
@@ -289,10 +289,10 @@ class _Round:
         status.update({key: count for key, count in counts.items() if count})
         if self._collisions is not None:
             status["collisionCount"] = self._collisions
-        self._desk.update_status(self._obj, status)
+        self._client.update_status(self._obj, status)
 
     def _event(self, type: str, reason: str, message: str) -> None:
-        self._desk.event(self._obj, type, reason, message, _COMPONENT)
+        self._client.event(self._obj, type, reason, message, _COMPONENT)
 
 
 def _age(pod: Object) -> tuple[bool, str, str]:

@@ -8,7 +8,7 @@ from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.controllers.client import annotations_of
 from whysync.kubernetes.controllers.controller_revisions import HASH
 from whysync.kubernetes.controllers.pod_control import pod_from
-from whysync.kubernetes.scheduler.filters import NodeRoom, refusal, wish_of
+from whysync.kubernetes.scheduler.filters import NodeResources, refusal, wish_of
 
 GENERATION: Final = "pod-template-generation"
 _TOLD_GENERATION: Final = "deprecated.daemonset.template.generation"
@@ -91,7 +91,7 @@ def belongs_on(obj: Object, node: Object) -> tuple[bool, bool]:
         return False, False
     # Room does not matter here: a pod that finds none waits for it.
     wish = wish_of({"metadata": {}, "spec": spec})._replace(requests={}, ports=(), near=[], far=[])
-    room = NodeRoom.of(node)
+    room = NodeResources.of(node)
     room.unschedulable = False
     room.allocatable = {"pods": 1_000_000_000}
     if refusal(wish, room, []) is None:

@@ -15,13 +15,13 @@ from whysync.kubernetes.controllers.client import (
     DEPLOYMENTS,
     PODS,
     REPLICA_SETS,
-    Desk,
+    Client,
     is_leaving,
     name_of,
     namespace_of,
 )
 from whysync.kubernetes.controllers.conditions import after, condition, instant, set_condition, without
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.deployment_replicasets import Sets, SetsOf
 from whysync.kubernetes.controllers.deployment_util import (
     DESIRED,
@@ -39,14 +39,14 @@ _PROGRESSING, _AVAILABLE, _FAILURE = "Progressing", "Available", "ReplicaFailure
 _COUNTS: Final = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
 
 
-class Deployments(Worker):
+class DeploymentController(QueueController):
     name = "deployment"
     main = DEPLOYMENTS
     owner_kind = "Deployment"
     dependents = frozenset({REPLICA_SETS, PODS})
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._backoff = Backoff()
 
     def keys_of(self, change: Change) -> Iterable[Key]:
@@ -57,12 +57,12 @@ class Deployments(Worker):
         owner = controller_of(change.obj)  # the last old pod may be what a Recreate waits for
         if owner.get("kind") != "ReplicaSet":
             return ()
-        found = self.desk.get(REPLICA_SETS, change.place[1], text(owner.get("name")))
+        found = self.client.get(REPLICA_SETS, change.place[1], text(owner.get("name")))
         name = text(controller_of(found or {}).get("name"))
         return [(change.place[1], name)] if name else ()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        return who_might_adopt(self.desk, DEPLOYMENTS, change)
+        return who_might_adopt(self.client, DEPLOYMENTS, change)
 
     def gone(self, key: Key) -> None:
         self._backoff.forget(key)
@@ -70,12 +70,12 @@ class Deployments(Worker):
     # -- one Deployment ---------------------------------------------------------------------------
 
     def sync(self, obj: Object) -> None:
-        sets = SetsOf(self.desk, obj).found()
+        sets = SetsOf(self.client, obj).found()
         if is_leaving(obj):
             self._tell_counts(obj, sets)
             return
         obj = self._paused_or_resumed(obj)
-        work = SetsOf(self.desk, obj)
+        work = SetsOf(self.client, obj)
         if dig(obj, "spec", "paused") is True:
             work.scale(sets)
             work.clean_up(sets)
@@ -97,7 +97,7 @@ class Deployments(Worker):
         )
 
     def _roll(self, obj: Object, sets: Sets) -> None:
-        work = SetsOf(self.desk, obj)
+        work = SetsOf(self.client, obj)
         obj, wrote = work.with_new(sets)
         if sets.new is None:
             self._again(obj)
@@ -113,7 +113,7 @@ class Deployments(Worker):
         self._tell_progress(obj, sets)
 
     def _recreate(self, obj: Object, sets: Sets) -> None:
-        work = SetsOf(self.desk, obj)
+        work = SetsOf(self.client, obj)
         if work.shrink_old(sets) or self._old_pods_run(sets):
             self._tell_progress(obj, sets)
             return
@@ -132,7 +132,7 @@ class Deployments(Worker):
 
     def _old_pods_run(self, sets: Sets) -> bool:
         return any(told(one, "replicas") for one in sets.old) or any(
-            not is_finished(pod) for one in sets.old for pod in self.desk.owned(PODS, one)
+            not is_finished(pod) for one in sets.old for pod in self.client.owned(PODS, one)
         )
 
     def _again(self, obj: Object) -> None:
@@ -155,10 +155,10 @@ class Deployments(Worker):
         if not paused:
             why = ("DeploymentResumed", "Deployment is resumed")
         conditions = set_condition(found, self._condition(_PROGRESSING, "Unknown", *why))
-        return self.desk.update_status(obj, {**status, "conditions": conditions})
+        return self.client.update_status(obj, {**status, "conditions": conditions})
 
     def _condition(self, kind: str, status: str, reason: str, message: str) -> Object:
-        now = self.desk.stamp()
+        now = self.client.stamp()
         return {
             "type": kind,
             "status": status,
@@ -169,7 +169,7 @@ class Deployments(Worker):
         }
 
     def _tell_counts(self, obj: Object, sets: Sets) -> None:
-        self.desk.update_status(obj, self._status(obj, sets))
+        self.client.update_status(obj, self._status(obj, sets))
 
     def _tell_progress(self, obj: Object, sets: Sets) -> None:
         status = self._status(obj, sets)
@@ -189,7 +189,7 @@ class Deployments(Worker):
         else:
             found = without(found, _FAILURE)
         status["conditions"] = found
-        obj = self.desk.update_status(obj, status)
+        obj = self.client.update_status(obj, status)
         if deadline is not None:
             self._watch_deadline(obj, deadline)
 
@@ -226,7 +226,7 @@ class Deployments(Worker):
             return True
         since = instant(text(progressing.get("lastUpdateTime")))
         deadline = deadline_of(obj)
-        return since is not None and deadline is not None and after(since, deadline) < self.desk.now
+        return since is not None and deadline is not None and after(since, deadline) < self.client.now
 
     def _watch_deadline(self, obj: Object, deadline: int) -> None:
         status = fields(obj.get("status"))
@@ -240,7 +240,7 @@ class Deployments(Worker):
             return
         if not _is_complete(obj, status):
             # One second more than the deadline, as the times are whole seconds.
-            self.later_at(obj, after(max(after(since, deadline), self.desk.now), 1))
+            self.later_at(obj, after(max(after(since, deadline), self.client.now), 1))
 
     def _status(self, obj: Object, sets: Sets) -> Object:
         before = fields(obj.get("status"))

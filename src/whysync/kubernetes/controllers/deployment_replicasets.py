@@ -11,8 +11,8 @@ from typing import Final
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.client import (
     REPLICA_SETS,
+    Client,
     Denied,
-    Desk,
     annotations_of,
     is_leaving,
     name_of,
@@ -72,13 +72,13 @@ def _age(one: Object) -> tuple[str, str]:
 class SetsOf:
     """What is done to the ReplicaSets of one Deployment."""
 
-    def __init__(self, desk: Desk, deployment: Object) -> None:
-        self._desk = desk
+    def __init__(self, client: Client, deployment: Object) -> None:
+        self._client = client
         self._obj = deployment
 
     def found(self) -> Sets:
         selector = fields(self._obj.get("spec")).get("selector")
-        every = sorted(claimed(self._desk, REPLICA_SETS, self._obj, selector), key=_age)
+        every = sorted(claimed(self._client, REPLICA_SETS, self._obj, selector), key=_age)
         new = next((one for one in every if same_template(self._obj, one)), None)
         new = new or next((one for one in every if self._has_our_hash(one)), None)
         return Sets(new, [one for one in every if new is None or one is not new])
@@ -114,7 +114,7 @@ class SetsOf:
             else:
                 spec.pop("minReadySeconds", None)
             meta: Object = {**fields(new.get("metadata")), "annotations": annotations}
-            sets.replace(self._desk.update({**new, "metadata": meta, "spec": spec}))
+            sets.replace(self._client.update({**new, "metadata": meta, "spec": spec}))
             return self._obj, False
         reason = ("FoundNewReplicaSet", f'Found new replica set "{name_of(new)}"')
         return self._told(text(annotations.get(REVISION)), reason, overwrite=False)
@@ -141,7 +141,7 @@ class SetsOf:
         new = self._draft(sets)
         name = name_of(new)
         try:
-            made = self._desk.create(new)
+            made = self._client.create(new)
         except Denied as denied:
             if denied.code == 409:
                 return self._collided(sets, name)
@@ -150,7 +150,7 @@ class SetsOf:
             message = f'Failed to create new replica set "{name}": {denied.message}'
             if deadline_of(obj) is not None:
                 obj = self._with_progress("False", "ReplicaSetCreateError", message)
-            self._desk.event(obj, "Warning", "ReplicaSetCreateError", message, _COMPONENT)
+            self._client.event(obj, "Warning", "ReplicaSetCreateError", message, _COMPONENT)
             return obj, True
         sets.new = made
         if replicas_of(made):
@@ -195,14 +195,14 @@ class SetsOf:
 
     def _collided(self, sets: Sets, name: str) -> tuple[Object, bool]:
         """Its own ReplicaSet is there already, or another one has taken the name."""
-        there = self._desk.get(REPLICA_SETS, namespace_of(self._obj), name)
+        there = self._client.get(REPLICA_SETS, namespace_of(self._obj), name)
         owner = controller_of(there or {}).get("uid")
         if there is not None and owner == uid_of(self._obj) and same_template(self._obj, there):
             sets.new = there
             return self._obj, False
         status = fields(self._obj.get("status"))
         status = {**status, "collisionCount": integer(status.get("collisionCount")) + 1}
-        return self._desk.update_status(self._obj, status), True
+        return self._client.update_status(self._obj, status), True
 
     def _told(self, revision: str, why: tuple[str, str], *, overwrite: bool) -> tuple[Object, bool]:
         """The Deployment with its revision, and with why it progresses where that is to be told."""
@@ -212,17 +212,17 @@ class SetsOf:
         if deadline_of(obj) is not None and (overwrite or not condition(found, "Progressing")):
             status["conditions"] = set_condition(found, self._progress("True", *why))
         annotations: Object = {**annotations_of(obj), REVISION: revision}
-        new = self._desk.update_status(obj, status, annotations)
+        new = self._client.update_status(obj, status, annotations)
         self._obj = new
         return new, new is not obj
 
     def _with_progress(self, status: str, reason: str, message: str) -> Object:
         before = fields(self._obj.get("status"))
         found = set_condition(items(before.get("conditions")), self._progress(status, reason, message))
-        return self._desk.update_status(self._obj, {**before, "conditions": found})
+        return self._client.update_status(self._obj, {**before, "conditions": found})
 
     def _progress(self, status: str, reason: str, message: str) -> Object:
-        now = self._desk.stamp()
+        now = self._client.stamp()
         return {
             "type": "Progressing",
             "status": status,
@@ -332,7 +332,7 @@ class SetsOf:
             return False
         meta: Object = {**fields(one.get("metadata")), "annotations": annotations}
         spec: Object = {**fields(one.get("spec")), "replicas": size}
-        sets.replace(self._desk.update({**one, "metadata": meta, "spec": spec}))
+        sets.replace(self._client.update({**one, "metadata": meta, "spec": spec}))
         if before != size:
             self._told_scale(name_of(one), before, size)
         return before != size
@@ -340,7 +340,7 @@ class SetsOf:
     def _told_scale(self, name: str, before: int, after: int) -> None:
         way = "up" if after > before else "down"
         message = f"Scaled {way} replica set {name} from {before} to {after}"
-        self._desk.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)
+        self._client.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)
 
     def clean_up(self, sets: Sets) -> None:
         """Old ReplicaSets beyond the limit of the history go, the oldest revisions first."""
@@ -351,5 +351,5 @@ class SetsOf:
         for one in sorted(alive, key=lambda each: (revision_of(each), _age(each)))[: len(alive) - limit]:
             seen = told(one, "observedGeneration") >= integer(dig(one, "metadata", "generation"))
             if not told(one, "replicas") and not replicas_of(one) and seen:
-                self._desk.delete(one)
+                self._client.delete(one)
                 sets.old = [each for each in sets.old if uid_of(each) != uid_of(one)]

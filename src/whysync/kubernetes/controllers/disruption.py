@@ -15,12 +15,12 @@ from whysync.kubernetes.controllers.client import (
     PODS,
     REPLICA_SETS,
     STATEFUL_SETS,
-    Desk,
+    Client,
     is_leaving,
     labels_of,
     namespace_of,
 )
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 from whysync.kubernetes.controllers.service_pods import Seen, seen
 
@@ -28,20 +28,20 @@ BUDGETS: Final = ("policy", "poddisruptionbudgets")
 _SCALED: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS, "Deployment": DEPLOYMENTS}
 
 
-class Disruption(Worker):
+class DisruptionController(QueueController):
     name = "disruption"
     main = BUDGETS
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._selectors: dict[str, dict[str, Object]] = {}
         self._seen: dict[Key, Seen] = {}
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return frozenset({BUDGETS, PODS})
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == BUDGETS:
             here = self._selectors.setdefault(namespace, {})
@@ -68,11 +68,11 @@ class Disruption(Worker):
         selector = spec.get("selector")
         pods = [
             pod
-            for pod in self.desk.list(PODS, namespace_of(obj))
+            for pod in self.client.list(PODS, namespace_of(obj))
             if isinstance(selector, dict) and selects(selector, labels_of(pod))
         ]
         if not pods:
-            self.desk.event(obj, "Normal", "NoPods", "No matching pods found", "controllermanager")
+            self.client.event(obj, "Normal", "NoPods", "No matching pods found", "controllermanager")
         healthy = sum(_is_healthy(seen(pod)) for pod in pods)
         expected, desired = self._expected(spec, pods)
         spare = max(healthy - desired, 0) if expected > 0 else 0
@@ -87,7 +87,7 @@ class Disruption(Worker):
         generation = dig(obj, "metadata", "generation")
         if isinstance(generation, int):
             status["observedGeneration"] = generation
-        self.desk.update_status(obj, status)
+        self.client.update_status(obj, status)
 
     def _expected(self, spec: Object, pods: list[Object]) -> tuple[int, int]:
         """How many pods there should be, and how many of them healthy."""
@@ -105,7 +105,9 @@ class Disruption(Worker):
         for pod in pods:
             owner = controller_of(pod)
             uid, kind = text(owner.get("uid")), _SCALED.get(text(owner.get("kind")))
-            found = None if kind is None else self.desk.get(kind, namespace_of(pod), text(owner.get("name")))
+            found = (
+                None if kind is None else self.client.get(kind, namespace_of(pod), text(owner.get("name")))
+            )
             if found is None or uid in counted:
                 continue
             counted.add(uid)
@@ -116,7 +118,7 @@ class Disruption(Worker):
         known = items(dig(obj, "status", "conditions"))
         old = fields(next((one for one in known if fields(one).get("type") == "DisruptionAllowed"), None))
         status = "True" if spare else "False"
-        moved = old.get("lastTransitionTime") if old.get("status") == status else self.desk.stamp()
+        moved = old.get("lastTransitionTime") if old.get("status") == status else self.client.stamp()
         condition: Object = {
             "type": "DisruptionAllowed",
             "status": status,

@@ -12,8 +12,8 @@ from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     PODS,
     SERVICES,
+    Client,
     Denied,
-    Desk,
     is_leaving,
     labels_of,
     name_of,
@@ -21,7 +21,7 @@ from whysync.kubernetes.controllers.client import (
     owner_reference,
     uid_of,
 )
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.controllers.service_pods import Seen, ServicePods, seen
 
@@ -41,19 +41,19 @@ class _End(NamedTuple):
     ready: bool
 
 
-class EndpointsController(Worker):
+class EndpointsController(QueueController):
     name = "endpoint"
     main = SERVICES
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._pods = ServicePods()
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return frozenset({SERVICES, PODS})
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         key = (namespace, name)
         if kind == SERVICES:
@@ -66,7 +66,7 @@ class EndpointsController(Worker):
                 self.queue.add(service)
 
     def gone(self, key: Key) -> None:
-        there = self.desk.get(ENDPOINTS, *key)
+        there = self.client.get(ENDPOINTS, *key)
         if there is not None and not is_leaving(there):
             self._drop(there)
 
@@ -85,7 +85,7 @@ class EndpointsController(Worker):
         found: dict[_Ports, list[_End]] = {}
         for name in self._pods.behind((namespace, name_of(service))):
             pod = self._pods.pod((namespace, name))
-            obj = self.desk.get(PODS, namespace, name)
+            obj = self.client.get(PODS, namespace, name)
             if obj is None or not pod.address or pod.over:
                 continue
             ports = _ports(service, obj)
@@ -114,7 +114,7 @@ class EndpointsController(Worker):
             told: list[Json] = [_legacy_port(*port) for port in ports]
             subset["ports"] = told
             subsets.append(subset)
-        there = self.desk.get(ENDPOINTS, namespace_of(service), name_of(service))
+        there = self.client.get(ENDPOINTS, namespace_of(service), name_of(service))
         if there is None:
             meta: Object = {
                 "name": name_of(service),
@@ -141,7 +141,7 @@ class EndpointsController(Worker):
                 wanted.append((told, listed))
         if not wanted:
             wanted.append(([_slice_port(*port) for port in _plain_ports(service)], []))
-        there = self.desk.owned(SLICES, service)
+        there = self.client.owned(SLICES, service)
         for at, (ports_told, endpoints) in enumerate(wanted):
             if at < len(there):
                 old = there[at]
@@ -156,19 +156,19 @@ class EndpointsController(Worker):
 
     def _create(self, obj: Object) -> None:
         try:
-            self.desk.create(obj)
+            self.client.create(obj)
         except Denied:
             return  # the namespace is on its way out, or somebody else has made it
 
     def _update(self, obj: Object) -> None:
         try:
-            self.desk.update(obj)
+            self.client.update(obj)
         except Denied:
             return
 
     def _drop(self, obj: Object) -> None:
         try:
-            self.desk.delete(obj)
+            self.client.delete(obj)
         except Denied:
             return
 

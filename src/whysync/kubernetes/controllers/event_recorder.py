@@ -57,7 +57,7 @@ class _Bucket:
     filled: datetime
 
 
-class Recorder:
+class EventRecorder:
     """What one component tells. `manager` is who owns the fields of its events."""
 
     def __init__(self, store: Store, clock: Clock, manager: str) -> None:

@@ -22,7 +22,7 @@ _NOW: Final = "now"
 _ordered: Final = msgspec.json.Encoder(order="deterministic")
 
 
-class Claims:
+class FieldOwnership:
     """Claims after a write of a status; keeps what it has worked out."""
 
     def __init__(self) -> None:

@@ -16,9 +16,9 @@ from whysync.kubernetes.apiserver.autoscaling_versions import V1, V2, in_version
 from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.protocol import Request, kind_of
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.behavior import Metric, Script
-from whysync.kubernetes.controllers.client import PODS, Desk, is_leaving, labels_of, name_of, namespace_of
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.behavior import Behavior, Metric
+from whysync.kubernetes.controllers.client import PODS, Client, is_leaving, labels_of, name_of, namespace_of
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 
 AUTOSCALERS: Final = ("autoscaling", "horizontalpodautoscalers")
@@ -42,22 +42,22 @@ class _Answer(NamedTuple):
     """The same as the controller passes it on."""
 
 
-class Autoscaler(Worker):
+class HorizontalController(QueueController):
     name = "horizontalpodautoscaler"
     main = AUTOSCALERS
 
-    def __init__(self, desk: Desk, script: Script) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client, script: Behavior) -> None:
+        super().__init__(client)
         self._script = script
-        self._start = desk.now
+        self._start = client.now
         self._next: dict[Key, datetime] = {}
         self._advice: dict[Key, list[tuple[datetime, int]]] = {}
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return frozenset({AUTOSCALERS})
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         """A new one is looked at at once; a change waits for the next round."""
         if change.type != "MODIFIED":
             self.queue.add(change.place[1:])
@@ -70,15 +70,15 @@ class Autoscaler(Worker):
         if is_leaving(obj):
             return
         key = (namespace_of(obj), name_of(obj))
-        if self._next.get(key, self.desk.now) > self.desk.now:
+        if self._next.get(key, self.client.now) > self.client.now:
             return
-        self._next[key] = self.desk.now + timedelta(seconds=_EVERY)
+        self._next[key] = self.client.now + timedelta(seconds=_EVERY)
         self.later_at(obj, self._next[key])
         _Round(self, obj, key).run()
 
     def metric(self, key: Key) -> Metric | None:
         """What the script says of its metrics now."""
-        passed = (self.desk.now - self._start).total_seconds()
+        passed = (self.client.now - self._start).total_seconds()
         said = [
             one
             for one in self._script.metrics
@@ -88,7 +88,7 @@ class Autoscaler(Worker):
 
     def stabilized(self, key: Key, wanted: int, seconds: int) -> int:
         """The highest advice of the last while."""
-        now = self.desk.now
+        now = self.client.now
         advice = [one for one in self._advice.get(key, []) if (now - one[0]).total_seconds() <= seconds]
         highest = max([wanted, *(number for _, number in advice)])
         self._advice[key] = [*advice, (now, wanted)]
@@ -98,9 +98,9 @@ class Autoscaler(Worker):
 class _Round:
     """One look at one autoscaler."""
 
-    def __init__(self, owner: Autoscaler, obj: Object, key: Key) -> None:
+    def __init__(self, owner: HorizontalController, obj: Object, key: Key) -> None:
         self._owner = owner
-        self._desk: Desk = owner.desk
+        self._client: Client = owner.client
         self._obj = obj
         self._key = key
         self._spec = fields((in_version(obj, V2) if obj.get("apiVersion") == V1 else obj).get("spec"))
@@ -111,7 +111,7 @@ class _Round:
     def run(self) -> None:
         target = fields(self._spec.get("scaleTargetRef"))
         path, problem = self._path(target)
-        answer = None if problem else self._desk.model.send(Request(verb="get", path=path))
+        answer = None if problem else self._client.model.send(Request(verb="get", path=path))
         if answer is None or not answer.ok or answer.body is None:
             why = problem or (text((answer.body or {}).get("message")) if answer else "")
             self._tell("Warning", "FailedGetScale", why)
@@ -125,7 +125,7 @@ class _Round:
 
     def _path(self, target: Object) -> tuple[str, str]:
         version, kind = text(target.get("apiVersion")), text(target.get("kind"))
-        served = kind_of(self._desk.model, version, kind)
+        served = kind_of(self._client.model, version, kind)
         if served is None:
             return "", f'no matches for kind "{kind}" in group "{version.rpartition("/")[0]}"'
         return served.path(self._key[0], text(target.get("name")), "scale"), ""
@@ -162,13 +162,13 @@ class _Round:
             return
         told["desiredReplicas"] = wanted
         if wanted != current:
-            told["lastScaleTime"] = self._desk.stamp()
+            told["lastScaleTime"] = self._client.stamp()
         self._write(told)
 
     def _rescale(self, scale: Object, path: str, wanted: int, reason: str) -> bool:
         body: Object = {**scale, "spec": {**fields(scale.get("spec")), "replicas": wanted}}
-        answer = self._desk.model.send(
-            Request(verb="update", path=path, body=body, manager=self._desk.manager)
+        answer = self._client.model.send(
+            Request(verb="update", path=path, body=body, manager=self._client.manager)
         )
         if not answer.ok:
             why = text((answer.body or {}).get("message")) or answer.text
@@ -231,7 +231,7 @@ class _Round:
         rules: Object = {"matchLabels": labels}
         return [
             pod
-            for pod in self._desk.list(PODS, self._key[0])
+            for pod in self._client.list(PODS, self._key[0])
             if labels and not is_leaving(pod) and selects(rules, labels_of(pod))
         ]
 
@@ -288,7 +288,7 @@ class _Round:
 
     def _set(self, kind: str, status: str, reason: str, message: str) -> None:
         old = self._conditions.get(kind, {})
-        moved = old.get("lastTransitionTime") if old.get("status") == status else self._desk.stamp()
+        moved = old.get("lastTransitionTime") if old.get("status") == status else self._client.stamp()
         self._conditions[kind] = {
             "type": kind,
             "status": status,
@@ -298,7 +298,7 @@ class _Round:
         }
 
     def _tell(self, type: str, reason: str, message: str) -> None:
-        self._desk.event(self._obj, type, reason, message, _TELLER)
+        self._client.event(self._obj, type, reason, message, _TELLER)
 
     def _write(self, told: Object) -> None:
         status = fields(self._obj.get("status"))
@@ -311,7 +311,7 @@ class _Round:
         generation = dig(self._obj, "metadata", "generation")
         if isinstance(generation, int):
             new["observedGeneration"] = generation
-        self._desk.update_status(self._obj, new)
+        self._client.update_status(self._obj, new)
 
 
 def _ceiling(current: int, most: int) -> tuple[int, str, str]:

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from whysync.kubernetes.apiserver.server import Model
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.client import CONTROLLERS, KUBELET, SCHEDULER, Desk
+from whysync.kubernetes.apiserver.server import ApiServer
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.client import CONTROLLERS, KUBELET, SCHEDULER, Client
 from whysync.kubernetes.controllers.cluster_role_aggregation import ClusterRoleAggregation
 from whysync.kubernetes.controllers.controller import Controller
-from whysync.kubernetes.controllers.disruption import Disruption
+from whysync.kubernetes.controllers.disruption import DisruptionController
 from whysync.kubernetes.controllers.endpoints import EndpointsController
-from whysync.kubernetes.controllers.hpa import Autoscaler
-from whysync.kubernetes.controllers.load_balancer import Ingresses, LoadBalancers
-from whysync.kubernetes.controllers.object_index import Index
-from whysync.kubernetes.controllers.persistent_volume import VolumeBinder
-from whysync.kubernetes.controllers.resource_quota import Quotas
+from whysync.kubernetes.controllers.hpa import HorizontalController
+from whysync.kubernetes.controllers.load_balancer import IngressController, ServiceController
+from whysync.kubernetes.controllers.object_index import ObjectIndex
+from whysync.kubernetes.controllers.persistent_volume import PersistentVolumeController
+from whysync.kubernetes.controllers.resource_quota import ResourceQuotaController
 from whysync.kubernetes.controllers.service_account import NamespaceDefaults
-from whysync.kubernetes.kubelet.container_behavior import Behaviour
+from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.kubelet.kubelet import Kubelet
 from whysync.kubernetes.kubelet.logs import LogBook
 from whysync.kubernetes.scheduler.scheduler import Scheduler
 
 
-def infrastructure(model: Model, script: Script, index: Index, logs: LogBook) -> list[Controller]:
+def infrastructure(model: ApiServer, script: Behavior, index: ObjectIndex, logs: LogBook) -> list[Controller]:
     """In the order in which they act at one instant: what pods wait for comes before them."""
-    behaviour = Behaviour(script.pods)
-    manager = Desk(model, CONTROLLERS, index)
+    behaviour = ContainerBehavior(script.pods)
+    manager = Client(model, CONTROLLERS, index)
     return [
         NamespaceDefaults(manager),
-        Quotas(manager),
-        VolumeBinder(manager, script),
-        Scheduler(Desk(model, SCHEDULER, index), behaviour),
-        Kubelet(Desk(model, KUBELET, index), behaviour, logs),
+        ResourceQuotaController(manager),
+        PersistentVolumeController(manager, script),
+        Scheduler(Client(model, SCHEDULER, index), behaviour),
+        Kubelet(Client(model, KUBELET, index), behaviour, logs),
         EndpointsController(manager),
-        LoadBalancers(Desk(model, "cloud-controller-manager", index), script),
-        Ingresses(Desk(model, "nginx-ingress-controller", index), script),
-        Disruption(manager),
+        ServiceController(Client(model, "cloud-controller-manager", index), script),
+        IngressController(Client(model, "nginx-ingress-controller", index), script),
+        DisruptionController(manager),
         ClusterRoleAggregation(manager),
-        Autoscaler(manager, script),
+        HorizontalController(manager, script),
     ]

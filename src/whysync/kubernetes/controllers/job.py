@@ -16,17 +16,17 @@ from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     JOBS,
     PODS,
+    Client,
     Denied,
-    Desk,
     is_leaving,
     name_of,
     namespace_of,
     uid_of,
 )
 from whysync.kubernetes.controllers.conditions import after, condition, instant, is_true
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.deployment_util import MOST_PODS
-from whysync.kubernetes.controllers.job_failures import Failures, ignored, reason_to_fail
+from whysync.kubernetes.controllers.job_failures import PodFailures, ignored, reason_to_fail
 from whysync.kubernetes.controllers.job_pods import (
     JobPods,
     index_of,
@@ -53,29 +53,29 @@ def is_done(job: Object) -> bool:
     return is_true(found, _COMPLETE) or is_true(found, _FAILED)
 
 
-class Jobs(Worker):
+class JobController(QueueController):
     name = "job"
     main = JOBS
     owner_kind = "Job"
     dependents = frozenset({PODS})
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self._failures: dict[Key, Failures] = {}
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self._failures: dict[Key, PodFailures] = {}
         self._backoff = Backoff()
         self._tracked: dict[Place, None] = {}
 
-    def heard(self, change: Change) -> None:
-        super().heard(change)
+    def on_event(self, change: Change) -> None:
+        super().on_event(change)
         if change.place[0] == PODS:
             if change.type != "DELETED" and is_tracked(change.obj):
                 self._tracked[change.place] = None
         elif change.type == "DELETED" or is_done(change.obj):
-            for pod in self.desk.owned(PODS, change.obj):
+            for pod in self.client.owned(PODS, change.obj):
                 self._tracked[(PODS, namespace_of(pod), name_of(pod))] = None
 
-    def act(self) -> bool:
-        worked = super().act()
+    def reconcile(self) -> bool:
+        worked = super().reconcile()
         places, self._tracked = list(self._tracked), {}
         for place in places:
             self._let_go(place)
@@ -83,16 +83,16 @@ class Jobs(Worker):
 
     def _let_go(self, place: Place) -> None:
         """Pods whose Job is gone or done need not wait to be counted."""
-        pod = self.desk.model.store.get(place)
+        pod = self.client.model.store.get(place)
         if pod is None or not is_tracked(pod):
             return
         owner = controller_of(pod)
         if owner and owner.get("kind") != "Job":
             return
-        job = self.desk.get(JOBS, place[1], text(owner.get("name"))) if owner else None
+        job = self.client.get(JOBS, place[1], text(owner.get("name"))) if owner else None
         if job is None or uid_of(job) != owner.get("uid") or is_done(job):
             with suppress(Denied):
-                self.desk.update(untracked(pod))
+                self.client.update(untracked(pod))
 
     def gone(self, key: Key) -> None:
         self._failures.pop(key, None)
@@ -104,8 +104,8 @@ class Jobs(Worker):
         if is_done(obj) or managed_by != "kubernetes.io/job-controller":
             self.gone(key)
             return
-        known = self._failures.setdefault(key, Failures())
-        one = _Round(self.desk, obj, known)
+        known = self._failures.setdefault(key, PodFailures())
+        one = _Round(self.client, obj, known)
         failed = one.played()
         if one.again is not None:
             self.later(obj, one.again)
@@ -118,8 +118,8 @@ class Jobs(Worker):
 class _Round:
     """One look at a Job and its pods."""
 
-    def __init__(self, desk: Desk, obj: Object, failures: Failures) -> None:
-        self._desk = desk
+    def __init__(self, client: Client, obj: Object, failures: PodFailures) -> None:
+        self._client = client
         self._obj = obj
         self._failures = failures
         self._status = dict(fields(obj.get("status")))
@@ -129,16 +129,16 @@ class _Round:
 
     def played(self) -> bool:
         """True where a pod could not be made, so that it is to be tried again."""
-        obj, desk = self._obj, self._desk
-        pods = desk.owned(PODS, obj)
-        hands = JobPods(desk, obj, pods)
+        obj, client = self._obj, self._client
+        pods = client.owned(PODS, obj)
+        hands = JobPods(client, obj, pods)
         active = [pod for pod in pods if is_active(pod)]
         ended = [pod for pod in pods if is_tracked(pod)]
         succeeded = [pod for pod in ended if phase_of(pod) == "Succeeded"]
         failed = [pod for pod in ended if is_failed(pod, obj)]
         self._failures.add(succeeded, failed)
         if "startTime" not in self._status and not self._suspended:
-            self._status["startTime"] = desk.stamp()
+            self._status["startTime"] = client.stamp()
         done = integer(self._status.get("succeeded")) + len(succeeded)
         if is_indexed(obj):
             self._index(pods)
@@ -179,7 +179,7 @@ class _Round:
             instant(text(self._status.get("startTime"))),
         )
         if isinstance(allowed, int) and since is not None and not self._suspended:
-            left = (after(since, allowed) - self._desk.now).total_seconds()
+            left = (after(since, allowed) - self._client.now).total_seconds()
             if left <= 0:
                 return self._condition(_TARGET, *_TOO_LATE)
             self._wait(left)
@@ -229,7 +229,7 @@ class _Round:
         missing = min(missing, MOST_PODS - hands.count())  # an endless Job must not fill the memory
         if missing <= 0:
             return living, False
-        left = self._failures.left(self._desk.now)
+        left = self._failures.left(self._client.now)
         if left > 0:
             self._wait(left)
             return living, False
@@ -240,12 +240,12 @@ class _Round:
         before = condition(self._conditions, _SUSPENDED)
         if self._suspended and before.get("status") != "True":
             self._conditions = self._with(self._condition(_SUSPENDED, "JobSuspended", "Job suspended"))
-            self._desk.event(self._obj, "Normal", "Suspended", "Job suspended", _COMPONENT)
+            self._client.event(self._obj, "Normal", "Suspended", "Job suspended", _COMPONENT)
         elif not self._suspended and before.get("status") == "True":
             resumed = self._condition(_SUSPENDED, "JobResumed", "Job resumed")
             self._conditions = self._with({**resumed, "status": "False"})
-            self._desk.event(self._obj, "Normal", "Resumed", "Job resumed", _COMPONENT)
-            self._status["startTime"] = self._desk.stamp()
+            self._client.event(self._obj, "Normal", "Resumed", "Job resumed", _COMPONENT)
+            self._status["startTime"] = self._client.stamp()
 
     # -- what is told -----------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class _Round:
         self._count(verdict)
         if verdict is not None and not condition(self._conditions, text(verdict.get("type"))):
             self._conditions = [*self._conditions, verdict]
-        pods = self._desk.owned(PODS, self._obj)
+        pods = self._client.owned(PODS, self._obj)
         leaving = sum(1 for pod in pods if is_leaving(pod) and phase_of(pod) not in ("Succeeded", "Failed"))
         ended: Object | None = None
         if verdict is not None and not leaving:
@@ -261,21 +261,21 @@ class _Round:
             ended = self._condition(kind, text(verdict.get("reason")), text(verdict.get("message")))
             self._conditions = self._with(ended)
             if kind == _COMPLETE:
-                self._status["completionTime"] = self._desk.stamp()
+                self._status["completionTime"] = self._client.stamp()
         self._write(len(living), leaving, sum(1 for pod in living if is_ready(pod)))
         if ended is None:
             return
         if ended.get("type") == _COMPLETE:
-            self._desk.event(self._obj, "Normal", "Completed", "Job completed", _COMPONENT)
+            self._client.event(self._obj, "Normal", "Completed", "Job completed", _COMPONENT)
         else:
             reason, message = text(ended.get("reason")), text(ended.get("message"))
-            self._desk.event(self._obj, "Warning", reason, message, _COMPONENT)
+            self._client.event(self._obj, "Warning", reason, message, _COMPONENT)
 
     def _count(self, verdict: Object | None) -> None:
         """Pods that have ended are counted and need not wait any longer."""
         obj = self._obj
         gave_up = verdict is not None and verdict.get("type") != _MET
-        for pod in self._desk.owned(PODS, obj):
+        for pod in self._client.owned(PODS, obj):
             if not is_tracked(pod):
                 continue
             succeeded, failed = phase_of(pod) == "Succeeded", is_failed(pod, obj)
@@ -287,7 +287,7 @@ class _Round:
             elif (failed or gave_up) and not ignored(pod, obj):
                 self._status["failed"] = integer(self._status.get("failed")) + 1
             try:
-                self._desk.update(untracked(pod))
+                self._client.update(untracked(pod))
             except Denied:
                 continue
 
@@ -313,7 +313,7 @@ class _Round:
         }
         if self._conditions:
             status["conditions"] = self._conditions
-        self._desk.update_status(self._obj, status)
+        self._client.update_status(self._obj, status)
 
     def _with(self, new: Object) -> list[Json]:
         kind = new.get("type")
@@ -322,7 +322,7 @@ class _Round:
         return [new if fields(one).get("type") == kind else one for one in self._conditions]
 
     def _condition(self, kind: str, reason: str, message: str) -> Object:
-        now = self._desk.stamp()
+        now = self._client.stamp()
         return {
             "type": kind,
             "status": "True",

@@ -19,7 +19,7 @@ _LONGEST: Final = 600.0
 
 
 @dataclass(slots=True)
-class Failures:
+class PodFailures:
     """Failures since the last success: each doubles the wait for the next pod."""
 
     count: int = 0

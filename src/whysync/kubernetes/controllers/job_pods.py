@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.controllers.client import Denied, Desk, annotations_of, is_leaving, name_of
+from whysync.kubernetes.controllers.client import Client, Denied, annotations_of, is_leaving, name_of
 from whysync.kubernetes.controllers.conditions import whole
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
@@ -83,8 +83,8 @@ def written_indexes(indexes: set[int]) -> str:
 
 
 class JobPods:
-    def __init__(self, desk: Desk, job: Object, pods: list[Object]) -> None:
-        self._desk = desk
+    def __init__(self, client: Client, job: Object, pods: list[Object]) -> None:
+        self._client = client
         self._job = job
         self._pods = pods
 
@@ -95,15 +95,15 @@ class JobPods:
         return sum(1 for pod in self._pods if is_leaving(pod) and not is_finished(pod))
 
     def delete(self, pod: Object) -> None:
-        delete_pod(self._desk, self._job, pod, _COMPONENT)
+        delete_pod(self._client, self._job, pod, _COMPONENT)
 
     def drop(self, pod: Object) -> None:
         """Delete one that shall not be counted."""
         try:
-            fresh = self._desk.update(untracked(pod)) if is_tracked(pod) else pod
+            fresh = self._client.update(untracked(pod)) if is_tracked(pod) else pod
         except Denied:
             fresh = pod
-        delete_pod(self._desk, self._job, fresh, _COMPONENT)
+        delete_pod(self._client, self._job, fresh, _COMPONENT)
 
     def surplus(self, active: list[Object], count: int) -> list[Object]:
         """Those to give up: doubles of an index first, then the least useful."""
@@ -125,7 +125,7 @@ class JobPods:
         batch = 1
         while drafts:
             now, drafts = drafts[:batch], drafts[batch:]
-            found = [create_pod(self._desk, self._job, one, _COMPONENT) for one in now]
+            found = [create_pod(self._client, self._job, one, _COMPONENT) for one in now]
             made.extend(one for one in found if one is not None and not isinstance(one, Failure))
             if any(isinstance(one, Failure) for one in found):
                 return made, True

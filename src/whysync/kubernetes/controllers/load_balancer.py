@@ -8,20 +8,20 @@ from typing import Final
 
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.behavior import Script
-from whysync.kubernetes.controllers.client import SERVICES, Desk, is_leaving, name_of, namespace_of
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.behavior import Behavior
+from whysync.kubernetes.controllers.client import SERVICES, Client, is_leaving, name_of, namespace_of
+from whysync.kubernetes.controllers.controller import Key, QueueController
 
 INGRESSES: Final = ("networking.k8s.io", "ingresses")
 INGRESS_CLASSES: Final = ("networking.k8s.io", "ingressclasses")
 _INGRESS_ADDRESS: Final = "203.0.113.10"
 
 
-class _Giver(Worker):
+class _Giver(QueueController):
     """Gives an address some time after an object first wanted one."""
 
-    def __init__(self, desk: Desk, script: Script) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client, script: Behavior) -> None:
+        super().__init__(client)
         self._script = script
         self._given_at: dict[Key, datetime] = {}
 
@@ -32,12 +32,12 @@ class _Giver(Worker):
         key = (namespace_of(obj), name_of(obj))
         when = self._given_at.get(key)
         if when is None:
-            when = self.desk.now + timedelta(seconds=self._script.load_balancer_seconds)
+            when = self.client.now + timedelta(seconds=self._script.load_balancer_seconds)
             self._given_at[key] = when
             self.wanted(obj)
         if self._script.load_balancers == "pending":
             return False
-        if when > self.desk.now:
+        if when > self.client.now:
             self.later_at(obj, when)
             return False
         return True
@@ -47,15 +47,15 @@ class _Giver(Worker):
 
     def give(self, obj: Object, address: str) -> None:
         balancer: Object = {"ingress": [{"ip": address}]}
-        self.desk.update_status(obj, {**fields(obj.get("status")), "loadBalancer": balancer})
+        self.client.update_status(obj, {**fields(obj.get("status")), "loadBalancer": balancer})
 
 
-class LoadBalancers(_Giver):
+class ServiceController(_Giver):
     name = "service-lb"
     main = SERVICES
 
-    def __init__(self, desk: Desk, script: Script) -> None:
-        super().__init__(desk, script)
+    def __init__(self, client: Client, script: Behavior) -> None:
+        super().__init__(client, script)
         self._given = 0
 
     def sync(self, obj: Object) -> None:
@@ -64,21 +64,23 @@ class LoadBalancers(_Giver):
             return
         if dig(obj, "spec", "type") != "LoadBalancer":
             if has:
-                self.desk.update_status(obj, {**fields(obj.get("status")), "loadBalancer": {}})
+                self.client.update_status(obj, {**fields(obj.get("status")), "loadBalancer": {}})
             self._given_at.pop((namespace_of(obj), name_of(obj)), None)
             return
         if has or not self.is_time(obj):
             return
         self._given += 1
         balancer: Object = {"ingress": [{"ip": f"203.0.113.{20 + self._given % 230}", "ipMode": "VIP"}]}
-        self.desk.update_status(obj, {**fields(obj.get("status")), "loadBalancer": balancer})
-        self.desk.event(obj, "Normal", "EnsuredLoadBalancer", "Ensured load balancer", "service-controller")
+        self.client.update_status(obj, {**fields(obj.get("status")), "loadBalancer": balancer})
+        self.client.event(obj, "Normal", "EnsuredLoadBalancer", "Ensured load balancer", "service-controller")
 
     def wanted(self, obj: Object) -> None:
-        self.desk.event(obj, "Normal", "EnsuringLoadBalancer", "Ensuring load balancer", "service-controller")
+        self.client.event(
+            obj, "Normal", "EnsuringLoadBalancer", "Ensuring load balancer", "service-controller"
+        )
 
 
-class Ingresses(_Giver):
+class IngressController(_Giver):
     """Serves the Ingresses of every class that there is; where there are none at all, simply every one.
 
     As ingress-nginx does unless told otherwise, it leaves alone what names no class.
@@ -90,7 +92,7 @@ class Ingresses(_Giver):
 
     def keys_of(self, change: Change) -> Iterable[Key]:
         if change.place[0] == INGRESS_CLASSES:
-            return [(namespace_of(one), name_of(one)) for one in self.desk.list(INGRESSES)]
+            return [(namespace_of(one), name_of(one)) for one in self.client.list(INGRESSES)]
         return super().keys_of(change)
 
     def sync(self, obj: Object) -> None:
@@ -100,9 +102,9 @@ class Ingresses(_Giver):
         self.give(obj, _INGRESS_ADDRESS)
 
     def _is_served(self, obj: Object) -> bool:
-        classes = {name_of(one) for one in self.desk.list(INGRESS_CLASSES)}
+        classes = {name_of(one) for one in self.client.list(INGRESS_CLASSES)}
         old = dig(obj, "metadata", "annotations", "kubernetes.io/ingress.class")
         return not classes or (text(dig(obj, "spec", "ingressClassName")) or text(old)) in classes
 
     def wanted(self, obj: Object) -> None:
-        self.desk.event(obj, "Normal", "Sync", "Scheduled for sync", "nginx-ingress-controller")
+        self.client.event(obj, "Normal", "Sync", "Scheduled for sync", "nginx-ingress-controller")

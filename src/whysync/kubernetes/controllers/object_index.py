@@ -18,12 +18,12 @@ def controller_of(obj: Object) -> Object:
     return {}
 
 
-class Index:
+class ObjectIndex:
     """Looks at the journal whenever it is asked, so that its answers are always of this moment."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._heard = 0
+        self._seen_changes = 0
         self._there: dict[tuple[Kind, str], dict[str, None]] = {}
         self._owned: dict[tuple[Kind, str], dict[Place, None]] = {}
         self._orphans: dict[tuple[Kind, str], dict[Place, None]] = {}
@@ -61,9 +61,9 @@ class Index:
 
     def _catch_up(self) -> None:
         journal = self._store.journal
-        while self._heard < len(journal):
-            self._note(journal[self._heard])
-            self._heard += 1
+        while self._seen_changes < len(journal):
+            self._note(journal[self._seen_changes])
+            self._seen_changes += 1
 
     def _note(self, change: Change) -> None:
         place = change.place

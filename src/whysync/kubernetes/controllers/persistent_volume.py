@@ -11,12 +11,12 @@ from typing import Final
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.behavior import Script
+from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.client import (
     CLAIMS,
     PODS,
+    Client,
     Denied,
-    Desk,
     annotations_of,
     is_leaving,
     labels_of,
@@ -25,7 +25,7 @@ from whysync.kubernetes.controllers.client import (
     owner_reference,
     uid_of,
 )
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.controllers.storage import (
     CLASSES,
@@ -44,12 +44,12 @@ _NO_CLASS: Final = "no persistent volumes available for this claim and no storag
 _LOST: Final = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
 
 
-class VolumeBinder(Worker):
+class PersistentVolumeController(QueueController):
     name = "persistentvolume-binder"
     main = CLAIMS
 
-    def __init__(self, desk: Desk, script: Script) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client, script: Behavior) -> None:
+        super().__init__(client)
         self._script = script
         self._pending: dict[Key, None] = {}
         self._made_at: dict[Key, datetime] = {}
@@ -63,10 +63,10 @@ class VolumeBinder(Worker):
         self._begun = False
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return frozenset({CLAIMS, VOLUMES, CLASSES, PODS})
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == PODS:
             if change.type == "ADDED" and any("ephemeral" in fields(raw) for raw in _volumes(change.obj)):
@@ -85,10 +85,10 @@ class VolumeBinder(Worker):
             for key in self._pending:
                 self.queue.add(key)
 
-    def act(self) -> bool:
+    def reconcile(self) -> bool:
         if not self._begun:
             self._begun = True
-            ensure_class(self.desk)
+            ensure_class(self.client)
         worked = bool(self._fresh or self._left or self._with_own)
         pods, self._with_own = self._with_own, []
         for pod in pods:
@@ -99,7 +99,7 @@ class VolumeBinder(Worker):
         left, self._left = self._left, []
         for name in left:
             self._reclaim(name)
-        return super().act() or worked
+        return super().reconcile() or worked
 
     def gone(self, key: Key) -> None:
         self._pending.pop(key, None)
@@ -113,8 +113,8 @@ class VolumeBinder(Worker):
             self._pending.pop(key, None)
             if key in self._lost:
                 del self._lost[key]
-                self.desk.event(obj, "Warning", "ClaimLost", _LOST, _BINDER)
-                self.desk.update_status(obj, {"phase": "Lost"})
+                self.client.event(obj, "Warning", "ClaimLost", _LOST, _BINDER)
+                self.client.update_status(obj, {"phase": "Lost"})
             return
         if is_leaving(obj) or dig(obj, "status", "phase") == "Lost":
             return
@@ -130,50 +130,50 @@ class VolumeBinder(Worker):
         """The smallest free volume that will do."""
         wanted = text(dig(claim, "spec", "volumeName"))
         found: list[tuple[int, str, Object]] = []
-        for volume in [self.desk.get(VOLUMES, "", wanted)] if wanted else self.desk.list(VOLUMES):
+        for volume in [self.client.get(VOLUMES, "", wanted)] if wanted else self.client.list(VOLUMES):
             if volume is not None and _suits(volume, claim, by_name=bool(wanted)):
                 found.append((thousandths(dig_storage(volume)), name_of(volume), volume))
         return min(found, key=lambda one: one[:2])[2] if found else None
 
     def _provide(self, claim: Object, key: Key) -> None:
         name = class_name(claim)
-        found = default_class(self.desk) if name is None else None
+        found = default_class(self.client) if name is None else None
         if name is None and found is None:
-            self.desk.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            self.client.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
             return
         if name is None and found is not None:
             claim = self._assign(claim, name_of(found))
         elif name == "":
-            self.desk.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
+            self.client.event(claim, "Normal", "FailedBinding", _NO_CLASS, _BINDER)
             return
         else:
-            found = self.desk.get(CLASSES, "", name or "")
+            found = self.client.get(CLASSES, "", name or "")
         if found is None:
             said = f'storageclass.storage.k8s.io "{name}" not found'
-            self.desk.event(claim, "Warning", "ProvisioningFailed", said, _BINDER)
+            self.client.event(claim, "Warning", "ProvisioningFailed", said, _BINDER)
             return
         waits = found.get("volumeBindingMode") == "WaitForFirstConsumer"
         if waits and SELECTED_NODE not in annotations_of(claim):
             said = "waiting for first consumer to be created before binding"
-            self.desk.event(claim, "Normal", "WaitForFirstConsumer", said, _BINDER)
+            self.client.event(claim, "Normal", "WaitForFirstConsumer", said, _BINDER)
             return
         self._provision(claim, key, found)
 
     def _assign(self, claim: Object, name: str) -> Object:
         told: Object = {**claim, "spec": {**fields(claim.get("spec")), "storageClassName": name}}
         try:
-            return self.desk.update(told)
+            return self.client.update(told)
         except Denied:
             return told
 
     def _provision(self, claim: Object, key: Key, of: Object) -> None:
         provisioner = text(of.get("provisioner"))
         if key not in self._made_at:
-            self._made_at[key] = self.desk.now + timedelta(seconds=self._script.volume_seconds)
+            self._made_at[key] = self.client.now + timedelta(seconds=self._script.volume_seconds)
             marks: Object = {**annotations_of(claim), _PROVISIONER: provisioner}
             told: Object = {**claim, "metadata": {**fields(claim.get("metadata")), "annotations": marks}}
             try:
-                claim = self.desk.update(told)
+                claim = self.client.update(told)
             except Denied:
                 return
             said = (
@@ -181,16 +181,16 @@ class VolumeBinder(Worker):
                 "manually by the system administrator. If volume creation is delayed, please verify that "
                 "the provisioner is running and correctly registered."
             )
-            self.desk.event(claim, "Normal", "ExternalProvisioning", said, _BINDER)
+            self.client.event(claim, "Normal", "ExternalProvisioning", said, _BINDER)
         if self._script.volumes == "pending" or provisioner == "kubernetes.io/no-provisioner":
             return
-        if self._made_at[key] > self.desk.now:
+        if self._made_at[key] > self.client.now:
             self.later_at(claim, self._made_at[key])
             return
         volume = self._make(claim, of)
         if volume is not None:
             said = f"Successfully provisioned volume {name_of(volume)}"
-            self.desk.event(claim, "Normal", "ProvisioningSucceeded", said, provisioner)
+            self.client.event(claim, "Normal", "ProvisioningSucceeded", said, provisioner)
             self._bind(claim, volume)
 
     def _make(self, claim: Object, of: Object) -> Object | None:
@@ -212,21 +212,21 @@ class VolumeBinder(Worker):
             "metadata": {"name": name, "annotations": marks},
             "spec": spec,
         }
-        there = self.desk.get(VOLUMES, "", name)
+        there = self.client.get(VOLUMES, "", name)
         if there is not None:
             return there
         try:
-            return self.desk.create(volume)
+            return self.client.create(volume)
         except Denied as no:
             said = f'failed to provision volume with StorageClass "{name_of(of)}": {no.message}'
-            self.desk.event(claim, "Warning", "ProvisioningFailed", said, text(of.get("provisioner")))
+            self.client.event(claim, "Warning", "ProvisioningFailed", said, text(of.get("provisioner")))
             return None
 
     def _bind(self, claim: Object, volume: Object) -> None:
         if not fields(dig(volume, "spec", "claimRef")):
             spec: Object = {**fields(volume.get("spec")), "claimRef": _reference(claim)}
             volume = self._put({**volume, "spec": spec})
-        self.desk.update_status(volume, {**fields(volume.get("status")), "phase": "Bound"})
+        self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Bound"})
         marks: Object = {
             **annotations_of(claim),
             "pv.kubernetes.io/bind-completed": "yes",
@@ -240,52 +240,52 @@ class VolumeBinder(Worker):
             "accessModes": items(dig(volume, "spec", "accessModes")),
             "capacity": fields(dig(volume, "spec", "capacity")),
         }
-        self.desk.update_status(kept, status)
+        self.client.update_status(kept, status)
 
     def _put(self, obj: Object) -> Object:
         """A change that no check may refuse: a controller's own bookkeeping."""
         try:
-            return self.desk.update(obj)
+            return self.client.update(obj)
         except Denied:
-            return self.desk.model.store.put(self.desk.place(obj), obj)
+            return self.client.model.store.put(self.client.place(obj), obj)
 
     # -- volumes ----------------------------------------------------------------------------------
 
     def _mind_volume(self, name: str) -> None:
-        volume = self.desk.get(VOLUMES, "", name)
+        volume = self.client.get(VOLUMES, "", name)
         phase = text(dig(volume, "status", "phase"))
         if volume is not None and is_leaving(volume):
             self._let_go(volume)
         elif volume is not None and phase in ("", "Pending") and not fields(dig(volume, "spec", "claimRef")):
-            self.desk.update_status(volume, {**fields(volume.get("status")), "phase": "Available"})
+            self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Available"})
 
     def _let_go(self, volume: Object) -> None:
         """A volume that is to go is held only as long as its claim is there."""
         holder = fields(dig(volume, "spec", "claimRef"))
-        claim = self.desk.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
+        claim = self.client.get(CLAIMS, text(holder.get("namespace")), text(holder.get("name")))
         held = items(dig(volume, "metadata", "finalizers"))
         if _PROTECTION in held and (claim is None or uid_of(claim) != holder.get("uid")):
             kept: list[Json] = [one for one in held if one != _PROTECTION]
             self._put({**volume, "metadata": {**fields(volume.get("metadata")), "finalizers": kept}})
 
     def _reclaim(self, name: str) -> None:
-        volume = self.desk.get(VOLUMES, "", name) if name else None
+        volume = self.client.get(VOLUMES, "", name) if name else None
         if volume is None or is_leaving(volume):
             return
         if dig(volume, "spec", "persistentVolumeReclaimPolicy") == "Delete":
             try:
-                self.desk.delete(volume)
+                self.client.delete(volume)
             except Denied:
                 return
         else:
-            self.desk.update_status(volume, {**fields(volume.get("status")), "phase": "Released"})
+            self.client.update_status(volume, {**fields(volume.get("status")), "phase": "Released"})
 
     def _make_own(self, pod: Object) -> None:
         """The claims of a pod's own volumes, as the ephemeral volume controller makes them."""
         for raw in _volumes(pod):
             template = fields(dig(raw, "ephemeral", "volumeClaimTemplate"))
             name = f"{name_of(pod)}-{text(fields(raw).get('name'))}"
-            if not template or self.desk.get(CLAIMS, namespace_of(pod), name) is not None:
+            if not template or self.client.get(CLAIMS, namespace_of(pod), name) is not None:
                 continue
             meta: Object = {
                 **fields(template.get("metadata")),
@@ -300,7 +300,7 @@ class VolumeBinder(Worker):
                 "spec": fields(template.get("spec")),
             }
             try:
-                self.desk.create(claim)
+                self.client.create(claim)
             except Denied:
                 continue
 

@@ -12,8 +12,8 @@ from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     PODS,
+    Client,
     Denied,
-    Desk,
     annotations_of,
     is_leaving,
     labels_of,
@@ -126,31 +126,31 @@ class Failure:
     message: str
 
 
-def create_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Object | Failure | None:
+def create_pod(client: Client, owner: Object, pod: Object, component: str) -> Object | Failure | None:
     """The new pod, with its Event; `None` where the namespace is on its way out, which nobody tells."""
     try:
-        new = desk.create(pod)
+        new = client.create(pod)
     except Denied as denied:
         if "because it is being terminated" in denied.message:
             return None
-        desk.event(owner, "Warning", "FailedCreate", f"Error creating: {denied.message}", component)
+        client.event(owner, "Warning", "FailedCreate", f"Error creating: {denied.message}", component)
         return Failure(denied.message)
-    _told_of(desk, owner, new, component)
+    _told_of(client, owner, new, component)
     return new
 
 
-def create_pods(desk: Desk, owner: Object, pod: Object, count: int, component: str) -> Failure | None:
+def create_pods(client: Client, owner: Object, pod: Object, count: int, component: str) -> Failure | None:
     """One, then two, then four at a time; a failure ends it. Mirrors `slowStartBatch`."""
     batch = 1
     first: Object | None = None
     while count > 0:
         failures: list[Failure] = []
         for _ in range(min(batch, count)):
-            again = None if first is None else desk.create_again(first)
+            again = None if first is None else client.create_again(first)
             if again is not None:
-                _told_of(desk, owner, again, component)
+                _told_of(client, owner, again, component)
                 continue
-            found = create_pod(desk, owner, pod, component)
+            found = create_pod(client, owner, pod, component)
             if isinstance(found, Failure):
                 failures.append(found)
             elif found is not None:
@@ -162,75 +162,80 @@ def create_pods(desk: Desk, owner: Object, pod: Object, count: int, component: s
     return None
 
 
-def _told_of(desk: Desk, owner: Object, pod: Object, component: str) -> None:
-    desk.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(pod)}", component)
+def _told_of(client: Client, owner: Object, pod: Object, component: str) -> None:
+    client.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(pod)}", component)
 
 
-def delete_pod(desk: Desk, owner: Object, pod: Object, component: str) -> Failure | None:
+def delete_pod(client: Client, owner: Object, pod: Object, component: str) -> Failure | None:
     try:
-        desk.delete(pod)
+        client.delete(pod)
     except Denied as denied:
         if denied.code == 404:
             return None
-        desk.event(owner, "Warning", "FailedDelete", f"Error deleting: {denied.message}", component)
+        client.event(owner, "Warning", "FailedDelete", f"Error deleting: {denied.message}", component)
         return Failure(f"unable to delete pods: {denied.message}")
-    desk.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}", component)
+    client.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}", component)
     return None
 
 
 def claimed(
-    desk: Desk, kind: Kind, owner: Object, selector: Json, *, adopts: Callable[[Object], bool] | None = None
+    client: Client,
+    kind: Kind,
+    owner: Object,
+    selector: Json,
+    *,
+    adopts: Callable[[Object], bool] | None = None,
 ) -> list[Object]:
     """What the owner controls: those that fit are taken in, those that no longer fit are let go."""
     found: list[Object] = []
-    for one in desk.owned(kind, owner):
+    for one in client.owned(kind, owner):
         if selects(selector, labels_of(one)):
             found.append(one)
         elif not is_leaving(owner) and not is_leaving(one):
-            _released(desk, one, uid_of(owner))
+            _released(client, one, uid_of(owner))
     if is_leaving(owner):
         return found
-    for one in desk.orphans(kind, namespace_of(owner)):
+    for one in client.orphans(kind, namespace_of(owner)):
         if selects(selector, labels_of(one)) and not is_leaving(one):
             if (kind == PODS and is_finished(one)) or (adopts is not None and not adopts(one)):
                 continue
-            adopted = _adopted(desk, one, owner)
+            adopted = _adopted(client, one, owner)
             if adopted is not None:
                 found.append(adopted)
     return found
 
 
-def who_might_adopt(desk: Desk, kind: Kind, change: Change) -> list[tuple[str, str]]:
+def who_might_adopt(client: Client, kind: Kind, change: Change) -> list[tuple[str, str]]:
     """Those of a kind whose selector fits an object that nobody controls."""
     labels = labels_of(change.obj)
     if not labels or change.type == "DELETED":
         return []
     return [
         (namespace_of(one), name_of(one))
-        for one in desk.list(kind, change.place[1])
+        for one in client.list(kind, change.place[1])
         if selects(fields(one.get("spec")).get("selector"), labels)
     ]
 
 
-def _adopted(desk: Desk, obj: Object, owner: Object) -> Object | None:
+def _adopted(client: Client, obj: Object, owner: Object) -> Object | None:
     meta = fields(obj.get("metadata"))
     references: list[Json] = [*items(meta.get("ownerReferences")), owner_reference(owner)]
     owned: Object = {**meta, "ownerReferences": references}
-    return _tried(desk, {**obj, "metadata": owned})
+    return _tried(client, {**obj, "metadata": owned})
 
 
-def _released(desk: Desk, obj: Object, owner: str) -> None:
+def _released(client: Client, obj: Object, owner: str) -> None:
     meta = dict(fields(obj.get("metadata")))
     left = [one for one in items(meta.get("ownerReferences")) if fields(one).get("uid") != owner]
     if left:
         meta["ownerReferences"] = left
     else:
         meta.pop("ownerReferences", None)
-    _tried(desk, {**obj, "metadata": meta})
+    _tried(client, {**obj, "metadata": meta})
 
 
-def _tried(desk: Desk, obj: Object) -> Object | None:
+def _tried(client: Client, obj: Object) -> Object | None:
     try:
-        return desk.update(obj)
+        return client.update(obj)
     except Denied:
         return None

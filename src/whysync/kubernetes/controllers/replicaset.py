@@ -14,14 +14,14 @@ from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     PODS,
     REPLICA_SETS,
-    Desk,
+    Client,
     is_leaving,
     labels_of,
     name_of,
     namespace_of,
 )
 from whysync.kubernetes.controllers.conditions import condition, conditions_of, without
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.deployment_util import replicas_of
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
@@ -43,14 +43,14 @@ _FAILURE: Final = "ReplicaFailure"
 _MOST_AT_ONCE: Final = 500
 
 
-class ReplicaSets(Worker):
+class ReplicaSetController(QueueController):
     name = "replicaset"
     main = REPLICA_SETS
     owner_kind = "ReplicaSet"
     dependents = frozenset({PODS})
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._backoff = Backoff()
         self._seen: dict[Place, tuple[Json, ...]] = {}
 
@@ -66,19 +66,19 @@ class ReplicaSets(Worker):
         return super().keys_of(change)
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        return who_might_adopt(self.desk, REPLICA_SETS, change)
+        return who_might_adopt(self.client, REPLICA_SETS, change)
 
     def gone(self, key: Key) -> None:
         self._backoff.forget(key)
 
     def sync(self, obj: Object) -> None:
         spec = fields(obj.get("spec"))
-        pods = claimed(self.desk, PODS, obj, spec.get("selector"))
+        pods = claimed(self.client, PODS, obj, spec.get("selector"))
         active = [pod for pod in pods if is_active(pod)]
         failure = None if is_leaving(obj) else self._managed(obj, active)
         leaving = sum(1 for pod in pods if is_leaving(pod))
         status = self._status(obj, active, leaving, failure)
-        obj = self.desk.update_status(obj, status)
+        obj = self.client.update_status(obj, status)
         key = (namespace_of(obj), name_of(obj))
         if failure is not None:
             self.later(obj, self._backoff.next(key))
@@ -86,7 +86,7 @@ class ReplicaSets(Worker):
         self._backoff.forget(key)
         seconds = integer(spec.get("minReadySeconds"))
         if seconds and status.get("readyReplicas") != status.get("availableReplicas"):
-            when = next_available(active, seconds, self.desk.now)
+            when = next_available(active, seconds, self.client.now)
             if when is not None:
                 self.later_at(obj, when)
 
@@ -95,12 +95,12 @@ class ReplicaSets(Worker):
         if len(active) < wanted:
             pod = pod_from(fields(dig(obj, "spec", "template")), obj)
             count = min(wanted - len(active), _MOST_AT_ONCE)
-            return create_pods(self.desk, obj, pod, count, _COMPONENT)
+            return create_pods(self.client, obj, pod, count, _COMPONENT)
         surplus = min(len(active) - wanted, _MOST_AT_ONCE)
         if surplus <= 0:
             return None
         chosen = worst_first(active, self._related(obj))[:surplus]
-        failures = [delete_pod(self.desk, obj, pod, _COMPONENT) for pod in chosen]
+        failures = [delete_pod(self.client, obj, pod, _COMPONENT) for pod in chosen]
         return next((one for one in failures if one is not None), None)
 
     def _related(self, obj: Object) -> list[Object]:
@@ -109,14 +109,14 @@ class ReplicaSets(Worker):
             owner = fields(raw)
             if owner.get("controller") is True:
                 wanted: Object = {"metadata": {"uid": owner.get("uid")}}
-                siblings = self.desk.owned(REPLICA_SETS, wanted)
-                return [pod for one in siblings for pod in self.desk.owned(PODS, one)]
-        return self.desk.owned(PODS, obj)
+                siblings = self.client.owned(REPLICA_SETS, wanted)
+                return [pod for one in siblings for pod in self.client.owned(PODS, one)]
+        return self.client.owned(PODS, obj)
 
     def _status(self, obj: Object, active: list[Object], leaving: int, failure: Failure | None) -> Object:
         spec, before = fields(obj.get("spec")), fields(obj.get("status"))
         labels = fields(dig(spec, "template", "metadata", "labels"))
-        seconds, now = integer(spec.get("minReadySeconds")), self.desk.now
+        seconds, now = integer(spec.get("minReadySeconds")), self.client.now
         full = sum(1 for pod in active if labels.items() <= labels_of(pod).items())
         ready = sum(1 for pod in active if is_ready(pod))
         available = sum(1 for pod in active if is_available(pod, seconds, now))
@@ -144,7 +144,7 @@ class ReplicaSets(Worker):
         new: Object = {
             "type": _FAILURE,
             "status": "True",
-            "lastTransitionTime": self.desk.stamp(),
+            "lastTransitionTime": self.client.stamp(),
             "reason": "FailedCreate" if active < wanted else "FailedDelete",
             "message": failure.message,
         }

@@ -8,8 +8,8 @@ from typing import Final
 from whysync.golang.quantity import canonical_quantity
 from whysync.json_tree import Json, Object, dig, fields, items, same, text
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.client import CLAIMS, PODS, SERVICES, Desk, is_leaving, namespace_of
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.client import CLAIMS, PODS, SERVICES, Client, is_leaving, namespace_of
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.scheduler.resources import thousandths
 
@@ -17,19 +17,19 @@ QUOTAS: Final = ("", "resourcequotas")
 _BINARY: Final = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 
 
-class Quotas(Worker):
+class ResourceQuotaController(QueueController):
     name = "resourcequota"
     main = QUOTAS
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._by_namespace: dict[str, dict[Key, None]] = {}
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return None  # a quota may count anything
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == QUOTAS:
             if change.type == "DELETED":
@@ -50,7 +50,7 @@ class Quotas(Worker):
         }
         status = fields(obj.get("status"))
         if not same(fields(status.get("hard")), hard) or not same(fields(status.get("used")), used):
-            self.desk.update_status(obj, {**status, "hard": hard, "used": used})
+            self.client.update_status(obj, {**status, "hard": hard, "used": used})
 
     def _used(self, key: str, namespace: str) -> int:
         """In thousandths."""
@@ -61,7 +61,7 @@ class Quotas(Worker):
         if key == "requests.storage":
             return sum(
                 thousandths(_plain(dig(one, "spec", "resources", "requests", "storage")))
-                for one in self.desk.list(CLAIMS, namespace)
+                for one in self.client.list(CLAIMS, namespace)
             )
         if key in ("services.loadbalancers", "services.nodeports"):
             return 1000 * self._ports(namespace, key)
@@ -72,12 +72,12 @@ class Quotas(Worker):
         return 1000 * self._count(("", key), namespace)
 
     def _count(self, kind: Kind, namespace: str) -> int:
-        return len(self._pods(namespace) if kind == PODS else self.desk.list(kind, namespace))
+        return len(self._pods(namespace) if kind == PODS else self.client.list(kind, namespace))
 
     def _pods(self, namespace: str) -> list[Object]:
         return [
             pod
-            for pod in self.desk.list(PODS, namespace)
+            for pod in self.client.list(PODS, namespace)
             if dig(pod, "status", "phase") not in ("Succeeded", "Failed")
         ]
 
@@ -90,7 +90,7 @@ class Quotas(Worker):
 
     def _ports(self, namespace: str, key: str) -> int:
         total = 0
-        for service in self.desk.list(SERVICES, namespace):
+        for service in self.client.list(SERVICES, namespace):
             kind = dig(service, "spec", "type")
             if key == "services.loadbalancers":
                 total += kind == "LoadBalancer"

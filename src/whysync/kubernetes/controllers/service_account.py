@@ -7,7 +7,7 @@ from typing import Final
 from whysync.json_tree import Object
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import NAMESPACES, Denied, is_leaving, name_of
-from whysync.kubernetes.controllers.controller import Worker
+from whysync.kubernetes.controllers.controller import QueueController
 from whysync.kubernetes.controllers.object_index import Kind
 
 _ACCOUNTS: Final = ("", "serviceaccounts")
@@ -21,15 +21,15 @@ _WHY: Final = (
 )
 
 
-class NamespaceDefaults(Worker):
+class NamespaceDefaults(QueueController):
     name = "serviceaccount"
     main = NAMESPACES
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return frozenset({NAMESPACES, _ACCOUNTS, _MAPS})
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == NAMESPACES:
             if change.type == "ADDED":
@@ -41,10 +41,10 @@ class NamespaceDefaults(Worker):
         if is_leaving(obj):
             return
         namespace = name_of(obj)
-        if self.desk.get(_ACCOUNTS, namespace, "default") is None:
+        if self.client.get(_ACCOUNTS, namespace, "default") is None:
             meta: Object = {"name": "default", "namespace": namespace}
             self._create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta})
-        if self.desk.get(_MAPS, namespace, _ROOT) is None:
+        if self.client.get(_MAPS, namespace, _ROOT) is None:
             annotations: Object = {"kubernetes.io/description": _WHY}
             meta = {"name": _ROOT, "namespace": namespace, "annotations": annotations}
             data: Object = {"ca.crt": _CERTIFICATE}
@@ -52,6 +52,6 @@ class NamespaceDefaults(Worker):
 
     def _create(self, obj: Object) -> None:
         try:
-            self.desk.create(obj)
+            self.client.create(obj)
         except Denied:
             return  # the namespace is on its way out

@@ -15,15 +15,15 @@ from whysync.kubernetes.controllers.client import (
     PODS,
     REVISIONS,
     STATEFUL_SETS,
+    Client,
     Denied,
-    Desk,
     is_leaving,
     name_of,
     namespace_of,
 )
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.controller_revisions import (
-    History,
+    RevisionHistory,
     data_hash,
     data_of,
     hash_of,
@@ -44,21 +44,21 @@ from whysync.kubernetes.controllers.statefulset_pods import StatefulPods, ordina
 _USUAL_HISTORY: Final = 10
 
 
-class StatefulSets(Worker):
+class StatefulSetController(QueueController):
     name = "statefulset"
     main = STATEFUL_SETS
     owner_kind = "StatefulSet"
     dependents = frozenset({PODS, REVISIONS})
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
         self._backoff = Backoff()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
         if change.place[0] != PODS:
             return
-        for namespace, name in who_might_adopt(self.desk, STATEFUL_SETS, change):
-            if ordinal_of(self.desk.get(STATEFUL_SETS, namespace, name) or {}, change.obj) >= 0:
+        for namespace, name in who_might_adopt(self.client, STATEFUL_SETS, change):
+            if ordinal_of(self.client.get(STATEFUL_SETS, namespace, name) or {}, change.obj) >= 0:
                 yield namespace, name
 
     def gone(self, key: Key) -> None:
@@ -67,10 +67,10 @@ class StatefulSets(Worker):
     def sync(self, obj: Object) -> None:
         key = (namespace_of(obj), name_of(obj))
         selector = fields(obj.get("spec")).get("selector")
-        pods = claimed(self.desk, PODS, obj, selector, adopts=lambda pod: ordinal_of(obj, pod) >= 0)
+        pods = claimed(self.client, PODS, obj, selector, adopts=lambda pod: ordinal_of(obj, pod) >= 0)
         pods = [pod for pod in pods if ordinal_of(obj, pod) >= 0]
         try:
-            done = _Round(self.desk, obj, pods).played()
+            done = _Round(self.client, obj, pods).played()
         except Denied:
             done = False
         if not done:
@@ -78,7 +78,7 @@ class StatefulSets(Worker):
             return
         self._backoff.forget(key)
         seconds = integer(dig(obj, "spec", "minReadySeconds"))
-        when = next_available(pods, seconds, self.desk.now) if seconds else None
+        when = next_available(pods, seconds, self.client.now) if seconds else None
         if when is not None:
             self.later_at(obj, when)
 
@@ -86,24 +86,24 @@ class StatefulSets(Worker):
 class _Round:
     """One look at a StatefulSet and its pods."""
 
-    def __init__(self, desk: Desk, obj: Object, pods: list[Object]) -> None:
-        self._desk = desk
+    def __init__(self, client: Client, obj: Object, pods: list[Object]) -> None:
+        self._client = client
         self._obj = obj
         self._pods = pods
         self._seconds = integer(dig(obj, "spec", "minReadySeconds"))
         self._wanted = replicas_of(obj)
         self._first = integer(dig(obj, "spec", "ordinals", "start"))
         self._in_order = dig(obj, "spec", "podManagementPolicy") != "Parallel"
-        self._hands = StatefulPods(desk, obj)
+        self._hands = StatefulPods(client, obj)
         self._collisions = integer(dig(obj, "status", "collisionCount"))
         self._gone = 0
 
     def played(self) -> bool:
         """False where something failed and is to be tried again."""
-        history = History(self._desk, self._obj)
+        history = RevisionHistory(self._client, self._obj)
         known = history.all()
         if is_leaving(self._obj) and not known:
-            # The collector has taken them. The real controller makes one more, and hears no more of it.
+            # The collector has taken them. The real controller makes one more, and watches no more of it.
             return True
         update = history.latest(data_hash(data_of(self._obj), self._collisions), known)
         while update is None:
@@ -199,17 +199,17 @@ class _Round:
 
     def _is_up(self, pod: Object) -> bool:
         running = phase_of(pod) == "Running" and is_ready(pod)
-        return running and is_available(pod, self._seconds, self._desk.now)
+        return running and is_available(pod, self._seconds, self._client.now)
 
     def _is_unavailable(self, pod: Object) -> bool:
-        return not is_available(pod, self._seconds, self._desk.now) or is_leaving(pod)
+        return not is_available(pod, self._seconds, self._client.now) or is_leaving(pod)
 
     # -- what is told -----------------------------------------------------------------------------
 
     def _tell(self, pods: list[Object]) -> None:
         made = [pod for pod in pods if phase_of(pod)]
         ready = [pod for pod in made if phase_of(pod) == "Running" and is_ready(pod)]
-        available = [pod for pod in ready if is_available(pod, self._seconds, self._desk.now)]
+        available = [pod for pod in ready if is_available(pod, self._seconds, self._client.now)]
         staying = [hash_of(pod) for pod in made if not is_leaving(pod)]
         current, update = name_of(self._current), name_of(self._update)
         counts = {
@@ -232,4 +232,4 @@ class _Round:
             "collisionCount": self._collisions,
             "availableReplicas": len(available),
         }
-        self._desk.update_status(self._obj, status)
+        self._client.update_status(self._obj, status)

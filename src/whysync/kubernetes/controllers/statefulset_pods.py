@@ -10,8 +10,8 @@ from typing import Final
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.controllers.client import (
     CLAIMS,
+    Client,
     Denied,
-    Desk,
     is_leaving,
     labels_of,
     name_of,
@@ -36,8 +36,8 @@ def ordinal_of(obj: Object, pod: Object) -> int:
 
 
 class StatefulPods:
-    def __init__(self, desk: Desk, obj: Object) -> None:
-        self._desk = desk
+    def __init__(self, client: Client, obj: Object) -> None:
+        self._client = client
         self._obj = obj
 
     def draft(self, number: int, template: Object, revision: str) -> Object:
@@ -81,7 +81,7 @@ class StatefulPods:
         if not self.create_claims(pod):
             return False
         try:
-            made = self._desk.create(pod)
+            made = self._client.create(pod)
         except Denied as denied:
             if denied.code == 409 or "because it is being terminated" in denied.message:
                 return denied.code != 409
@@ -93,7 +93,7 @@ class StatefulPods:
 
     def delete(self, pod: Object) -> bool:
         try:
-            self._desk.delete(pod)
+            self._client.delete(pod)
         except Denied as denied:
             if denied.code != 404:
                 self._told("Delete", pod, denied.message)
@@ -110,7 +110,7 @@ class StatefulPods:
         labels: Object = {**labels_of(pod), _POD_NAME: name_of(pod), _POD_INDEX: str(number)}
         meta: Object = {**fields(pod.get("metadata")), "labels": labels}
         try:
-            new = self._desk.update({**pod, "metadata": meta})
+            new = self._client.update({**pod, "metadata": meta})
         except Denied as denied:
             self._told("Update", pod, denied.message)
             return pod
@@ -125,7 +125,7 @@ class StatefulPods:
             self._event("Warning", f"Failed{verb}", f"{what} failed error: {problem}")
 
     def _event(self, type: str, reason: str, message: str) -> None:
-        self._desk.event(self._obj, type, reason, message, _COMPONENT)
+        self._client.event(self._obj, type, reason, message, _COMPONENT)
 
     # -- claims -----------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class StatefulPods:
         fine = True
         for template in self._templates():
             name = self._claim_name(template, number)
-            there = self._desk.get(CLAIMS, namespace_of(self._obj), name)
+            there = self._client.get(CLAIMS, namespace_of(self._obj), name)
             if there is not None:
                 if is_leaving(there):
                     fine = False
@@ -165,7 +165,7 @@ class StatefulPods:
             "spec": template.get("spec"),
         }
         try:
-            self._desk.create(claim)
+            self._client.create(claim)
         except Denied as denied:
             return denied.message
         return None
@@ -176,7 +176,7 @@ class StatefulPods:
             return False
         number = ordinal_of(self._obj, pod)
         for template in self._templates():
-            claim = self._desk.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
+            claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
             for raw in items(dig(claim, "metadata", "ownerReferences")) if claim else ():
                 reference = fields(raw)
                 if reference.get("kind") == "Pod" and reference.get("name") == name_of(pod):
@@ -198,7 +198,7 @@ class StatefulPods:
             owner = self._obj
         number = ordinal_of(self._obj, pod)
         for template in self._templates():
-            claim = self._desk.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
+            claim = self._client.get(CLAIMS, namespace_of(self._obj), self._claim_name(template, number))
             if claim is not None:
                 self._own(claim, owner, {uid_of(self._obj), uid_of(pod)})
 
@@ -214,4 +214,4 @@ class StatefulPods:
             meta["ownerReferences"] = kept
         else:
             meta.pop("ownerReferences", None)
-        self._desk.update({**claim, "metadata": meta})
+        self._client.update({**claim, "metadata": meta})

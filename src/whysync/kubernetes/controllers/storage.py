@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.kubernetes.controllers.client import Desk, annotations_of
+from whysync.kubernetes.controllers.client import Client, annotations_of
 
 VOLUMES: Final = ("", "persistentvolumes")
 CLASSES: Final = ("storage.k8s.io", "storageclasses")
@@ -35,27 +35,27 @@ def class_name(claim: Object) -> str | None:
     return told if isinstance(told, str) else None
 
 
-def default_class(desk: Desk) -> Object | None:
+def default_class(client: Client) -> Object | None:
     """The youngest of those that are marked as default."""
     marked = [
         one
-        for one in desk.list(CLASSES)
+        for one in client.list(CLASSES)
         if "true" in (annotations_of(one).get(_DEFAULT), annotations_of(one).get(_OLD_DEFAULT))
     ]
     marked.sort(key=lambda one: text(dig(one, "metadata", "name")))
     return max(marked, key=lambda one: text(dig(one, "metadata", "creationTimestamp")), default=None)
 
 
-def binding_mode(desk: Desk, claim: Object) -> str:
+def binding_mode(client: Client, claim: Object) -> str:
     """`Immediate`, also where the class is not there, or `WaitForFirstConsumer`."""
     name = class_name(claim)
-    found = default_class(desk) if name is None else desk.get(CLASSES, "", name)
+    found = default_class(client) if name is None else client.get(CLASSES, "", name)
     return text(dig(found, "volumeBindingMode"), "Immediate")
 
 
-def ensure_class(desk: Desk) -> None:
+def ensure_class(client: Client) -> None:
     """A default class, where the cluster has no class of its own; volumes of most can grow."""
-    if desk.list(CLASSES):
+    if client.list(CLASSES):
         return
     annotations: Object = {_DEFAULT: "true"}
     standard: Object = {
@@ -67,4 +67,4 @@ def ensure_class(desk: Desk) -> None:
         "volumeBindingMode": "Immediate",
         "allowVolumeExpansion": True,
     }
-    desk.model.load([standard])
+    client.model.load([standard])

@@ -8,10 +8,10 @@ from __future__ import annotations
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.controllers.client import JOBS, is_leaving
 from whysync.kubernetes.controllers.conditions import after, instant
-from whysync.kubernetes.controllers.controller import Worker
+from whysync.kubernetes.controllers.controller import QueueController
 
 
-class FinishedJobs(Worker):
+class TtlAfterFinishedController(QueueController):
     name = "ttl-after-finished"
     main = JOBS
 
@@ -26,8 +26,8 @@ class FinishedJobs(Worker):
                 if ended is None:
                     return
                 when = after(ended, seconds)
-                if when <= self.desk.now:
-                    self.desk.delete(obj, policy="Foreground")
+                if when <= self.client.now:
+                    self.client.delete(obj, policy="Foreground")
                 else:
                     self.later_at(obj, when)
                 return

@@ -5,9 +5,9 @@ A manager is a program, never a person: `kubectl-edit` says which command was us
 
 from whysync.kubernetes.field_writers.kind import WriterKind, kind_of
 from whysync.kubernetes.field_writers.ownership import (
-    Ledger,
+    ManagedFieldsIndex,
     Ownership,
-    Standing,
+    OwnershipState,
     ownership_of,
     writer_of,
     writers_of,
@@ -15,9 +15,9 @@ from whysync.kubernetes.field_writers.ownership import (
 from whysync.kubernetes.field_writers.writer import Writer, phrase
 
 __all__ = [
-    "Ledger",
+    "ManagedFieldsIndex",
     "Ownership",
-    "Standing",
+    "OwnershipState",
     "Writer",
     "WriterKind",
     "kind_of",

@@ -24,7 +24,7 @@ from whysync.kubernetes.field_writers.writer import Writer, writer_from
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-class Standing(StrEnum):
+class OwnershipState(StrEnum):
     """What the record says about a field, beside who owns it."""
 
     OWNED = "owned"
@@ -37,7 +37,7 @@ class Standing(StrEnum):
 
 
 class Ownership(msgspec.Struct, frozen=True, kw_only=True):
-    standing: Standing
+    standing: OwnershipState
     writers: tuple[Writer, ...] = ()
     """Owners of the field, of an atomic ancestor, or of something below it; the most recent first."""
     around: tuple[Writer, ...] = ()
@@ -50,7 +50,7 @@ class _Claim(Enum):
     ABOVE = auto()  # the claim ends above the field, at a node it owns
 
 
-class Ledger:
+class ManagedFieldsIndex:
     """The record of one live object, decoded once for any number of questions."""
 
     __slots__ = ("_claims", "_live")
@@ -68,7 +68,7 @@ class Ledger:
 
     def ownership(self, pointer: str) -> Ownership:
         if not self._claims:
-            return Ownership(standing=Standing.NO_RECORD)
+            return Ownership(standing=OwnershipState.NO_RECORD)
         parts = pointers.split(pointer)
         holders: list[Writer] = []
         nearest: dict[int, list[Writer]] = {}
@@ -79,11 +79,11 @@ class Ledger:
             elif depth:
                 nearest.setdefault(depth, []).append(writer)
         if holders:
-            return Ownership(standing=Standing.OWNED, writers=tuple(holders))
+            return Ownership(standing=OwnershipState.OWNED, writers=tuple(holders))
         deepest = max(nearest, default=0)
         there = not isinstance(_reached(self._live, parts), Missing)
         return Ownership(
-            standing=Standing.NOBODY if there else Standing.ABSENT,
+            standing=OwnershipState.NOBODY if there else OwnershipState.ABSENT,
             around=tuple(nearest.get(deepest, ())),
             around_at=pointers.join(parts[:deepest]),
         )
@@ -93,12 +93,12 @@ class Ledger:
 
 
 def ownership_of(live: Object, pointer: str) -> Ownership:
-    return Ledger(live).ownership(pointer)
+    return ManagedFieldsIndex(live).ownership(pointer)
 
 
 def writers_of(live: Object, pointer: str) -> tuple[Writer, ...]:
     """Who owns the field at a JSON pointer into the live object, the most recent writer first."""
-    return Ledger(live).writers(pointer)
+    return ManagedFieldsIndex(live).writers(pointer)
 
 
 def writer_of(live: Object, pointer: str) -> Writer | None:

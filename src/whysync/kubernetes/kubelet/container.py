@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.json_tree import Object, dig, text
-from whysync.kubernetes.controllers.client import Desk, name_of, namespace_of
+from whysync.kubernetes.controllers.client import Client, name_of, namespace_of
 from whysync.kubernetes.kubelet import probes
-from whysync.kubernetes.kubelet.container_behavior import Behaviour
+from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.kubelet.container_limits import root_refused, takes_too_much
 from whysync.kubernetes.kubelet.container_status import Container, stamp
 from whysync.kubernetes.kubelet.formatting import duration, is_image, pod_title
@@ -37,7 +37,7 @@ _LAST_WORDS: Final = 2048
 
 
 @dataclass(slots=True)
-class Place:
+class ContainerPlace:
     """Where a container runs: its pod as it is now, and its address."""
 
     pod: Object
@@ -45,16 +45,16 @@ class Place:
     address: str
 
 
-class Runtime:
-    def __init__(self, desk: Desk, behaviour: Behaviour, logs: LogBook) -> None:
-        self._desk = desk
+class ContainerRuntime:
+    def __init__(self, client: Client, behaviour: ContainerBehavior, logs: LogBook) -> None:
+        self._client = client
         self._behaviour = behaviour
         self._logs = logs
         self._images: set[tuple[str, str]] = set()
 
-    def step(self, one: Container, at: Place) -> bool:
+    def step(self, one: Container, at: ContainerPlace) -> bool:
         """Take the next step if it is time; true where there was one."""
-        now = self._desk.now
+        now = self._client.now
         if one.step == "idle":
             self._begin(one, at)
             return True
@@ -77,7 +77,7 @@ class Runtime:
                 one.due = None
         return True
 
-    def stop(self, one: Container, at: Place, code: int, reason: str = "") -> None:
+    def stop(self, one: Container, at: ContainerPlace, code: int, reason: str = "") -> None:
         """End a container that runs, for good."""
         if one.step == "running":
             self._end(one, at, code, reason)
@@ -85,7 +85,7 @@ class Runtime:
 
     # -- images -----------------------------------------------------------------------------------
 
-    def _begin(self, one: Container, at: Place) -> None:
+    def _begin(self, one: Container, at: ContainerPlace) -> None:
         one.part = self._behaviour.of_run(at.pod, one.spec, one.role)
         if one.ended:
             one.last, one.ended = one.ended, {}
@@ -109,7 +109,7 @@ class Runtime:
         if not seconds:
             self._pulled(one, at)
 
-    def _refuse_name(self, one: Container, at: Place) -> None:
+    def _refuse_name(self, one: Container, at: ContainerPlace) -> None:
         said = f'couldn\'t parse image name "{one.image}": invalid reference format'
         one.reason = "InvalidImageName"
         one.message = f'Failed to apply default image tag "{one.image}": {said}'
@@ -117,7 +117,7 @@ class Runtime:
         self._tell(one, at, "Warning", "InspectFailed", one.message)
         self._tell(one, at, "Warning", "Failed", "Error: InvalidImageName")
 
-    def _pulled(self, one: Container, at: Place) -> None:
+    def _pulled(self, one: Container, at: ContainerPlace) -> None:
         if one.part.pull in ("missing", "denied"):
             self._fail_to_pull(one, at)
             return
@@ -128,7 +128,7 @@ class Runtime:
         one.failures = 0
         self._make(one, at)
 
-    def _fail_to_pull(self, one: Container, at: Place) -> None:
+    def _fail_to_pull(self, one: Container, at: ContainerPlace) -> None:
         why = pull_error(one.image, one.part.pull)
         one.failures += 1
         one.pull_error = one.message = why
@@ -137,7 +137,7 @@ class Runtime:
         self._tell(one, at, "Warning", "Failed", f'Failed to pull image "{one.image}": {why}')
         self._tell(one, at, "Warning", "Failed", "Error: ErrImagePull")
 
-    def _wait_to_pull(self, one: Container, at: Place) -> None:
+    def _wait_to_pull(self, one: Container, at: ContainerPlace) -> None:
         waits = self._pull_backoff(one)
         said = f'Back-off pulling image "{one.image}"'
         one.reason, one.message = "ImagePullBackOff", f"{said}: ErrImagePull: {one.pull_error}"
@@ -151,8 +151,8 @@ class Runtime:
 
     # -- making and starting ----------------------------------------------------------------------
 
-    def _make(self, one: Container, at: Place) -> None:
-        lack = lack_of_config(one.spec, namespace_of(at.pod), self._desk.model.store.get)
+    def _make(self, one: Container, at: ContainerPlace) -> None:
+        lack = lack_of_config(one.spec, namespace_of(at.pod), self._client.model.store.get)
         why = lack.message if lack is not None else root_refused(at.pod, one.spec, one.part.image_user)
         if why:
             one.reason, one.message = "CreateContainerConfigError", why
@@ -172,8 +172,8 @@ class Runtime:
         if again:
             self._start(one, at)
 
-    def _start(self, one: Container, at: Place) -> None:
-        now = self._desk.now
+    def _start(self, one: Container, at: ContainerPlace) -> None:
+        now = self._client.now
         if one.last:
             one.restarts += 1
         self._tell(one, at, "Normal", "Created", "Container created")
@@ -198,8 +198,8 @@ class Runtime:
 
     # -- running ----------------------------------------------------------------------------------
 
-    def _go_on(self, one: Container, at: Place) -> None:
-        now = self._desk.now
+    def _go_on(self, one: Container, at: ContainerPlace) -> None:
+        now = self._client.now
         if one.begun is None and one.exit_at is None:
             self._call(one, at)
         if one.probe_at is not None and one.probe_at <= now:
@@ -220,12 +220,12 @@ class Runtime:
                 dates.append(self._after(one.part.retry_seconds))
             one.due = min((when for when in dates if when is not None), default=None)
 
-    def _call(self, one: Container, at: Place) -> None:
+    def _call(self, one: Container, at: ContainerPlace) -> None:
         """Look for the services that it needs; when all answer, its own life begins."""
-        now = self._desk.now
+        now = self._client.now
         while one.calls:
             call = one.calls[0]
-            why = no_answer(call, namespace_of(at.pod), self._desk.model.store.get)
+            why = no_answer(call, namespace_of(at.pod), self._client.model.store.get)
             if why:
                 assert one.run is not None
                 if one.part.on_no_answer == "exit":
@@ -265,9 +265,9 @@ class Runtime:
         elif one.part.ready_seconds is not None and one.begun is not None:
             one.probe_at = one.begun + timedelta(seconds=one.part.ready_seconds)
 
-    def _look(self, one: Container, at: Place) -> None:
+    def _look(self, one: Container, at: ContainerPlace) -> None:
         """One probe, of its start or of its readiness."""
-        now = self._desk.now
+        now = self._client.now
         which = "readiness" if one.started else "startup"
         probe = probes.probe_of(one, which)
         one.probe_at = None
@@ -296,7 +296,7 @@ class Runtime:
                 often = min(often, max(passes - now, probes.period(probe)))
         one.probe_at = now + often
 
-    def _kill(self, one: Container, at: Place, which: str) -> None:
+    def _kill(self, one: Container, at: ContainerPlace, which: str) -> None:
         self._tell(
             one, at, "Normal", "Killing", f"Container {one.name} failed {which} probe, will be restarted"
         )
@@ -304,8 +304,8 @@ class Runtime:
 
     # -- the end and what comes after -------------------------------------------------------------
 
-    def _end(self, one: Container, at: Place, code: int, reason: str) -> None:
-        now = self._desk.now
+    def _end(self, one: Container, at: ContainerPlace, code: int, reason: str) -> None:
+        now = self._client.now
         one.ended = {
             "exitCode": code,
             "reason": reason or ("Error" if code else "Completed"),
@@ -332,7 +332,7 @@ class Runtime:
         else:
             one.step, one.due = "done", None
 
-    def _restart(self, one: Container, at: Place) -> None:
+    def _restart(self, one: Container, at: ContainerPlace) -> None:
         if not one.backoff:
             one.backoff = _FIRST_BACKOFF
             self._begin(one, at)
@@ -347,8 +347,8 @@ class Runtime:
         said = f"Back-off restarting failed container {one.name} in pod {title}"
         self._tell(one, at, "Warning", "BackOff", said)
 
-    def _tell(self, one: Container, at: Place, type: str, reason: str, message: str) -> None:
-        self._desk.event(at.pod, type, reason, message, "kubelet", host=at.node, field_path=one.field_path)
+    def _tell(self, one: Container, at: ContainerPlace, type: str, reason: str, message: str) -> None:
+        self._client.event(at.pod, type, reason, message, "kubelet", host=at.node, field_path=one.field_path)
 
     def _after(self, seconds: float) -> datetime:
-        return self._desk.now + timedelta(seconds=seconds)
+        return self._client.now + timedelta(seconds=seconds)

@@ -7,25 +7,25 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.kubernetes.controllers.client import labels_of, name_of, namespace_of
 from whysync.kubernetes.controllers.object_index import controller_of
 
-PLAIN: Final = PodScript()
+PLAIN: Final = PodBehavior()
 _INIT_SECONDS: Final = 1.0
 _JOB_SECONDS: Final = 5.0
 
 Role = Literal["init", "sidecar", "main"]
 
 
-class Behaviour:
+class ContainerBehavior:
     """Counts the runs that a part with `times` was played in, by the owner of the pod."""
 
-    def __init__(self, parts: tuple[PodScript, ...]) -> None:
+    def __init__(self, parts: tuple[PodBehavior, ...]) -> None:
         self._parts = parts
         self._played: dict[tuple[int, str, str, str, str], int] = {}
 
-    def of_run(self, pod: Object, container: Object, role: Role) -> PodScript:
+    def of_run(self, pod: Object, container: Object, role: Role) -> PodBehavior:
         """The part for the next run of a container, with an end for those that must end."""
         part = PLAIN
         for number, one in enumerate(self._parts):
@@ -81,14 +81,14 @@ def _matches(value: str, glob: str) -> bool:
     return glob == "*" or fnmatchcase(value, glob)
 
 
-def _fits(part: PodScript, pod: Object) -> bool:
+def _fits(part: PodBehavior, pod: Object) -> bool:
     if not (_matches(namespace_of(pod), part.namespace) and _matches(name_of(pod), part.name)):
         return False
     labels = labels_of(pod)
     return all(labels.get(key) == value for key, value in part.labels.items())
 
 
-def _fits_container(part: PodScript, container: Object, *, main: bool) -> bool:
+def _fits_container(part: PodBehavior, container: Object, *, main: bool) -> bool:
     """What is said of a whole pod is meant for its main containers; the others have to be named."""
     if not main and part.image == "*" and part.container == "*":
         return False
@@ -96,5 +96,5 @@ def _fits_container(part: PodScript, container: Object, *, main: bool) -> bool:
     return named and _matches(text(container.get("image")), part.image)
 
 
-def _has_image(part: PodScript, pod: Object) -> bool:
+def _has_image(part: PodBehavior, pod: Object) -> bool:
     return any(_fits_container(part, fields(raw), main=True) for raw in items(dig(pod, "spec", "containers")))

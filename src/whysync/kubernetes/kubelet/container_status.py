@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Literal
 
 from whysync.json_tree import Json, Object, text
-from whysync.kubernetes.controllers.behavior import PodScript
+from whysync.kubernetes.controllers.behavior import PodBehavior
 from whysync.kubernetes.kubelet.container_behavior import PLAIN, Role
 from whysync.kubernetes.kubelet.formatting import full_image
 from whysync.kubernetes.kubelet.logs import Run
@@ -45,7 +45,7 @@ class Container:
     last: Object = field(default_factory=dict[str, Json])
     ready: bool = False
     started: bool = False
-    part: PodScript = PLAIN
+    part: PodBehavior = PLAIN
     run: Run | None = None
     begun: datetime | None = None
     """When it had all the answers that it needs."""

@@ -15,17 +15,17 @@ from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     NODES,
     PODS,
+    Client,
     Denied,
-    Desk,
     is_leaving,
     name_of,
     namespace_of,
     uid_of,
 )
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
-from whysync.kubernetes.kubelet.container import SYNC, Place, Runtime
-from whysync.kubernetes.kubelet.container_behavior import Behaviour, Role
+from whysync.kubernetes.kubelet.container import SYNC, ContainerPlace, ContainerRuntime
+from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior, Role
 from whysync.kubernetes.kubelet.container_status import Container, stamp
 from whysync.kubernetes.kubelet.logs import LogBook
 from whysync.kubernetes.kubelet.pod_dependencies import (
@@ -36,7 +36,7 @@ from whysync.kubernetes.kubelet.pod_dependencies import (
 )
 from whysync.kubernetes.kubelet.pod_status import conditions_of, is_sidecar, phase_of
 from whysync.kubernetes.kubelet.restore import adopt
-from whysync.kubernetes.kubelet.status_writer import PodWriter
+from whysync.kubernetes.kubelet.status_writer import PodStatusWriter
 
 _FIRST_MOUNT_WAIT: Final = 0.5
 _LONGEST_MOUNT_WAIT: Final = 122.0
@@ -65,26 +65,26 @@ class _Pod:
     """Of the object that the kubelet itself wrote last."""
 
 
-class Kubelet(Worker):
+class Kubelet(QueueController):
     name = "kubelet"
     main = PODS
 
-    def __init__(self, desk: Desk, behaviour: Behaviour, logs: LogBook) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client, behaviour: ContainerBehavior, logs: LogBook) -> None:
+        super().__init__(client)
         self._behaviour = behaviour
         self._logs = logs
-        self._runtime = Runtime(desk, behaviour, logs)
-        self._writer = PodWriter(desk)
+        self._runtime = ContainerRuntime(client, behaviour, logs)
+        self._writer = PodStatusWriter(client)
         self._pods: dict[Key, _Pod] = {}
         self._wanting: dict[str, dict[Key, None]] = {}
         """Pods that lack a Secret or a ConfigMap, by namespace."""
         self._addresses = 0
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return frozenset({PODS, SECRETS, CONFIG_MAPS})
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind != PODS:
             if change.type != "DELETED" and self._wanting.get(namespace):
@@ -99,7 +99,7 @@ class Kubelet(Worker):
 
     def _wake(self, namespace: str) -> None:
         """Something came that a pod may have waited for: its next look is not far."""
-        soon = self.desk.now + timedelta(seconds=SYNC)
+        soon = self.client.now + timedelta(seconds=SYNC)
         for key in self._wanting.pop(namespace):
             for one in self._pods[key].containers if key in self._pods else ():
                 if one.step == "unconfigured" and one.due is not None and one.due > soon:
@@ -119,7 +119,7 @@ class Kubelet(Worker):
             if known is not None:
                 self.gone(key)
             known = self._pods[key] = self._met(obj)
-        at = Place(obj, known.node, known.address)
+        at = ContainerPlace(obj, known.node, known.address)
         if is_leaving(obj):
             self._leave(known, at)
         elif not known.over:
@@ -128,7 +128,7 @@ class Kubelet(Worker):
     # -- meeting ----------------------------------------------------------------------------------
 
     def _met(self, pod: Object) -> _Pod:
-        now = self.desk.now
+        now = self.client.now
         spec, status = fields(pod.get("spec")), fields(pod.get("status"))
         node = text(spec.get("nodeName"))
         host = self._address_of(node)
@@ -158,16 +158,16 @@ class Kubelet(Worker):
         return known
 
     def _tell_lost_secrets(self, pod: Object, node: str) -> None:
-        lost = lost_pull_secrets(pod, self.desk.model.store.get)
+        lost = lost_pull_secrets(pod, self.client.model.store.get)
         if lost:
             said = (
                 f"Unable to retrieve some image pull secrets ({', '.join(lost)}); "
                 "attempting to pull the image may not succeed."
             )
-            self.desk.event(pod, "Warning", "FailedToRetrieveImagePullSecret", said, "kubelet", host=node)
+            self.client.event(pod, "Warning", "FailedToRetrieveImagePullSecret", said, "kubelet", host=node)
 
     def _address_of(self, node: str) -> str:
-        found = self.desk.get(NODES, "", node)
+        found = self.client.get(NODES, "", node)
         for raw in items(dig(found, "status", "addresses")):
             if fields(raw).get("type") == "InternalIP":
                 return text(fields(raw).get("address"))
@@ -180,8 +180,8 @@ class Kubelet(Worker):
 
     # -- living -----------------------------------------------------------------------------------
 
-    def _live(self, known: _Pod, at: Place) -> None:
-        now = self.desk.now
+    def _live(self, known: _Pod, at: ContainerPlace) -> None:
+        now = self.client.now
         if known.deadline is not None and known.deadline <= now:
             self._overdue(known, at)
             return
@@ -207,13 +207,13 @@ class Kubelet(Worker):
         if dates and not known.over:
             self.later_at(at.pod, min(dates))
 
-    def _mount(self, known: _Pod, at: Place) -> bool:
-        lacks = lacks_of_volumes(at.pod, self.desk.model.store.get)
+    def _mount(self, known: _Pod, at: ContainerPlace) -> bool:
+        lacks = lacks_of_volumes(at.pod, self.client.model.store.get)
         if not lacks:
             known.mounted = True
             return True
         for lack in lacks:
-            self.desk.event(at.pod, "Warning", "FailedMount", lack.message, "kubelet", host=known.node)
+            self.client.event(at.pod, "Warning", "FailedMount", lack.message, "kubelet", host=known.node)
         wait = min(_FIRST_MOUNT_WAIT * 2.0 ** min(known.mount_tries, 10), _LONGEST_MOUNT_WAIT)
         known.mount_tries += 1
         self.later(at.pod, wait)
@@ -221,24 +221,24 @@ class Kubelet(Worker):
             self.later_at(at.pod, known.deadline)
         return False
 
-    def _overdue(self, known: _Pod, at: Place) -> None:
+    def _overdue(self, known: _Pod, at: ContainerPlace) -> None:
         for one in known.containers:
             self._runtime.stop(one, at, 137)
         known.over, known.reason = True, "DeadlineExceeded"
-        self.desk.event(at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
+        self.client.event(at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
         self._write(known, at, sandbox=False)
 
     # -- leaving ----------------------------------------------------------------------------------
 
-    def _leave(self, known: _Pod, at: Place) -> None:
-        now = self.desk.now
+    def _leave(self, known: _Pod, at: ContainerPlace) -> None:
+        now = self.client.now
         if known.stops_at is None:
             grace = integer(dig(at.pod, "metadata", "deletionGracePeriodSeconds"))
             known.stops_at = now
             for one in known.containers:
                 if one.step == "running" and not known.over:
                     said = f"Stopping container {one.name}"
-                    self.desk.event(at.pod, "Normal", "Killing", said, "kubelet",
+                    self.client.event(at.pod, "Normal", "Killing", said, "kubelet",
                         host=known.node, field_path=one.field_path,
                     )  # fmt: skip
                     taken = min(self._behaviour.stop_seconds(at.pod), grace)
@@ -254,14 +254,14 @@ class Kubelet(Worker):
             self._write(known, at, sandbox=False)
         elif not held:
             try:
-                self.desk.delete(at.pod, grace=0)
+                self.client.delete(at.pod, grace=0)
             except Denied:
                 return  # somebody else was quicker
 
     # -- telling ----------------------------------------------------------------------------------
 
-    def _write(self, known: _Pod, at: Place, *, sandbox: bool) -> None:
-        pod, now = at.pod, self.desk.stamp()
+    def _write(self, known: _Pod, at: ContainerPlace, *, sandbox: bool) -> None:
+        pod, now = at.pod, self.client.stamp()
         told = {one.name: one.status(known.uid) for one in known.containers}
         failed = known.reason == "DeadlineExceeded"
         phase = "Failed" if failed else phase_of(pod, told, ended=known.over)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 _NODES = ("", "nodes")
 
 
-def ensure_nodes(model: Model, count: int) -> None:
+def ensure_nodes(model: ApiServer, count: int) -> None:
     """`node-1`, `node-2`, … ready and roomy; nothing where the cluster already has nodes."""
     if count <= 0 or any(True for _ in model.store.within(_NODES)):
         return

@@ -20,14 +20,14 @@ _WORDS: Final[dict[tuple[str, str], str]] = {SECRETS: "secret", CONFIG_MAPS: "co
 Find = Callable[[Place], Object | None]
 
 
-class Lack(NamedTuple):
+class MissingDependency(NamedTuple):
     """Something that is missing, in the kubelet's words, and the object that would have it."""
 
     message: str
     place: Place
 
 
-def lack_of_config(container: Object, namespace: str, find: Find) -> Lack | None:
+def lack_of_config(container: Object, namespace: str, find: Find) -> MissingDependency | None:
     """Why the container cannot be made."""
     for raw in items(container.get("envFrom")):
         for key, kind in (("configMapRef", CONFIG_MAPS), ("secretRef", SECRETS)):
@@ -47,31 +47,33 @@ def lack_of_config(container: Object, namespace: str, find: Find) -> Lack | None
     return None
 
 
-def _missing(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> Lack | None:
+def _missing(
+    kind: tuple[str, str], reference: Object, namespace: str, find: Find
+) -> MissingDependency | None:
     name = text(reference.get("name"))
     place = (kind, namespace, name)
     if reference.get("optional") is True or find(place) is not None:
         return None
-    return Lack(f'{_WORDS[kind]} "{name}" not found', place)
+    return MissingDependency(f'{_WORDS[kind]} "{name}" not found', place)
 
 
-def _no_key(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> Lack | None:
+def _no_key(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> MissingDependency | None:
     name, key = text(reference.get("name")), text(reference.get("key"))
     place = (kind, namespace, name)
     found = find(place)
     if found is None or reference.get("optional") is True or key in _keys(found):
         return None
-    return Lack(f"couldn't find key {key} in {_TITLES[kind]} {namespace}/{name}", place)
+    return MissingDependency(f"couldn't find key {key} in {_TITLES[kind]} {namespace}/{name}", place)
 
 
 def _keys(found: Object) -> set[str]:
     return {*fields(found.get("data")), *fields(found.get("binaryData")), *fields(found.get("stringData"))}
 
 
-def lacks_of_volumes(pod: Object, find: Find) -> list[Lack]:
+def lacks_of_volumes(pod: Object, find: Find) -> list[MissingDependency]:
     """Every volume that cannot be set up yet, in the words of the kubelet's events."""
     namespace = text(dig(pod, "metadata", "namespace"))
-    lacks: list[Lack] = []
+    lacks: list[MissingDependency] = []
     for raw in items(dig(pod, "spec", "volumes")):
         volume = fields(raw)
         name = text(volume.get("name"))
@@ -79,7 +81,7 @@ def lacks_of_volumes(pod: Object, find: Find) -> list[Lack]:
             lack = _missing(kind, reference, namespace, find) or _no_item(kind, reference, namespace, find)
             if lack is not None:
                 message = f'MountVolume.SetUp failed for volume "{name}" : {lack.message}'
-                lacks.append(Lack(message, lack.place))
+                lacks.append(MissingDependency(message, lack.place))
                 break
     return lacks
 
@@ -98,7 +100,9 @@ def _sources(volume: Object) -> Iterator[tuple[tuple[str, str], Object]]:
             yield CONFIG_MAPS, fields(source.get("configMap"))
 
 
-def _no_item(kind: tuple[str, str], reference: Object, namespace: str, find: Find) -> Lack | None:
+def _no_item(
+    kind: tuple[str, str], reference: Object, namespace: str, find: Find
+) -> MissingDependency | None:
     place = (kind, namespace, text(reference.get("name")))
     found = find(place)
     if found is None or reference.get("optional") is True:
@@ -109,7 +113,7 @@ def _no_item(kind: tuple[str, str], reference: Object, namespace: str, find: Fin
         if key not in keys:
             said = "references non-existent secret key" if kind == SECRETS else None
             said = said or "configmap references non-existent config key"
-            return Lack(f"{said}: {key}", place)
+            return MissingDependency(f"{said}: {key}", place)
     return None
 
 

@@ -10,14 +10,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
-from whysync.kubernetes.kubelet.container_behavior import Behaviour
+from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.kubelet.container_status import Container
 from whysync.kubernetes.kubelet.pod_status import restarts
 
 _STUCK: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "RunContainerError"})
 
 
-def adopt(containers: list[Container], pod: Object, behaviour: Behaviour, now: datetime) -> None:
+def adopt(containers: list[Container], pod: Object, behaviour: ContainerBehavior, now: datetime) -> None:
     told: dict[str, Object] = {}
     for group in ("initContainerStatuses", "containerStatuses"):
         for raw in items(dig(pod, "status", group)):
@@ -27,7 +27,9 @@ def adopt(containers: list[Container], pod: Object, behaviour: Behaviour, now: d
             _take_over(one, told[one.name], pod, behaviour, now)
 
 
-def _take_over(one: Container, told: Object, pod: Object, behaviour: Behaviour, now: datetime) -> None:
+def _take_over(
+    one: Container, told: Object, pod: Object, behaviour: ContainerBehavior, now: datetime
+) -> None:
     state = fields(told.get("state"))
     one.restarts = integer(told.get("restartCount"))
     one.last = fields(dig(told, "lastState", "terminated"))
@@ -55,7 +57,7 @@ def _take_over(one: Container, told: Object, pod: Object, behaviour: Behaviour, 
 
 
 def _take_over_running(
-    one: Container, running: Object, pod: Object, behaviour: Behaviour, now: datetime
+    one: Container, running: Object, pod: Object, behaviour: ContainerBehavior, now: datetime
 ) -> None:
     one.step = "running"
     one.started_at = text(running.get("startedAt"))

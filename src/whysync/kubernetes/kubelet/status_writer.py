@@ -9,22 +9,22 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Json, Object, fields, items, same, text
-from whysync.kubernetes.apiserver.url_paths import Address
-from whysync.kubernetes.controllers.client import Desk
-from whysync.kubernetes.controllers.field_ownership import Claims
+from whysync.kubernetes.apiserver.url_paths import UrlPath
+from whysync.kubernetes.controllers.client import Client
+from whysync.kubernetes.controllers.field_ownership import FieldOwnership
 
 _ANY: Final = "0.0.0.0"  # a stand-in: nothing listens there
 
 
-class PodWriter:
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._claims = Claims()
-        self._served = desk.model.discovery.served(Address("v1", "pods"))
+class PodStatusWriter:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._claims = FieldOwnership()
+        self._served = client.model.discovery.served(UrlPath("v1", "pods"))
 
     def write(self, pod: Object, status: Object) -> Object:
         """The pod as it is then; nothing is written where nothing is new."""
-        live = self._desk.again(pod)
+        live = self._client.again(pod)
         old = fields(pod.get("status")) if live is None else fields(live.get("status"))
         if live is None or same(old, status):
             return pod if live is None else live
@@ -33,13 +33,13 @@ class PodWriter:
         entries = [_with_key(one, _key(address), _key(_ANY)) for one in items(meta.get("managedFields"))]
         stand_in: Object = {**live, "metadata": {"managedFields": entries}, "status": _anywhere(old)}
         managed = self._claims.after(
-            stand_in, _anywhere(status), self._desk.manager, self._desk.stamp(), self._served
+            stand_in, _anywhere(status), self._client.manager, self._client.stamp(), self._served
         )
         if managed:
             managed = [_with_key(one, _key(_ANY), _key(address)) for one in managed]
             meta = {**meta, "managedFields": managed}
         new: Object = {**live, "metadata": meta, "status": status}
-        return self._desk.model.store.put(self._desk.place(live), new)
+        return self._client.model.store.put(self._client.place(live), new)
 
 
 def _key(address: str) -> str:

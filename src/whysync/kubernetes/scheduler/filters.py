@@ -19,7 +19,7 @@ Port = tuple[str, int]
 
 
 @dataclass(slots=True)
-class NodeRoom:
+class NodeResources:
     """A node and what its pods have taken of it."""
 
     name: str
@@ -34,7 +34,7 @@ class NodeRoom:
     by_owner: dict[str, int] = field(default_factory=dict[str, int])
 
     @classmethod
-    def of(cls, node: Object) -> NodeRoom:
+    def of(cls, node: Object) -> NodeResources:
         return cls(
             name=text(dig(node, "metadata", "name")),
             labels=fields(dig(node, "metadata", "labels")),
@@ -46,7 +46,7 @@ class NodeRoom:
         )
 
 
-class Wish(NamedTuple):
+class PodRequirements(NamedTuple):
     """What a pod asks of a node, read once."""
 
     pod: Object
@@ -59,17 +59,17 @@ class Wish(NamedTuple):
     far: list[Json]
 
 
-class Refusal(NamedTuple):
+class FilterFailure(NamedTuple):
     reasons: tuple[str, ...]
     for_good: bool
     """Could not even be helped by evicting other pods."""
 
 
-def wish_of(pod: Object) -> Wish:
+def wish_of(pod: Object) -> PodRequirements:
     spec = fields(pod.get("spec"))
     affinity = fields(spec.get("affinity"))
     rule = dig(affinity, "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    return Wish(
+    return PodRequirements(
         pod=pod,
         requests=requests_of(pod),
         ports=host_ports(pod),
@@ -90,19 +90,21 @@ def host_ports(pod: Object) -> tuple[Port, ...]:
     )
 
 
-def refusal(wish: Wish, node: NodeRoom, nodes: Iterable[NodeRoom]) -> Refusal | None:
+def refusal(
+    wish: PodRequirements, node: NodeResources, nodes: Iterable[NodeResources]
+) -> FilterFailure | None:
     """Why the node does not take the pod; `None` when it does."""
     if node.unschedulable and not _tolerates(
         wish.tolerations, {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
     ):
-        return Refusal(("node(s) were unschedulable",), for_good=True)
+        return FilterFailure(("node(s) were unschedulable",), for_good=True)
     for taint in node.taints:
         if taint.get("effect") in ("NoSchedule", "NoExecute") and not _tolerates(wish.tolerations, taint):
-            return Refusal(("node(s) had untolerated taint(s)",), for_good=True)
+            return FilterFailure(("node(s) had untolerated taint(s)",), for_good=True)
     if not _wanted(wish, node):
-        return Refusal(("node(s) didn't match Pod's node affinity/selector",), for_good=True)
+        return FilterFailure(("node(s) didn't match Pod's node affinity/selector",), for_good=True)
     if any(port in node.ports for port in wish.ports):
-        return Refusal(("node(s) didn't have free ports for the requested pod ports",), for_good=False)
+        return FilterFailure(("node(s) didn't have free ports for the requested pod ports",), for_good=False)
     return _too_full(wish, node) or _company(wish, node, nodes)
 
 
@@ -119,13 +121,13 @@ def _tolerates(tolerations: list[Json], taint: Object) -> bool:
     return False
 
 
-def _wanted(wish: Wish, node: NodeRoom) -> bool:
+def _wanted(wish: PodRequirements, node: NodeResources) -> bool:
     if any(node.labels.get(key) != value for key, value in wish.selector.items()):
         return False
     return wish.terms is None or any(_term_holds(fields(raw), node) for raw in wish.terms)
 
 
-def _term_holds(term: Object, node: NodeRoom) -> bool:
+def _term_holds(term: Object, node: NodeResources) -> bool:
     expressions, names = items(term.get("matchExpressions")), items(term.get("matchFields"))
     if not expressions and not names:
         return False
@@ -147,7 +149,7 @@ def _holds(rule: Object, labels: Object) -> bool:
     return found > wanted if rule.get("operator") == "Gt" else found < wanted
 
 
-def _too_full(wish: Wish, node: NodeRoom) -> Refusal | None:
+def _too_full(wish: PodRequirements, node: NodeResources) -> FilterFailure | None:
     reasons: list[str] = []
     for_good = False
     if len(node.pods) + 1 > node.allocatable.get("pods", 110_000) // 1000:
@@ -157,10 +159,12 @@ def _too_full(wish: Wish, node: NodeRoom) -> Refusal | None:
         if amount and amount > room - node.used.get(key, 0):
             reasons.append(f"Insufficient {key}")
             for_good = for_good or amount > room
-    return Refusal(tuple(reasons), for_good) if reasons else None
+    return FilterFailure(tuple(reasons), for_good) if reasons else None
 
 
-def _company(wish: Wish, node: NodeRoom, nodes: Iterable[NodeRoom]) -> Refusal | None:
+def _company(
+    wish: PodRequirements, node: NodeResources, nodes: Iterable[NodeResources]
+) -> FilterFailure | None:
     if not wish.near and not wish.far:
         return None
     everybody = list(nodes)
@@ -175,14 +179,14 @@ def _company(wish: Wish, node: NodeRoom, nodes: Iterable[NodeRoom]) -> Refusal |
         )
         first = not anywhere and selects(term.get("labelSelector"), labels)
         if not first or text(term.get("topologyKey")) not in node.labels:
-            return Refusal(("node(s) didn't match pod affinity rules",), for_good=True)
+            return FilterFailure(("node(s) didn't match pod affinity rules",), for_good=True)
     for raw in wish.far:
         if _is_near(fields(raw), node, everybody, own):
-            return Refusal(("node(s) didn't match pod anti-affinity rules",), for_good=False)
+            return FilterFailure(("node(s) didn't match pod anti-affinity rules",), for_good=False)
     return None
 
 
-def _is_near(term: Object, node: NodeRoom, everybody: list[NodeRoom], own: str) -> bool:
+def _is_near(term: Object, node: NodeResources, everybody: list[NodeResources], own: str) -> bool:
     """Is a pod that the term means in the same place as the node?"""
     topology = text(term.get("topologyKey"))
     here = node.labels.get(topology)
@@ -205,7 +209,7 @@ def _matches(term: Object, key: tuple[str, str], labels: Object, own: str) -> bo
     )
 
 
-def unfit_message(refusals: list[Refusal], total: int) -> str:
+def unfit_message(refusals: list[FilterFailure], total: int) -> str:
     """Mirrors `FitError.Error` with what the plugins after the filters add."""
     counts: dict[str, int] = {}
     for one in refusals:

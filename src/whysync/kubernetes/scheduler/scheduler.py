@@ -15,21 +15,21 @@ from whysync.kubernetes.controllers.client import (
     CLAIMS,
     NODES,
     PODS,
+    Client,
     Denied,
-    Desk,
     annotations_of,
     is_leaving,
     labels_of,
     name_of,
     namespace_of,
 )
-from whysync.kubernetes.controllers.controller import Key, Worker
+from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 from whysync.kubernetes.controllers.storage import SELECTED_NODE, binding_mode, claim_names
-from whysync.kubernetes.kubelet.container_behavior import Behaviour
+from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.scheduler.filters import (
-    NodeRoom,
-    Refusal,
+    FilterFailure,
+    NodeResources,
     host_ports,
     refusal,
     unfit_message,
@@ -41,24 +41,24 @@ _OVER: Final = ("Succeeded", "Failed")
 _Blocked = Literal["nodes", "claims"]
 
 
-class Scheduler(Worker):
+class Scheduler(QueueController):
     name = "scheduler"
     main = PODS
 
-    def __init__(self, desk: Desk, behaviour: Behaviour) -> None:
-        super().__init__(desk)
+    def __init__(self, client: Client, behaviour: ContainerBehavior) -> None:
+        super().__init__(client)
         self._behaviour = behaviour
-        self._nodes: dict[str, NodeRoom] = {}
+        self._nodes: dict[str, NodeResources] = {}
         self._held: dict[Key, Object] = {}
         """Pods that take room, as they were when they took it."""
         self._blocked: dict[Key, _Blocked] = {}
         self._by_claim: dict[Key, dict[Key, None]] = {}
 
     @property
-    def hears(self) -> frozenset[Kind] | None:
+    def watches(self) -> frozenset[Kind] | None:
         return frozenset({PODS, NODES, CLAIMS})
 
-    def heard(self, change: Change) -> None:
+    def on_event(self, change: Change) -> None:
         kind, namespace, name = change.place
         if kind == NODES:
             self._hear_node(change)
@@ -72,7 +72,7 @@ class Scheduler(Worker):
         name = change.place[2]
         old = self._nodes.pop(name, None)
         if change.type != "DELETED":
-            room = NodeRoom.of(change.obj)
+            room = NodeResources.of(change.obj)
             if old is not None:
                 room.used, room.pods, room.ports, room.by_owner = old.used, old.pods, old.ports, old.by_owner
             self._nodes[name] = room
@@ -108,7 +108,7 @@ class Scheduler(Worker):
 
     # -- room -------------------------------------------------------------------------------------
 
-    def _take(self, key: Key, pod: Object, room: NodeRoom, sign: int = 1) -> None:
+    def _take(self, key: Key, pod: Object, room: NodeResources, sign: int = 1) -> None:
         for name, amount in requests_of(pod).items():
             room.used[name] = room.used.get(name, 0) + sign * amount
         for port in host_ports(pod):
@@ -146,7 +146,7 @@ class Scheduler(Worker):
         told = self._behaviour.unschedulable(obj)
         if told:
             total = len(self._nodes)
-            self._refuse(obj, unfit_message([Refusal((told,), for_good=True)] * total, total))
+            self._refuse(obj, unfit_message([FilterFailure((told,), for_good=True)] * total, total))
             return
         waiting = self._claims_wait(obj, key)
         if waiting is not None:
@@ -161,7 +161,7 @@ class Scheduler(Worker):
             return
         wish = wish_of(pod)
         owner = text(controller_of(pod).get("uid"))
-        refusals: list[Refusal] = []
+        refusals: list[FilterFailure] = []
         best: tuple[int, int, str] | None = None
         for name, room in self._nodes.items():
             no = refusal(wish, room, self._nodes.values())
@@ -181,7 +181,7 @@ class Scheduler(Worker):
             "type": "PodScheduled",
             "status": "True",
             "lastProbeTime": None,
-            "lastTransitionTime": self.desk.stamp(),
+            "lastTransitionTime": self.client.stamp(),
         }
         generation = dig(pod, "metadata", "generation")
         if isinstance(generation, int):
@@ -195,20 +195,20 @@ class Scheduler(Worker):
             "spec": {**fields(pod.get("spec")), "nodeName": node},
             "status": {**status, "conditions": [*others, scheduled]},
         }
-        kept = self.desk.model.store.put((PODS, *key), bound)
+        kept = self.client.model.store.put((PODS, *key), bound)
         self._held[key] = kept
         self._take(key, kept, self._nodes[node])
         said = f"Successfully assigned {key[0]}/{key[1]} to {node}"
-        self.desk.event(kept, "Normal", "Scheduled", said, "default-scheduler")
+        self.client.event(kept, "Normal", "Scheduled", said, "default-scheduler")
 
     def _refuse(self, pod: Object, message: str, why: _Blocked = "nodes") -> None:
         key = (namespace_of(pod), name_of(pod))
         self._blocked[key] = why
-        self.desk.event(pod, "Warning", "FailedScheduling", message, "default-scheduler")
+        self.client.event(pod, "Warning", "FailedScheduling", message, "default-scheduler")
         status = fields(pod.get("status"))
         conditions = items(status.get("conditions"))
         before = fields(next((one for one in conditions if fields(one).get("type") == "PodScheduled"), None))
-        moved = before.get("lastTransitionTime") if before.get("status") == "False" else self.desk.stamp()
+        moved = before.get("lastTransitionTime") if before.get("status") == "False" else self.client.stamp()
         unscheduled: Object = {
             "type": "PodScheduled",
             "status": "False",
@@ -221,7 +221,7 @@ class Scheduler(Worker):
         if isinstance(generation, int):
             unscheduled["observedGeneration"] = generation
         others: list[Json] = [one for one in conditions if fields(one).get("type") != "PodScheduled"]
-        self.desk.update_status(pod, {**status, "conditions": [*others, unscheduled]})
+        self.client.update_status(pod, {**status, "conditions": [*others, unscheduled]})
 
     # -- claims -----------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ class Scheduler(Worker):
         namespace = key[0]
         unbound = False
         for name, own in claim_names(pod):
-            claim = self.desk.get(CLAIMS, namespace, name)
+            claim = self.client.get(CLAIMS, namespace, name)
             if claim is None:
                 self._by_claim.setdefault((namespace, name), {})[key] = None
                 if own:
@@ -245,7 +245,7 @@ class Scheduler(Worker):
                 if is_leaving(claim):
                     return f'persistentvolumeclaim "{name}" is being deleted'
                 return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
-            if phase != "Bound" and binding_mode(self.desk, claim) != "WaitForFirstConsumer":
+            if phase != "Bound" and binding_mode(self.client, claim) != "WaitForFirstConsumer":
                 self._by_claim.setdefault((namespace, name), {})[key] = None
                 unbound = True
         return "pod has unbound immediate PersistentVolumeClaims" if unbound else None
@@ -254,7 +254,7 @@ class Scheduler(Worker):
         """Claims that waited for a pod are told its node; the pod is bound when they are."""
         ready = True
         for name, _ in claim_names(pod):
-            claim = self.desk.get(CLAIMS, key[0], name)
+            claim = self.client.get(CLAIMS, key[0], name)
             if claim is None or dig(claim, "status", "phase") == "Bound":
                 continue
             ready = False
@@ -264,7 +264,7 @@ class Scheduler(Worker):
                 marks: Object = {**annotations_of(claim), SELECTED_NODE: node}
                 told: Object = {**claim, "metadata": {**meta, "annotations": marks}}
                 try:
-                    self.desk.update(told)
+                    self.client.update(told)
                 except Denied:
                     continue
         if not ready:

@@ -26,7 +26,7 @@ from whysync.argocd.hooks import SYNC_OPTIONS, options
 from whysync.diagnosis.finding import Severity
 from whysync.json_tree import dig, items
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.remark import Mend, Remark
+from whysync.lint.remark import AutoFix, Remark
 from whysync.lint.tree import Tree
 from whysync.queries.sync_options import with_options
 
@@ -57,6 +57,8 @@ def critical_resource_prunable(tree: Tree) -> Found:
                     field="/metadata/name",
                     hint=f"annotate it with {SYNC_OPTIONS}: Prune=false",
                     severity=Severity.WARNING if item.ref.kind == "PersistentVolumeClaim" else Severity.INFO,
-                    mend=Mend(title="Keep it from being pruned", edits=(with_options(item, "Prune=false"),)),
+                    mend=AutoFix(
+                        title="Keep it from being pruned", edits=(with_options(item, "Prune=false"),)
+                    ),
                 ),
             )

@@ -30,7 +30,7 @@ from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import Set
 from whysync.kubernetes.api.pointer import join
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.remark import Mend, Remark
+from whysync.lint.remark import AutoFix, Remark
 from whysync.lint.tree import Tree
 
 
@@ -54,7 +54,7 @@ def hook_without_delete_policy(tree: Tree) -> Found:
                 field=join(("metadata", "annotations", HOOK if HOOK in marks else HELM_HOOK)),
                 hint=f"{HOOK_DELETE_POLICY}: {policy} says when it goes",
                 severity=Severity.WARNING if piles_up else Severity.INFO,
-                mend=Mend(
+                mend=AutoFix(
                     title=f"Say {policy}", edits=(Set(pointer=pointer, value=policy),), safe=not piles_up
                 ),
             ),

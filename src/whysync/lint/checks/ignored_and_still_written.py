@@ -30,7 +30,7 @@ from whysync.golang.glob import glob_match
 from whysync.json_tree import Missing, Object, dig, fields, items, text
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.files import Item
-from whysync.lint.remark import Mend, Remark
+from whysync.lint.remark import AutoFix, Remark
 from whysync.lint.tree import Tree
 
 _RESPECT = "RespectIgnoreDifferences=true"
@@ -53,7 +53,7 @@ def ignored_and_still_written(tree: Tree) -> Found:
                         message=f"{pointer} of {item.ref} is ignored, but each sync writes what Git has",
                         field=at,
                         hint=f"leave the field out of Git, or add {_RESPECT}",
-                        mend=Mend(title=f"Add {_RESPECT}", edits=(option,)),
+                        mend=AutoFix(title=f"Add {_RESPECT}", edits=(option,)),
                     ),
                 )
                 break

@@ -40,7 +40,7 @@ from whysync.lint.argocd_annotations import (
 )
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.files import Item
-from whysync.lint.remark import Mend, Remark
+from whysync.lint.remark import AutoFix, Remark
 from whysync.lint.similar_names import near
 from whysync.lint.tree import Tree
 
@@ -96,7 +96,7 @@ def _of_key(item: Item, key: str) -> Remark:
             Remove(pointer=join(("metadata", "annotations", key))),
             Set(pointer=join(("metadata", "annotations", meant)), value=item.annotations[key]),
         )
-        mend = Mend(title=f"Call it {meant}", edits=edits)
+        mend = AutoFix(title=f"Call it {meant}", edits=edits)
     return Remark(
         message=f"Argo CD knows no annotation {key}",
         field=join(("metadata", "annotations", key)),
@@ -118,7 +118,9 @@ def _of_values(key: str, written: str, lost: str) -> Iterator[Remark]:
             message=f"Argo CD knows no {what} {value}: {lost}",
             field=pointer,
             hint=f"did you mean {meant}?" if meant else "",
-            mend=Mend(title=f"Write {meant}", edits=(Set(pointer=pointer, value=fixed),)) if meant else None,
+            mend=AutoFix(title=f"Write {meant}", edits=(Set(pointer=pointer, value=fixed),))
+            if meant
+            else None,
         )
 
 

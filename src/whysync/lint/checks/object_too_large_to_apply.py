@@ -27,7 +27,7 @@ from whysync.diagnosis.finding import Severity
 from whysync.json_tree import dig, items
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.files import Item
-from whysync.lint.remark import Mend, Remark
+from whysync.lint.remark import AutoFix, Remark
 from whysync.lint.tree import Tree
 from whysync.queries.sync_options import with_options
 
@@ -59,7 +59,7 @@ def object_too_large_to_apply(tree: Tree) -> Found:
                         message=f"{item.ref} has {size:,} bytes, more than a client-side apply can keep "
                         f"({_LONGEST:,})",
                         hint=f"{SYNC_OPTIONS}: ServerSideApply=true",
-                        mend=Mend(
+                        mend=AutoFix(
                             title="Apply it on the server", edits=(with_options(item, _OTHER_WAYS[0]),)
                         ),
                     ),

@@ -31,7 +31,7 @@ from whysync.diagnosis.fix import Remove
 from whysync.json_tree import fields, items, text
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.files import Item, Part
-from whysync.lint.remark import Mend, Remark
+from whysync.lint.remark import AutoFix, Remark
 from whysync.lint.tree import Tree
 
 _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
@@ -58,7 +58,7 @@ def replicas_beside_autoscaler(tree: Tree) -> Found:
                         message=f"{item.ref.kind} {name} sets replicas, and {scaler.ref} scales it",
                         field="/spec/replicas",
                         hint="leave spec.replicas out: the autoscaler owns it",
-                        mend=Mend(
+                        mend=AutoFix(
                             title="Let the autoscaler own it", edits=(Remove(pointer="/spec/replicas"),)
                         ),
                     ),

@@ -28,15 +28,15 @@ from whysync.kubernetes.api.pointer import resolve
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.configuration import Configuration
 from whysync.lint.files import Item
-from whysync.lint.remark import Mend, Remark
-from whysync.lint.schemas.misfit import How, Misfit
+from whysync.lint.remark import AutoFix, Remark
+from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind
 from whysync.lint.tree import Tree
 
 
 @check(Layer.SCHEMA, Severity.CRITICAL)
 def unknown_field(tree: Tree) -> Found:
     for item, misfit in tree.misfits:
-        if misfit.how is How.UNKNOWN:
+        if misfit.how is ViolationKind.UNKNOWN:
             yield (
                 item,
                 Remark(
@@ -48,7 +48,7 @@ def unknown_field(tree: Tree) -> Found:
             )
 
 
-def _told(item: Item, misfit: Misfit, release: int) -> str:
+def _told(item: Item, misfit: SchemaViolation, release: int) -> str:
     if misfit.span is None:
         return f"{item.ref.kind} has {misfit.text.replace('unknown field', 'no field')}"
     field = f"{misfit.text.removeprefix('unknown field ')} of {item.ref.kind}"
@@ -57,17 +57,17 @@ def _told(item: Item, misfit: Misfit, release: int) -> str:
     return f"Kubernetes 1.{misfit.span.last + 1} removed {field}; this is 1.{release}"
 
 
-def _hint(misfit: Misfit, configuration: Configuration) -> str:
+def _hint(misfit: SchemaViolation, configuration: Configuration) -> str:
     if misfit.span is not None:
         return configuration.release_hint if configuration.release < misfit.span.first else ""
     return f"did you mean {misfit.better}?" if misfit.better else ""
 
 
-def _mend(item: Item, misfit: Misfit) -> Mend | None:
+def _mend(item: Item, misfit: SchemaViolation) -> AutoFix | None:
     """Another spelling only where upper and lower case is all that differs."""
     above, _, name = misfit.pointer.rpartition("/")
     value = resolve(item.body, misfit.pointer)
     if not misfit.better or misfit.better.lower() != name.lower() or isinstance(value, Missing):
         return None
     edits = (Remove(pointer=misfit.pointer), Set(pointer=f"{above}/{misfit.better}", value=value))
-    return Mend(title=f"Call it {misfit.better}", edits=edits, safe=True)
+    return AutoFix(title=f"Call it {misfit.better}", edits=edits, safe=True)

@@ -25,7 +25,7 @@ from whysync.diagnosis.fix import Set
 from whysync.json_tree import dig, items, text
 from whysync.lint.argocd_annotations import SYNC_OPTIONS, in_right_letters
 from whysync.lint.check import Found, Layer, check
-from whysync.lint.remark import Mend, Remark
+from whysync.lint.remark import AutoFix, Remark
 from whysync.lint.similar_names import near
 from whysync.lint.tree import Tree
 
@@ -39,7 +39,9 @@ def unknown_sync_option(tree: Tree) -> Found:
                 continue
             meant = in_right_letters(option, SYNC_OPTIONS) or near(option, SYNC_OPTIONS)
             pointer = f"{app.at}/syncPolicy/syncOptions/{number}"
-            mend = Mend(title=f"Write {meant}", edits=(Set(pointer=pointer, value=meant),)) if meant else None
+            mend = (
+                AutoFix(title=f"Write {meant}", edits=(Set(pointer=pointer, value=meant),)) if meant else None
+            )
             yield (
                 app.item,
                 Remark(

@@ -27,15 +27,15 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import resolve
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.files import Item
-from whysync.lint.remark import Mend, Remark
-from whysync.lint.schemas.misfit import How, Misfit
+from whysync.lint.remark import AutoFix, Remark
+from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind
 from whysync.lint.tree import Tree
 
 
 @check(Layer.SCHEMA, Severity.CRITICAL)
 def value_of_wrong_type(tree: Tree) -> Found:
     for item, misfit in tree.misfits:
-        if misfit.how is How.TYPE:
+        if misfit.how is ViolationKind.TYPE:
             quoted = isinstance(misfit.value, str)
             yield (
                 item,
@@ -48,7 +48,7 @@ def value_of_wrong_type(tree: Tree) -> Found:
             )
 
 
-def _mend(item: Item, misfit: Misfit) -> Mend | None:
+def _mend(item: Item, misfit: SchemaViolation) -> AutoFix | None:
     """Safe where the text of the file has the very letters: `0777` or `1_000` say something else as text."""
     if isinstance(misfit.value, Missing):
         return None
@@ -57,4 +57,4 @@ def _mend(item: Item, misfit: Misfit) -> Mend | None:
     name = misfit.pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
     plain = f"{name}: {written}" in item.file.text and not isinstance(given, float)
     title = "Put it in quotes" if isinstance(misfit.value, str) else "Take the quotes off"
-    return Mend(title=title, edits=(Set(pointer=misfit.pointer, value=misfit.value),), safe=plain)
+    return AutoFix(title=title, edits=(Set(pointer=misfit.pointer, value=misfit.value),), safe=plain)

@@ -26,7 +26,7 @@ from whysync.diagnosis.finding import Severity
 from whysync.facts.masking import Masker
 from whysync.lint.check import Found, Layer, check
 from whysync.lint.remark import Remark
-from whysync.lint.schemas.misfit import How
+from whysync.lint.schemas.misfit import ViolationKind
 from whysync.lint.tree import Tree
 
 
@@ -34,7 +34,7 @@ from whysync.lint.tree import Tree
 def value_refused(tree: Tree) -> Found:
     masker = Masker()
     for item, misfit in tree.misfits:
-        if misfit.how is How.REFUSED:
+        if misfit.how is ViolationKind.REFUSED:
             said = masker.masked_text(misfit.text)
             if item.ref.kind == "Secret":  # a value may be in the words
                 said = (

@@ -11,14 +11,14 @@ from typing import Final
 
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
-from whysync.kubernetes.apiserver.registry import Ground
+from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import prepare_create
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.releases import BASE, OLDEST, span_of_kind, type_in
 from whysync.kubernetes.validation import FieldProblem, problems_on_create
-from whysync.lint.schemas.misfit import How, Misfit, as_pointer
+from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind, as_pointer
 from whysync.lint.schemas.typed import misfits
 
 # They ask a running server: nobody commits them.
@@ -48,7 +48,7 @@ def is_namespaced(api_version: str, kind: str) -> bool | None:
     return None if known is None else known.namespaced
 
 
-def field_misfits(body: Object, api_version: str, kind: str, release: int) -> list[Misfit]:
+def field_misfits(body: Object, api_version: str, kind: str, release: int) -> list[SchemaViolation]:
     """Nothing where that release does not have the kind; of one that is gone for long, by the last fields."""
     known = type_in(api_version, kind, release)
     if known is None and (span := span_of_kind(api_version, kind)) is not None and span.last < OLDEST:
@@ -56,7 +56,7 @@ def field_misfits(body: Object, api_version: str, kind: str, release: int) -> li
     return [] if known is None else misfits(body, known, release)
 
 
-def built_in_misfits(body: Object, api_version: str, kind: str, release: int = BASE) -> list[Misfit]:
+def built_in_misfits(body: Object, api_version: str, kind: str, release: int = BASE) -> list[SchemaViolation]:
     """Fields first; only an object that can be read is judged further, as the server has it."""
     found = field_misfits(body, api_version, kind, release)
     resource = _served().get((api_version, kind))
@@ -67,7 +67,7 @@ def built_in_misfits(body: Object, api_version: str, kind: str, release: int = B
     except Refused:
         return []  # what only a cluster decides, such as addresses of two families
     return [
-        Misfit(How.REFUSED, as_pointer(body, problem.path), str(problem))
+        SchemaViolation(ViolationKind.REFUSED, as_pointer(body, problem.path), str(problem))
         for problem in problems
         if not _hangs_on_the_cluster(problem)
     ]
@@ -119,7 +119,7 @@ def _all_of(group: str, plural: str) -> list[Object]:
 
 
 _COUNTER: Final = count()
-_GROUND: Final = Ground(
+_GROUND: Final = RegistryContext(
     next_ip=lambda: f"10.96.0.{next(_COUNTER) % 200 + 10}",
     next_port=lambda: 30000 + next(_COUNTER) % 2_000,
     find=_find,

@@ -11,10 +11,10 @@ import msgspec
 
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
-from whysync.kubernetes.apiserver.custom_resources import Custom
+from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.merge.structured import DEDUCED
-from whysync.lint.schemas.misfit import How, Misfit, as_pointer
+from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind, as_pointer
 
 
 class Definitions:
@@ -22,8 +22,8 @@ class Definitions:
 
     def __init__(self) -> None:
         self._bodies: dict[tuple[str, str], list[Object]] = {}
-        self._customs: dict[tuple[str, str, str], list[Custom]] = {}
-        self.judged: dict[bytes, list[Misfit]] = {}
+        self._customs: dict[tuple[str, str, str], list[CustomResource]] = {}
+        self.judged: dict[bytes, list[SchemaViolation]] = {}
         """What is wrong with definitions themselves, by their bytes."""
 
     def add(self, bodies: Iterable[Object]) -> None:
@@ -34,10 +34,10 @@ class Definitions:
             if all(other.get("spec") != spec for other in known):
                 known.append(body)
 
-    def of(self, group: str, version: str, kind: str) -> list[Custom]:
+    def of(self, group: str, version: str, kind: str) -> list[CustomResource]:
         key = group, version, kind
         if key not in self._customs:
-            found: list[Custom] = []
+            found: list[CustomResource] = []
             for body in self._bodies.get((group, kind), ()):
                 found += [one for one in _customs(body) if one.resource.version == version]
             if not found and group == "argoproj.io" and version == "v1alpha1":
@@ -56,12 +56,12 @@ def _served(definition: Object) -> list[Object]:
     return [version for version in versions if version.get("served") is True]
 
 
-def _customs(definition: Object) -> list[Custom]:
+def _customs(definition: Object) -> list[CustomResource]:
     """Each version for itself: what is stored, and who owns which field, does not matter here."""
     spec = fields(definition.get("spec"))
     names = fields(spec.get("names"))
     return [
-        Custom(
+        CustomResource(
             Resource(
                 group=text(spec.get("group")),
                 version=text(version.get("name")),
@@ -80,14 +80,14 @@ def _customs(definition: Object) -> list[Custom]:
 
 
 @cache
-def own_kinds() -> dict[str, list[Custom]]:
+def own_kinds() -> dict[str, list[CustomResource]]:
     """Application, ApplicationSet and AppProject of Argo CD 3.6: their CRDs without the words."""
     data = files("whysync.lint.schemas").joinpath("argocd.json").read_bytes()
     tables = cast("dict[str, dict[str, Object]]", msgspec.json.decode(data))
     shared = tables["shared"]
     for schema in shared.values():
         _resolve(schema, shared)
-    found: dict[str, list[Custom]] = {}
+    found: dict[str, list[CustomResource]] = {}
     for kind, one in tables["kinds"].items():
         _resolve(one, shared)
         definition: Object = {
@@ -122,9 +122,9 @@ def _resolve(node: Json, shared: dict[str, Object]) -> None:
             _resolve(value, shared)
 
 
-def custom_misfits(body: Object, customs: list[Custom]) -> list[Misfit]:
+def custom_misfits(body: Object, customs: list[CustomResource]) -> list[SchemaViolation]:
     """Nothing where one of the definitions takes it; else what the first one says."""
-    first: list[Misfit] | None = None
+    first: list[SchemaViolation] | None = None
     for custom in customs:
         found = _misfits(body, custom)
         if not found:
@@ -133,19 +133,23 @@ def custom_misfits(body: Object, customs: list[Custom]) -> list[Misfit]:
     return first or []
 
 
-def _misfits(body: Object, custom: Custom) -> list[Misfit]:
+def _misfits(body: Object, custom: CustomResource) -> list[SchemaViolation]:
     try:
         obj, strangers = custom.decode(body)
     except Refused as problem:
-        return [Misfit(How.TYPE, "/metadata", str(problem))]
-    found: list[Misfit] = []
+        return [SchemaViolation(ViolationKind.TYPE, "/metadata", str(problem))]
+    found: list[SchemaViolation] = []
     for stranger in strangers:
         path = stranger.removeprefix('unknown field "').removesuffix('"')
         pointer = as_pointer(body, path)
-        found.append(Misfit(How.UNKNOWN, pointer, stranger, _near(custom.openapi, pointer)))
+        found.append(
+            SchemaViolation(ViolationKind.UNKNOWN, pointer, stranger, _near(custom.openapi, pointer))
+        )
     for cause in custom.problems(custom.defaulted(obj), None):
         path = cause.field if cause.field != "<nil>" else ""
-        found.append(Misfit(How.REFUSED, as_pointer(body, path), f"{path}: {cause.message}"))
+        found.append(
+            SchemaViolation(ViolationKind.REFUSED, as_pointer(body, path), f"{path}: {cause.message}")
+        )
     return found
 
 

@@ -12,14 +12,16 @@ from whysync.kubernetes.api.pointer import resolve
 from whysync.lint.files import Item, Part
 from whysync.lint.schemas.built_in import built_in_misfits, field_misfits, is_built_in
 from whysync.lint.schemas.custom import Definitions, custom_misfits
-from whysync.lint.schemas.misfit import How, Misfit
+from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind
 
 _LEFT_OPEN = ("${", "$(", "{{", "<", "@@", "%%", "...")
 _SHOUTED = re.compile(r"[A-Z_]{4,}")
 _BRACED = re.compile(r"\{[A-Z][A-Z0-9_]*\}")
 
 
-def judged(objects: Iterable[Item], definitions: Definitions, release: int) -> Iterator[tuple[Item, Misfit]]:
+def judged(
+    objects: Iterable[Item], definitions: Definitions, release: int
+) -> Iterator[tuple[Item, SchemaViolation]]:
     known = definitions.judged
     for item in objects:
         if item.ref.kind == "CustomResourceDefinition" and item.file.part is Part.MANIFESTS:
@@ -35,7 +37,7 @@ def judged(objects: Iterable[Item], definitions: Definitions, release: int) -> I
                 yield item, misfit
 
 
-def _of(item: Item, definitions: Definitions, release: int) -> list[Misfit]:
+def _of(item: Item, definitions: Definitions, release: int) -> list[SchemaViolation]:
     ref = item.ref
     if is_built_in(ref.api_version, ref.kind):
         if item.file.part is not Part.MANIFESTS:
@@ -46,25 +48,25 @@ def _of(item: Item, definitions: Definitions, release: int) -> list[Misfit]:
     else:
         return []
     if item.kustomized:  # an overlay may add what is missing
-        return [one for one in found if one.how is not How.REFUSED or not _is_completed(one)]
+        return [one for one in found if one.how is not ViolationKind.REFUSED or not _is_completed(one)]
     return found
 
 
-def _is_completed(misfit: Misfit) -> bool:
+def _is_completed(misfit: SchemaViolation) -> bool:
     """Kustomize adds fields, sets names and namespaces, and puts labels on selectors and templates alike."""
     said = misfit.text
     return "Required value" in said or "does not match template" in said or said.startswith("metadata.")
 
 
-def _of_a_piece(item: Item, release: int) -> list[Misfit]:
+def _of_a_piece(item: Item, release: int) -> list[SchemaViolation]:
     """What Kustomize lays over an object has its fields, and directives besides."""
     found = field_misfits(item.body, item.ref.api_version, item.ref.kind, release)
-    return [one for one in found if one.how is How.UNKNOWN and "/$" not in one.pointer]
+    return [one for one in found if one.how is ViolationKind.UNKNOWN and "/$" not in one.pointer]
 
 
-def _is_left_open(item: Item, misfit: Misfit) -> bool:
+def _is_left_open(item: Item, misfit: SchemaViolation) -> bool:
     """A placeholder stands there that something fills in before it gets to a cluster."""
-    if misfit.how is How.UNKNOWN:
+    if misfit.how is ViolationKind.UNKNOWN:
         return any(mark in misfit.pointer for mark in _LEFT_OPEN)
     given = misfit.text.partition("Invalid value: ")[2].partition(":")[0]
     if "RFC 1" in misfit.text and _SHOUTED.search(given):

@@ -9,17 +9,17 @@ from whysync.json_tree import MISSING, Json, Missing
 from whysync.kubernetes.schema.releases import Span
 
 
-class How(Enum):
+class ViolationKind(Enum):
     UNKNOWN = "unknown field"
     TYPE = "wrong type"
     REFUSED = "refused"
 
 
-class Misfit(NamedTuple):
+class SchemaViolation(NamedTuple):
     """`better` is the right spelling of an unknown field, `span` the releases that have it; `value` the value
     in its right type."""
 
-    how: How
+    how: ViolationKind
     pointer: str
     text: str
     better: str = ""

@@ -22,7 +22,7 @@ from whysync.kubernetes.schema.scalars import (
     as_quantity,
     as_time,
 )
-from whysync.lint.schemas.misfit import How, Misfit
+from whysync.lint.schemas.misfit import SchemaViolation, ViolationKind
 
 _SCALARS: Final[dict[str, Callable[[Json], object]]] = {
     "quantity": lambda value: as_quantity(value.strip() if isinstance(value, str) else value),
@@ -50,7 +50,7 @@ _WANTED: Final = {
 _MOST = 200
 
 
-def misfits(body: Object, kind: Type, release: int = BASE) -> list[Misfit]:
+def misfits(body: Object, kind: Type, release: int = BASE) -> list[SchemaViolation]:
     fitting = _Fitting(release)
     fitting.struct(body, kind.struct, "", "")
     return fitting.found
@@ -59,7 +59,7 @@ def misfits(body: Object, kind: Type, release: int = BASE) -> list[Misfit]:
 class _Fitting:
     def __init__(self, release: int) -> None:
         self.release = release
-        self.found: list[Misfit] = []
+        self.found: list[SchemaViolation] = []
 
     def struct(self, value: Object, struct: Struct, at: str, path: str) -> None:
         known = fields_in(struct, self.release)
@@ -71,7 +71,7 @@ class _Fitting:
             elif item is not None and (field.kind != "string" or item.__class__ is not str):
                 self.value(item, field.type, f"{at}/{escape(key)}", f"{path}.{key}" if path else key)
 
-    def unknown(self, key: str, value: Object, struct: Struct, at: str, path: str) -> Misfit:
+    def unknown(self, key: str, value: Object, struct: Struct, at: str, path: str) -> SchemaViolation:
         known = fields_in(struct, self.release)
         span = span_of_field(struct, key)
         folded = next((name for name in known if name.lower() == key.lower()), "")
@@ -79,7 +79,9 @@ class _Fitting:
         if span is not None or better in value:
             better = ""
         where = f"{path}.{key}" if path else key
-        return Misfit(How.UNKNOWN, f"{at}/{escape(key)}", f'unknown field "{where}"', better, span=span)
+        return SchemaViolation(
+            ViolationKind.UNKNOWN, f"{at}/{escape(key)}", f'unknown field "{where}"', better, span=span
+        )
 
     def value(self, item: Json, kind: Type, at: str, path: str) -> None:
         name = kind.kind
@@ -105,7 +107,7 @@ class _Fitting:
             return
         if len(self.found) < _MOST:
             told = f"{path} must be {_WANTED.get(name, name)}, {_told(item)}"
-            self.found.append(Misfit(How.TYPE, at, told, value=_as(item, name)))
+            self.found.append(SchemaViolation(ViolationKind.TYPE, at, told, value=_as(item, name)))
 
 
 def _fits(item: Json, kind: Type) -> bool:

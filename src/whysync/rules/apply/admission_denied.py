@@ -25,7 +25,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.apply import AdmissionDenied, PolicyEngine
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.revert import is_taken_back, taken_back
 
@@ -101,7 +101,7 @@ def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
             yield cite(manifest, "/metadata/name", says="the policy")
 
 
-def _fixes(case: Case, group: Grouped[AdmissionDenied], ref: Ref) -> Iterator[Fix]:
+def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterator[Fix]:
     failure = group.failure
     field = failure.pointer or "what it names"
     again = sync(case)

@@ -28,7 +28,7 @@ from whysync.messages.failures.apply import WebhookDown
 from whysync.messages.failures.base import Network
 from whysync.queries.commands import kubectl, on_object, sync
 from whysync.queries.connection_errors import why_unreachable
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.service_backends import scaled_to_zero
 
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
@@ -73,7 +73,7 @@ def _scaled_up(case: Case, service: Manifest | None) -> Iterator[Fix]:
     )
 
 
-def _verdict(case: Case, group: Grouped[WebhookDown], service: Manifest | None) -> str:
+def _verdict(case: Case, group: FailureGroup[WebhookDown], service: Manifest | None) -> str:
     failure = group.failure
     resting = scaled_to_zero(case, service) if service is not None else None
     why = f"{resting[0].ref} is scaled to zero" if resting else why_unreachable(failure.reason)

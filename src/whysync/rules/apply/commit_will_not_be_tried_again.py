@@ -20,7 +20,7 @@ Auto-sync does nothing because a window is closed (sync-window), or because only
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Reported, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, ReportedFailure, Set, Severity, cite, rule
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.failures.argocd import AutosyncSkipped
@@ -88,7 +88,7 @@ def _succeeded(case: Case) -> Iterator[Finding]:
     """Synced once to this commit; without self-heal nothing brings back what changed since."""
     if case.heals_itself:
         return
-    skipped: tuple[Reported[AutosyncSkipped], ...] = tuple(
+    skipped: tuple[ReportedFailure[AutosyncSkipped], ...] = tuple(
         report
         for group in grouped(case, AutosyncSkipped)
         for report in group.reports

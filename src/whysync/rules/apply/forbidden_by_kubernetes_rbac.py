@@ -25,7 +25,7 @@ from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.apply import Forbidden
 from whysync.queries.commands import kubectl
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 
 READING = ("get", "list", "watch")
 LISTING = ("list", "watch", "deletecollection")
@@ -68,7 +68,7 @@ def _about(case: Case, failure: Forbidden) -> Ref:
     return Ref(version="v1", kind="ServiceAccount", namespace=account[0], name=account[1])
 
 
-def _deeds(group: Grouped[Forbidden]) -> str:
+def _deeds(group: FailureGroup[Forbidden]) -> str:
     if group.failure.escalation:
         return "grant permissions that it does not hold itself"
     deeds = dict.fromkeys(f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb)
@@ -76,7 +76,7 @@ def _deeds(group: Grouped[Forbidden]) -> str:
     return f"{', '.join(list(deeds)[:4]) or 'do this'}{more}{_where(group)}"
 
 
-def _where(group: Grouped[Forbidden]) -> str:
+def _where(group: FailureGroup[Forbidden]) -> str:
     """Who lists at the cluster scope asks for all namespaces; who names an object there, for one of none."""
     failure = group.failure
     if failure.namespace:
@@ -89,7 +89,7 @@ def _resource(failure: Forbidden) -> str:
     return f"{failure.resource}.{failure.group}" if failure.group else failure.resource
 
 
-def _fixes(group: Grouped[Forbidden]) -> Iterator[Fix]:
+def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     failure = group.failure
     if failure.escalation:
         yield Fix.run(
@@ -125,7 +125,7 @@ def _meta(failure: Forbidden) -> Object:
     return {"name": NAME} if _is_wide(failure) else {"name": NAME, "namespace": failure.namespace}
 
 
-def _role(group: Grouped[Forbidden]) -> Object:
+def _role(group: FailureGroup[Forbidden]) -> Object:
     """One rule per resource; who lists must also get and watch, as Argo CD's cache does all three.
 
     A sync that may not even look at an object would be refused again when it writes it.

@@ -26,7 +26,7 @@ from whysync.argocd.api.application import ResourceResult
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.owning_resource import symptoms_about
-from whysync.diagnosis.pods import LastWord, last_word, logs_below
+from whysync.diagnosis.pods import LogRootCause, last_word, logs_below
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -96,7 +96,7 @@ def hook_failed(case: Case) -> Iterator[Finding]:
 
 
 def _ways_out(
-    case: Case, ref: Ref, word: LastWord | None, late: Manifest | None, *, has_more: bool
+    case: Case, ref: Ref, word: LogRootCause | None, late: Manifest | None, *, has_more: bool
 ) -> Iterator[Fix]:
     if has_more:
         again = (*_failed_run_deleted(case, ref), sync(case))
@@ -149,7 +149,7 @@ def _at_deletion(case: Case) -> Iterator[Finding]:
         )
 
 
-def _ended(case: Case, result: ResourceResult, word: LastWord | None, late: Manifest | None) -> str:
+def _ended(case: Case, result: ResourceResult, word: LogRootCause | None, late: Manifest | None) -> str:
     if late is not None:
         after = f"was ended by its own deadline of {late.at(DEADLINE)} s"
         return f"{after}: {root_in_words(word.failure)}" if word is not None else f"{after}, still at work"
@@ -173,7 +173,7 @@ def _has_more_time(case: Case, late: Manifest | None) -> str:
     return f"; Git gives it {now} s by now" if longer else ""
 
 
-def _why(case: Case, result: ResourceResult, word: LastWord | None) -> str:
+def _why(case: Case, result: ResourceResult, word: LogRootCause | None) -> str:
     if word is not None:
         return root_in_words(word.failure)
     for story in case.pods_of(result.ref):
@@ -186,7 +186,7 @@ def _why(case: Case, result: ResourceResult, word: LastWord | None) -> str:
 
 
 def _evidence(
-    case: Case, index: int, result: ResourceResult, word: LastWord | None, late: Manifest | None
+    case: Case, index: int, result: ResourceResult, word: LogRootCause | None, late: Manifest | None
 ) -> Iterator[Evidence]:
     base = f"/status/operationState/syncResult/resources/{index}"
     yield cite(case.application, f"{base}/hookPhase", says="how the hook ended")
@@ -210,7 +210,7 @@ def _evidence(
         yield cite_line(word.log, word.failure.line, says="the line that names the reason")
 
 
-def _fixes(case: Case, ref: Ref, word: LastWord | None) -> Iterator[Fix]:
+def _fixes(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
     if ref.kind not in RUN_TO_AN_END:
         yield Fix.run(
             on_object("describe", ref) + "   # why it is not healthy",

@@ -42,8 +42,8 @@ from whysync.messages.failures.workload import ImagePull, Unschedulable
 from whysync.queries.commands import app_argument, beside, on_object, refresh, remark, sync, terminate
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.stuck_wait import Stall, why_stalled
-from whysync.queries.waiting_on import Wait, minutes, wait_of
+from whysync.queries.stuck_wait import StuckWait, why_stalled
+from whysync.queries.waiting_on import AwaitedObject, minutes, wait_of
 
 TTL = "/spec/ttlSecondsAfterFinished"
 DEADLINE = "/spec/activeDeadlineSeconds"
@@ -84,7 +84,7 @@ def _said_below(case: Case, hook: Ref) -> Iterator[str]:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
-def _last_line(case: Case, wait: Wait) -> Evidence | None:
+def _last_line(case: Case, wait: AwaitedObject) -> Evidence | None:
     """Where nothing else tells why, what its container printed last is the best that there is."""
     for log in logs_below(case, wait.ref):
         for number in range(len(log.lines), 0, -1):
@@ -118,13 +118,13 @@ def _vanished(case: Case) -> Iterator[Finding]:
         )
 
 
-def _evidence(case: Case, stall: Stall) -> Iterator[Evidence]:
+def _evidence(case: Case, stall: StuckWait) -> Iterator[Evidence]:
     yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
     yield cite(case.application, "/status/operationState/startedAt", says="since when")
     yield from stall.evidence
 
 
-def _fixes(case: Case, wait: Wait, stall: Stall) -> Iterator[Fix]:
+def _fixes(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Fix]:
     if stall.ended:
         yield Fix.run(
             refresh(case),
@@ -163,7 +163,7 @@ def _fixes(case: Case, wait: Wait, stall: Stall) -> Iterator[Fix]:
     )
 
 
-def _endless(case: Case, wait: Wait) -> Iterator[Finding]:
+def _endless(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
     """What would have turned the hang into a clear answer."""
     job = case.desired_of(wait.ref.key)
     if job is None or wait.ref.kind != "Job":

@@ -29,7 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.apply import KindNotServed
 from whysync.queries.commands import beside, remark, sync
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import has_option
 from whysync.queries.sync_position import comes_before, place_in_words, wave_of
@@ -72,7 +72,9 @@ def kind_not_served(case: Case) -> Iterator[Finding]:
         )
 
 
-def _is_told_better(group: Grouped[KindNotServed], groups: tuple[Grouped[KindNotServed], ...]) -> bool:
+def _is_told_better(
+    group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
+) -> bool:
     """The operation speaks of an API group, the result of its kind: that is one trouble."""
     return not group.failure.kind and any(
         other.failure.kind and other.failure.group == group.failure.group for other in groups
@@ -80,7 +82,7 @@ def _is_told_better(group: Grouped[KindNotServed], groups: tuple[Grouped[KindNot
 
 
 def _with_vague_ones(
-    group: Grouped[KindNotServed], groups: tuple[Grouped[KindNotServed], ...]
+    group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
 ) -> tuple[str, ...]:
     vague = (
         other for other in groups if not other.failure.kind and other.failure.group == group.failure.group

@@ -28,7 +28,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.validation.quantities import amount
 from whysync.messages.failures.apply import LimitRange
 from whysync.queries.commands import kubectl, sync
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.previous_revision import with_way_back
 
@@ -58,14 +58,14 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
         yield _within_bounds(case, finding, failure)
 
 
-def _held_back(case: Case, group: Grouped[LimitRange]) -> Ref:
+def _held_back(case: Case, group: FailureGroup[LimitRange]) -> Ref:
     """The row that lacks its Pods: events speak of the ReplicaSet below it."""
     said = group.ref
     above = row_over(case, said) if said is not None and said.kind != "Pod" else None
     return above or named_ref(case, group.failure.resource, said)
 
 
-def _others(case: Case, group: Grouped[LimitRange]) -> str:
+def _others(case: Case, group: FailureGroup[LimitRange]) -> str:
     rows = {row_over(case, ref) or ref for ref in group.resources if ref.kind != "pods"}
     return f" and {len(rows) - 1} more" if len(rows) > 1 else ""
 

@@ -30,7 +30,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
 from whysync.messages.failures.apply import SchemaInvalid, SchemaProblem
 from whysync.queries.commands import kubectl, sync
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.mistyped_fields import Mistyped, is_told, mistyped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.revert import is_taken_back, taken_back
@@ -83,7 +83,7 @@ def manifest_breaks_schema(case: Case) -> Iterator[Finding]:
         )
 
 
-def _verdict(ref: Ref, group: Grouped[SchemaInvalid], desired: Manifest | None) -> str:
+def _verdict(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
     failure = group.failure
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
     said = f": {one_line(failure.detail)}" if failure.detail and not failure.field else ""
@@ -117,7 +117,7 @@ def _without_indexes(parts: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part for part in parts if index_of(part) is None)
 
 
-def _of_type(ref: Ref, group: Grouped[SchemaInvalid], desired: Manifest, wrong: Mistyped) -> str:
+def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, wrong: Mistyped) -> str:
     value = desired.at(wrong.pointer)
     plain = isinstance(value, (str, int, float))
     written = msgspec.json.encode(value).decode() if plain else ""

@@ -29,7 +29,7 @@ from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.argocd import ProjectDenied, ProjectRule
 from whysync.queries.commands import hard_refresh, sync
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.kind_scopes import is_namespaced
 
 LISTS = {
@@ -149,7 +149,12 @@ def _edits(case: Case, denied: ProjectDenied) -> Iterator[Edit]:
 
 
 def _fixes(
-    case: Case, group: Grouped[ProjectDenied], name: str, still: tuple[ProjectDenied, ...], *, known: bool
+    case: Case,
+    group: FailureGroup[ProjectDenied],
+    name: str,
+    still: tuple[ProjectDenied, ...],
+    *,
+    known: bool,
 ) -> Iterator[Fix]:
     again = sync(case) if "operation" in group.explains or group.resources else hard_refresh(case)
     if not still:

@@ -31,7 +31,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.apply import QuotaExceeded
 from whysync.queries.already_fixed import given_up_and_mended, mended_by
 from whysync.queries.commands import kubectl, on_object, remark, sync
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.quotas import enough, lacking
 
@@ -64,7 +64,7 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
         )
 
 
-def _held_back(case: Case, group: Grouped[QuotaExceeded]) -> Ref:
+def _held_back(case: Case, group: FailureGroup[QuotaExceeded]) -> Ref:
     """The row that lacks its Pods: events speak of the ReplicaSet below it."""
     said = group.ref
     if said is None:

@@ -27,8 +27,8 @@ from whysync.json_tree import fields, items
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.argocd import Awaited
 from whysync.queries.commands import on_object, remark, sync, terminate
-from whysync.queries.stuck_wait import Stall, why_stalled
-from whysync.queries.waiting_on import Wait, is_hook_result, minutes, wait_of
+from whysync.queries.stuck_wait import StuckWait, why_stalled
+from whysync.queries.waiting_on import AwaitedObject, is_hook_result, minutes, wait_of
 
 
 @rule(cause="wave-stalled", since="0.1")
@@ -117,7 +117,7 @@ def _behind(case: Case) -> int:
     return sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
 
 
-def _evidence(case: Case, wait: Wait, stall: Stall) -> Iterator[Evidence]:
+def _evidence(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Evidence]:
     yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
     yield cite(case.application, "/status/operationState/startedAt", says="since when")
     for index, row in enumerate(case.app.status.resources):

@@ -31,7 +31,7 @@ from whysync.queries.failing_source import (
     source_flag,
     source_pointer,
 )
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 
 
 @rule(cause="path-not-found", since="0.1")
@@ -63,7 +63,7 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
         )
 
 
-def _leads_out(case: Case, group: Grouped[PathNotFound], path: str) -> Finding:
+def _leads_out(case: Case, group: FailureGroup[PathNotFound], path: str) -> Finding:
     """One link is enough: Argo CD renders nothing of the whole repository."""
     return Finding(
         about=case.application.ref,

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.failures import cite_spoken
-from whysync.diagnosis.messages_of_case import Spoken, texts_of
+from whysync.diagnosis.messages_of_case import ReportedText, texts_of
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.messages.failures.base import Unknown
 from whysync.messages.parse import Message, understand
@@ -70,7 +70,7 @@ def _may_be_over(text: str) -> bool:
     return any(word in text for word in _PASSING)
 
 
-def _cached(case: Case) -> Iterator[tuple[Spoken, Message]]:
+def _cached(case: Case) -> Iterator[tuple[ReportedText, Message]]:
     for spoken in texts_of(case):
         message = understand(spoken.text)
         if message.cached and spoken.symptom in case.symptom_ids:

@@ -25,12 +25,12 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.commands import on_object
-from whysync.queries.hidden_drift import BY_HAND, Unseen, hidden_by_ignoring, unseen_by_hand
+from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring, unseen_by_hand
 
 
 @rule(cause="undetected-drift", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def drift_that_argocd_does_not_show(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Unseen]] = {}
+    by_object: dict[str, list[HiddenDifference]] = {}
     hidden = (one for one in hidden_by_ignoring(case) if one.writer and one.writer.kind in BY_HAND)
     for unseen in (*hidden, *unseen_by_hand(case)):
         found = by_object.setdefault(str(unseen.key), [])
@@ -66,7 +66,7 @@ def drift_that_argocd_does_not_show(case: Case) -> Iterator[Finding]:
         )
 
 
-def _undone(group: list[Unseen]) -> Iterator[Fix]:
+def _undone(group: list[HiddenDifference]) -> Iterator[Fix]:
     """A sync does not do it: Argo CD sees no difference. Git's values may be masked: only what Git lacks."""
     extra = [one.pointer for one in group if isinstance(one.difference.wanted, Missing)]
     if not extra or any(index_of(part) is not None for pointer in extra for part in split(pointer)):
@@ -80,7 +80,7 @@ def _undone(group: list[Unseen]) -> Iterator[Fix]:
     )
 
 
-def _cited(group: list[Unseen]) -> Iterator[Evidence]:
+def _cited(group: list[HiddenDifference]) -> Iterator[Evidence]:
     for one in group[:5]:
         yield cite(one.live, one.pointer, says="the cluster has this")
         yield cite(one.desired, one.pointer, says="Git has this")

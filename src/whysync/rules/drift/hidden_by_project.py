@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.argocd.projects import Cluster, Verdict, destination_verdict, kind_verdict
+from whysync.argocd.projects import Cluster, PermissionResult, destination_verdict, kind_verdict
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Fact, Finding, Fix, cite, rule
 from whysync.json_tree import Object
 from whysync.queries.commands import refresh
@@ -66,7 +66,7 @@ def _forbidding(case: Case, row: ResourceRow) -> str | None:
     assert case.project is not None
     scope = "namespace" if row.namespace else "cluster"
     verdict = kind_verdict(case.project, row.group, row.kind, row.name, namespaced=bool(row.namespace))
-    if verdict is Verdict.DENIED:
+    if verdict is PermissionResult.DENIED:
         return f"/spec/{scope}ResourceBlacklist"
     if not verdict.permitted:
         return f"/spec/{scope}ResourceWhitelist"

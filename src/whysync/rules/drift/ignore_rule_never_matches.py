@@ -22,7 +22,7 @@ A rule about another object, or about another field of this one, is simply anoth
 
 from collections.abc import Iterator
 
-from whysync.argocd.ignore_differences import Miss, MissKind, Rule, application_rules, explain_miss
+from whysync.argocd.ignore_differences import MistakeKind, Rule, RuleMistake, application_rules, explain_miss
 from whysync.diagnosis import Add, Case, Confidence, Edit, Finding, Fix, Set, SymptomKind, cite, rule
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -30,7 +30,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.queries.commands import beside, hard_refresh, kubectl
 from whysync.queries.hidden_drift import emptied_by_ignoring, hidden_by_ignoring
 
-_KEYS = {MissKind.GROUP: "group", MissKind.KIND: "kind"}
+_KEYS = {MistakeKind.GROUP: "group", MistakeKind.KIND: "kind"}
 
 
 @rule(cause="ignore-rule-miss", since="0.1")
@@ -39,7 +39,7 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
     if not rules:
         return
     told: dict[tuple[int, Ref], list[str]] = {}
-    misses: dict[tuple[int, Ref], Miss] = {}
+    misses: dict[tuple[int, Ref], RuleMistake] = {}
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.DIFFERS or symptom.ref is None:
             continue
@@ -118,17 +118,17 @@ def _without_effect(case: Case) -> Iterator[Finding]:
         )
 
 
-def _nearest(case: Case, rules: tuple[Rule, ...], ref: Ref) -> tuple[Rule, Miss] | None:
+def _nearest(case: Case, rules: tuple[Rule, ...], ref: Ref) -> tuple[Rule, RuleMistake] | None:
     """The rule that was most likely meant for this object."""
     live = case.live_of(ref.key) or case.desired_of(ref.key) or _bare(ref)
     differing = [drift.pointer for drift in case.drifts if drift.ref.key == live.key]
-    near: list[tuple[Rule, Miss]] = []
+    near: list[tuple[Rule, RuleMistake]] = []
     for written in rules:
         miss = explain_miss(written, live.body, differing)
         if miss is None:
             return None  # this one works
-        tellable = differing or miss.kind in (MissKind.GROUP, MissKind.KIND, MissKind.NAMES_NO_FIELD)
-        if miss.near and miss.kind is not MissKind.ELSEWHERE and tellable and _is_about(written, ref):
+        tellable = differing or miss.kind in (MistakeKind.GROUP, MistakeKind.KIND, MistakeKind.NAMES_NO_FIELD)
+        if miss.near and miss.kind is not MistakeKind.ELSEWHERE and tellable and _is_about(written, ref):
             near.append((written, miss))
     return near[0] if near else None
 
@@ -147,7 +147,7 @@ def _bare(ref: Ref) -> Manifest:
     return Manifest({"apiVersion": api_version, "kind": ref.kind, "metadata": meta}, role=Role.LIVE)
 
 
-def _fixes(case: Case, at: str, miss: Miss) -> Iterator[Fix]:
+def _fixes(case: Case, at: str, miss: RuleMistake) -> Iterator[Fix]:
     edit: Edit | None = None
     key = _KEYS.get(miss.kind)
     if key is not None and (miss.suggestion or key == "group"):

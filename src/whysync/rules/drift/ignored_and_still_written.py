@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Fact, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.field_writers import WriterKind, phrase
-from whysync.queries.hidden_drift import BY_HAND, Unseen, hidden_by_ignoring
+from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring
 from whysync.queries.ignore_rules import RESPECT
 
 _QUIET = BY_HAND | {WriterKind.ARGOCD, WriterKind.UNKNOWN, WriterKind.API_SERVER, WriterKind.KUBECTL_APPLY}
@@ -63,7 +63,7 @@ def ignored_and_still_written(case: Case) -> Iterator[Finding]:
         )
 
 
-def _other_writer(case: Case, hidden: Unseen) -> str:
+def _other_writer(case: Case, hidden: HiddenDifference) -> str:
     writer = hidden.writer
     if writer is not None and writer.kind not in _QUIET:
         return phrase(writer)

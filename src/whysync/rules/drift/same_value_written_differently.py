@@ -33,7 +33,7 @@ from whysync.diagnosis import (
     cite,
     rule,
 )
-from whysync.diagnosis.equivalent_values import SameBut, reordered_list_of, same_but
+from whysync.diagnosis.equivalent_values import Equivalence, reordered_list_of, same_but
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.ref import Ref
 
@@ -80,7 +80,7 @@ def _reordered(case: Case) -> Iterator[Finding]:
             field=around,
             explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH,
-            verdict=f"{around} of {ref} means the same on both sides: {SameBut.ORDER}",
+            verdict=f"{around} of {ref} means the same on both sides: {Equivalence.ORDER}",
             evidence=(
                 cite(first.desired, around, says="Git's order"),
                 cite(first.live, around, says="the cluster's order"),

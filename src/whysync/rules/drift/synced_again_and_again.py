@@ -21,7 +21,7 @@ Somebody who syncs by hand, again and again, shows in the history as that user.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, Set, cite, rule
-from whysync.diagnosis.freshness import Looping, looping
+from whysync.diagnosis.freshness import SyncLoop, looping
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.queries.ignore_rules import ignore_field
 from whysync.queries.waiting_on import minutes
@@ -85,7 +85,7 @@ def _fixes(case: Case, untold: list[Drift]) -> Iterator[Fix]:
         )
 
 
-def _period(loop: Looping) -> str:
+def _period(loop: SyncLoop) -> str:
     return f", one every {minutes(loop.period)}" if loop.period and loop.period.total_seconds() >= 60 else ""
 
 

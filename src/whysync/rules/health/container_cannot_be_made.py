@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
-from whysync.diagnosis.failures import Reported
+from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.manifest import Manifest
@@ -119,7 +119,7 @@ def _said_below(case: Case, row: Ref) -> Iterator[str]:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
-def _of_keys(case: Case) -> Iterator[Reported[DependencyMissing]]:
+def _of_keys(case: Case) -> Iterator[ReportedFailure[DependencyMissing]]:
     return (report for report in case.failures(DependencyMissing) if report.failure.key)
 
 

@@ -34,7 +34,7 @@ from whysync.diagnosis import (
     rule,
 )
 from whysync.diagnosis.owning_resource import row_over
-from whysync.diagnosis.pods import ContainerStory, LastWord, PodStory, last_word, logs_below
+from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, last_word, logs_below
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.workload import CrashLoop
@@ -77,7 +77,7 @@ def container_crash_loops(case: Case) -> Iterator[Finding]:
         )
 
 
-def _crashing(case: Case, ref: Ref) -> tuple[PodStory, ContainerStory] | None:
+def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | None:
     for story in case.pods_of(ref):
         for container in story.containers:
             crashed = container.exit_code not in (None, 0) and container.restarts > 0
@@ -95,7 +95,7 @@ def _said_below(case: Case, symptom: str) -> Iterator[str]:
             yield from (id for id in report.symptoms if id in case.symptom_ids)
 
 
-def _from_pod(ref: Ref, explains: tuple[str, ...], story: PodStory, container: ContainerStory) -> Finding:
+def _from_pod(ref: Ref, explains: tuple[str, ...], story: PodHistory, container: ContainerHistory) -> Finding:
     log = story.log_of(container)
     word = last_word((log,)) if log else None
     code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
@@ -114,11 +114,11 @@ def _from_pod(ref: Ref, explains: tuple[str, ...], story: PodStory, container: C
     )
 
 
-def _ending(word: LastWord | None) -> str:
+def _ending(word: LogRootCause | None) -> str:
     return f": {word.failure.text.strip()}" if word else ""
 
 
-def _cited(word: LastWord | None) -> tuple[Evidence, ...]:
+def _cited(word: LogRootCause | None) -> tuple[Evidence, ...]:
     return (cite_line(word.log, word.failure.line, says="its log names the reason"),) if word else ()
 
 

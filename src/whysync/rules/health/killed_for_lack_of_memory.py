@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
-from whysync.diagnosis.pods import ContainerStory, PodStory
+from whysync.diagnosis.pods import ContainerHistory, PodHistory
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -69,7 +69,7 @@ def killed_for_lack_of_memory(case: Case) -> Iterator[Finding]:
 
 
 def _from_pod(
-    case: Case, ref: Ref, explains: tuple[str, ...], story: PodStory, killed: ContainerStory
+    case: Case, ref: Ref, explains: tuple[str, ...], story: PodHistory, killed: ContainerHistory
 ) -> Finding:
     limit = _limit(story.pod, "/spec/containers", killed.name)
     look = _look(story.pod.ref, killed.name)

@@ -23,13 +23,13 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
-from whysync.diagnosis.pods import PodStory
+from whysync.diagnosis.pods import PodHistory
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import Missing, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.workload import CrashLoop, ProbeFailed
 from whysync.queries.commands import on_object, sync
-from whysync.queries.group_failures import Grouped, grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.previous_revision import with_way_back
 from whysync.queries.probe_kills import killed_for_probe
 
@@ -101,7 +101,7 @@ def probe_fails(case: Case) -> Iterator[Finding]:
             break
 
 
-def _about(case: Case, group: Grouped[ProbeFailed]) -> Ref:
+def _about(case: Case, group: FailureGroup[ProbeFailed]) -> Ref:
     ref = group.ref
     return (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
 
@@ -181,7 +181,7 @@ def _severity(case: Case, probe: str) -> Severity:
     return Severity.CRITICAL if degraded or probe == "liveness" else Severity.WARNING
 
 
-def _runs_and_is_not_ready(story: PodStory) -> tuple[str, str, str] | None:
+def _runs_and_is_not_ready(story: PodHistory) -> tuple[str, str, str] | None:
     if story.failing:
         return None  # it does not run, or has ended before: that is the story
     probes = {

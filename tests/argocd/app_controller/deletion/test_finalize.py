@@ -19,8 +19,8 @@ from whysync.argocd.app_controller.deletion.finalize import (
 )
 from whysync.argocd.app_controller.deletion.finalizers import RESOURCES
 from whysync.argocd.health.assess import Assessment
-from whysync.argocd.health.verdict import Verdict
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Key, ref_of
 
@@ -271,8 +271,8 @@ def test_health_that_cannot_be_told_stops_the_deletion() -> None:
     before = hook("PreDelete")
     leaving = Leaving(PRE, targets=[before])
     leaving.shop.apply(mine(before))
-    unknown = Assessment(verdict=Verdict(HealthCode.UNKNOWN), error="lua: broken")
-    leaving.ground = ClusterGround(leaving.shop.model, health=lambda _: unknown)
+    unknown = Assessment(verdict=HealthVerdict(HealthCode.UNKNOWN), error="lua: broken")
+    leaving.ground = KubectlClusterOps(leaving.shop.model, health=lambda _: unknown)
     assert leaving.look().error == "error executing pre-delete hooks: lua: broken"
 
 
@@ -298,7 +298,7 @@ def _cannot() -> NoReturn:
 def test_manifests_that_cannot_be_rendered_keep_the_application() -> None:
     shop = Shop()
     app: Object = {"metadata": {"finalizers": [PRE, RESOURCES], "deletionTimestamp": DELETED}}
-    ground = ClusterGround(shop.model)
+    ground = KubectlClusterOps(shop.model)
     deletion = AppDeletion(application=app, ground=ground, live=dict[Key, Object], targets=_cannot)
     done = finalize(deletion)
     assert done.finalizers == (PRE, RESOURCES)

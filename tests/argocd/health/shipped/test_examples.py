@@ -6,7 +6,7 @@ import pytest
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.shipped import judge, shipped_check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 HEALTHY, SUSPENDED, PROGRESSING = HealthCode.HEALTHY, HealthCode.SUSPENDED, HealthCode.PROGRESSING
@@ -18,13 +18,13 @@ def said(kind: str, status: str, message: str | None = None, **more: Json) -> Ob
     return {"type": kind, "status": status, **words, **more}
 
 
-def judged(group: str, kind: str, **parts: Json) -> Verdict:
+def judged(group: str, kind: str, **parts: Json) -> HealthVerdict:
     check = shipped_check(group, kind)
     assert check is not None
     return judge(check, {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {}, **parts})
 
 
-def by_conditions(group: str, kind: str, *conditions: Json, **status: Json) -> Verdict:
+def by_conditions(group: str, kind: str, *conditions: Json, **status: Json) -> HealthVerdict:
     return judged(group, kind, status={"conditions": list(conditions), **status})
 
 
@@ -32,14 +32,14 @@ def test_a_certificate_in_renewal_is_progressing_though_it_is_ready() -> None:
     found = by_conditions(
         "cert-manager.io", "Certificate", said("Ready", "True", "up"), said("Issuing", "True", "renewing")
     )
-    assert found == Verdict(PROGRESSING, "renewing")
-    assert by_conditions("cert-manager.io", "Certificate", said("Ready", "True", "up")) == Verdict(
+    assert found == HealthVerdict(PROGRESSING, "renewing")
+    assert by_conditions("cert-manager.io", "Certificate", said("Ready", "True", "up")) == HealthVerdict(
         HEALTHY, "up"
     )
 
 
 def test_a_condition_without_a_message_gives_a_verdict_without_one() -> None:
-    assert by_conditions("bitnami.com", "SealedSecret", said("Synced", "False")) == Verdict(DEGRADED)
+    assert by_conditions("bitnami.com", "SealedSecret", said("Synced", "False")) == HealthVerdict(DEGRADED)
 
 
 class TestCustomResourceDefinition:
@@ -47,40 +47,44 @@ class TestCustomResourceDefinition:
 
     def test_established(self) -> None:
         found = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"))
-        assert found == Verdict(HEALTHY, "CRD is healthy")
+        assert found == HealthVerdict(HEALTHY, "CRD is healthy")
 
     def test_a_bad_schema_shows_even_after_established(self) -> None:
         bad = said("NonStructuralSchema", "True", "spec.x: must not be empty")
         found = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"), bad)
-        assert found == Verdict(DEGRADED, "Schema violations found: spec.x: must not be empty")
+        assert found == HealthVerdict(DEGRADED, "Schema violations found: spec.x: must not be empty")
 
     def test_a_missing_message_is_an_error_where_it_is_part_of_a_sentence(self) -> None:
         found = by_conditions(self.GROUP, self.KIND, said("NamesAccepted", "False"))
-        assert found == Verdict(UNKNOWN, "cannot perform concat operation between string and nil")
+        assert found == HealthVerdict(UNKNOWN, "cannot perform concat operation between string and nil")
 
     def test_without_a_status_the_script_fails(self) -> None:
         found = judged(self.GROUP, self.KIND)
-        assert found == Verdict(UNKNOWN, "attempt to index a non-table object(nil) with key 'conditions'")
+        assert found == HealthVerdict(
+            UNKNOWN, "attempt to index a non-table object(nil) with key 'conditions'"
+        )
 
     def test_going_away(self) -> None:
         found = judged(self.GROUP, self.KIND, metadata={"deletionTimestamp": "2024-01-01T00:00:00Z"})
-        assert found == Verdict(PROGRESSING, "CRD is terminating")
+        assert found == HealthVerdict(PROGRESSING, "CRD is terminating")
 
 
 class TestRollout:
-    def rollout(self, spec: Json = None, metadata: Json = None, **status: Json) -> Verdict:
+    def rollout(self, spec: Json = None, metadata: Json = None, **status: Json) -> HealthVerdict:
         return judged(
             "argoproj.io", "Rollout", metadata=metadata or {"generation": 2}, spec=spec or {}, status=status
         )
 
     def test_the_phase_is_the_verdict(self) -> None:
-        assert self.rollout(phase="Degraded", message="bad image") == Verdict(DEGRADED, "bad image")
-        assert self.rollout(phase="Paused", message="CanaryPauseStep") == Verdict(
+        assert self.rollout(phase="Degraded", message="bad image") == HealthVerdict(DEGRADED, "bad image")
+        assert self.rollout(phase="Paused", message="CanaryPauseStep") == HealthVerdict(
             SUSPENDED, "CanaryPauseStep"
         )
 
     def test_a_phase_that_argo_cd_does_not_know(self) -> None:
-        assert self.rollout(phase="Dreaming") == Verdict(UNKNOWN, "Lua returned an invalid health status")
+        assert self.rollout(phase="Dreaming") == HealthVerdict(
+            UNKNOWN, "Lua returned an invalid health status"
+        )
 
     @pytest.mark.parametrize(("observed", "waits"), [("1", True), ("2", False), (3, False), ("6c6b", False)])
     def test_a_generation_that_is_not_observed_yet(self, observed: Json, waits: bool) -> None:
@@ -101,8 +105,8 @@ class TestRollout:
         strategy: Object = {"replicas": 2, "strategy": {"canary": {}}}
         status: Object = {"conditions": [], "currentPodHash": "abc", **counts}
         assert self.rollout(strategy, **status).message == "Waiting for rollout to finish steps"
-        assert self.rollout(strategy, **status, stableRS="abc") == Verdict(HEALTHY)
-        assert self.rollout(strategy, **status, canary={"stableRS": "abc"}) == Verdict(HEALTHY)
+        assert self.rollout(strategy, **status, stableRS="abc") == HealthVerdict(HEALTHY)
+        assert self.rollout(strategy, **status, canary={"stableRS": "abc"}) == HealthVerdict(HEALTHY)
         assert self.rollout(strategy | {"replicas": 3}, **status).message.endswith("need to be updated")
 
 
@@ -111,10 +115,10 @@ class TestCrossplane:
 
     def test_ready_does_not_hide_what_is_not_synced(self) -> None:
         conditions = said("Ready", "True"), said("Synced", "False", "no permission")
-        assert by_conditions(self.GROUP, "VPC", *conditions) == Verdict(DEGRADED, "no permission")
+        assert by_conditions(self.GROUP, "VPC", *conditions) == HealthVerdict(DEGRADED, "no permission")
 
     def test_no_status_at_all_is_up_to_date(self) -> None:
-        assert judged(self.GROUP, "VPC") == Verdict(HEALTHY, "Resource is up-to-date.")
+        assert judged(self.GROUP, "VPC") == HealthVerdict(HEALTHY, "Resource is up-to-date.")
 
     def test_an_empty_status_is_enough_for_kinds_that_never_have_one(self) -> None:
         assert judged(self.GROUP, "VPC", status={}).code == PROGRESSING
@@ -130,29 +134,29 @@ class TestCrossplane:
 class TestGatewayApi:
     GROUP = "gateway.networking.k8s.io"
 
-    def route(self, kind: str, *conditions: Json) -> Verdict:
+    def route(self, kind: str, *conditions: Json) -> HealthVerdict:
         parent: Object = {"parentRef": {"name": "public"}, "conditions": list(conditions)}
         return judged(self.GROUP, kind, metadata={"generation": 2}, status={"parents": [parent]})
 
     def test_a_route_that_its_gateway_refuses(self) -> None:
         refused = said("Accepted", "False", "no matching listener", observedGeneration=2)
-        expected = Verdict(DEGRADED, "Parent public: no matching listener")
+        expected = HealthVerdict(DEGRADED, "Parent public: no matching listener")
         assert self.route("HTTPRoute", refused) == self.route("GRPCRoute", refused) == expected
 
     def test_an_outdated_complaint_counts_for_grpc_only(self) -> None:
         old = said("Accepted", "False", "no matching listener", observedGeneration=1)
-        assert self.route("HTTPRoute", old) == Verdict(PROGRESSING, "Waiting for HTTPRoute status")
+        assert self.route("HTTPRoute", old) == HealthVerdict(PROGRESSING, "Waiting for HTTPRoute status")
         assert self.route("GRPCRoute", old).code == DEGRADED
 
     def test_unresolved_references_go_before_not_accepted(self) -> None:
         refused, unresolved = said("Accepted", "False", "a"), said("ResolvedRefs", "False")
         found = self.route("GRPCRoute", refused, unresolved)
-        assert found == Verdict(DEGRADED, "Parent public: Failed condition: ResolvedRefs")
+        assert found == HealthVerdict(DEGRADED, "Parent public: Failed condition: ResolvedRefs")
 
     def test_a_listener_still_being_programmed(self) -> None:
         listener: Object = {"conditions": [said("Programmed", "Unknown")]}
         found = judged(self.GROUP, "Gateway", status={"conditions": [], "listeners": [listener]})
-        assert found == Verdict(PROGRESSING, "Listener: Listener is still being programmed")
+        assert found == HealthVerdict(PROGRESSING, "Listener: Listener is still being programmed")
 
     def test_a_policy_names_the_ancestor_that_lags(self) -> None:
         ancestor: Object = {
@@ -163,7 +167,7 @@ class TestGatewayApi:
         found = judged(self.GROUP, "BackendTLSPolicy", metadata={"generation": 2}, status=status)
         assert found.message == "Waiting for Ancestor public to update BackendTLSPolicy status"
         found = judged(self.GROUP, "BackendTLSPolicy", metadata={"generation": 1}, status=status)
-        assert found == Verdict(HEALTHY, "BackendTLSPolicy is healthy")
+        assert found == HealthVerdict(HEALTHY, "BackendTLSPolicy is healthy")
 
 
 def test_ceph_tells_health_details_in_order_state_and_its_own_message() -> None:
@@ -172,10 +176,10 @@ def test_ceph_tells_health_details_in_order_state_and_its_own_message() -> None:
         "details": {"POOL_FULL": {"message": "pool is full"}, "MON_DOWN": {"message": "1/3 mons down"}},
     }
     found = judged("ceph.rook.io", "CephCluster", status={"ceph": ceph, "state": "Created", "message": "ok"})
-    assert found == Verdict(DEGRADED, "Ceph health is HEALTH_WARN (1/3 mons down; pool is full) - ok")
+    assert found == HealthVerdict(DEGRADED, "Ceph health is HEALTH_WARN (1/3 mons down; pool is full) - ok")
     fine: Object = {"ceph": {"health": "HEALTH_OK"}, "state": "Updating"}
     found = judged("ceph.rook.io", "CephCluster", status=fine)
-    assert found == Verdict(PROGRESSING, "Ceph health is HEALTH_OK - Ceph cluster state is Updating")
+    assert found == HealthVerdict(PROGRESSING, "Ceph health is HEALTH_OK - Ceph cluster state is Updating")
 
 
 def test_config_connector_looks_at_conditions_of_this_generation_only() -> None:
@@ -184,7 +188,7 @@ def test_config_connector_looks_at_conditions_of_this_generation_only() -> None:
         "conditions": [said("Ready", "False", "quota", reason="UpdateFailed")],
     }
     group = "sql.cnrm.cloud.google.com"
-    assert judged(group, "SQLInstance", metadata={"generation": 1}, status=status) == Verdict(
+    assert judged(group, "SQLInstance", metadata={"generation": 1}, status=status) == HealthVerdict(
         DEGRADED, "quota"
     )
     assert judged(group, "SQLInstance", metadata={"generation": 2}, status=status).code == PROGRESSING
@@ -197,34 +201,36 @@ def test_a_canary_tells_phase_weight_and_conditions() -> None:
         "conditions": [said("Promoted", "Unknown", "on")],
     }
     found = judged("flagger.app", "Canary", status=status)
-    assert found == Verdict(PROGRESSING, "Progressing --- Canary Weight: 20 % --- on")
+    assert found == HealthVerdict(PROGRESSING, "Progressing --- Canary Weight: 20 % --- on")
     found = judged("flagger.app", "Canary", status={"phase": "Failed", "conditions": []})
-    assert found == Verdict(UNKNOWN, "attempt to compare number with nil")
+    assert found == HealthVerdict(UNKNOWN, "attempt to compare number with nil")
 
 
 def test_the_last_condition_of_a_cluster_external_secret_decides() -> None:
     group, kind = "external-secrets.io", "ClusterExternalSecret"
     conditions = said("NotReady", "True", "old"), said("Ready", "True", "new")
-    assert by_conditions(group, kind, *conditions) == Verdict(HEALTHY, "new")
+    assert by_conditions(group, kind, *conditions) == HealthVerdict(HEALTHY, "new")
     assert by_conditions(group, kind).code == UNKNOWN
 
 
 def test_a_3scale_application_with_a_number_waits_and_without_one_is_degraded() -> None:
     group, not_ready = "capabilities.3scale.net", said("Ready", "False")
     found = by_conditions(group, "Application", not_ready)
-    assert found == Verdict(DEGRADED, "3scale Application is not ready")
+    assert found == HealthVerdict(DEGRADED, "3scale Application is not ready")
     assert by_conditions(group, "Application", not_ready, adminId=4).code == PROGRESSING
 
 
 @pytest.mark.parametrize(
     ("partition", "updated", "expected"),
     [
-        (0, 3, Verdict(HEALTHY, "All Statefulset workloads are ready and updated")),
-        (2, 2, Verdict(SUSPENDED, "Statefulset needs manual intervention")),
-        (2, 1, Verdict(PROGRESSING, "Waiting for initialization")),
+        (0, 3, HealthVerdict(HEALTHY, "All Statefulset workloads are ready and updated")),
+        (2, 2, HealthVerdict(SUSPENDED, "Statefulset needs manual intervention")),
+        (2, 1, HealthVerdict(PROGRESSING, "Waiting for initialization")),
     ],
 )
-def test_a_partition_of_kruise_holds_back_the_rest(partition: int, updated: int, expected: Verdict) -> None:
+def test_a_partition_of_kruise_holds_back_the_rest(
+    partition: int, updated: int, expected: HealthVerdict
+) -> None:
     found = judged(
         "apps.kruise.io",
         "StatefulSet",
@@ -252,13 +258,15 @@ def test_elasticsearch_counts_the_nodes_of_all_sets() -> None:
 def test_a_machine_pool_lists_what_is_not_well() -> None:
     conditions = said("Ready", "False", reason="Scaling"), said("Bootstrap", "False"), said("Infra", "True")
     found = by_conditions("cluster.x-k8s.io", "MachinePool", *conditions, phase="Provisioning")
-    assert found == Verdict(PROGRESSING, "MachinePool is Provisioning: Not Ready (Scaling), Not Bootstrap")
+    assert found == HealthVerdict(
+        PROGRESSING, "MachinePool is Provisioning: Not Ready (Scaling), Not Bootstrap"
+    )
 
 
 def test_a_control_plane_tells_all_errors_unless_it_is_ready() -> None:
     group, kind = "controlplane.cluster.x-k8s.io", "AWSManagedControlPlane"
     errors = [said(name, "False", name, severity="Error") for name in ("a", "b")]
-    assert by_conditions(group, kind, *errors) == Verdict(DEGRADED, "a b ")
+    assert by_conditions(group, kind, *errors) == HealthVerdict(DEGRADED, "a b ")
     assert by_conditions(group, kind, *errors, said("Ready", "True")).code == HEALTHY
 
 
@@ -268,11 +276,11 @@ def test_kinds_with_a_state_take_it_from_a_table() -> None:
     shoot = judged(
         "core.gardener.cloud", "Shoot", metadata={"labels": {"shoot.gardener.cloud/status": "unhealthy"}}
     )
-    assert shoot == Verdict(DEGRADED, "Component state: Unhealthy")
+    assert shoot == HealthVerdict(DEGRADED, "Component state: Unhealthy")
 
 
 def test_a_phase_that_a_table_does_not_know_may_end_without_an_answer() -> None:
-    assert judged("argoproj.io", "Experiment", status={"phase": "New"}) == Verdict(None)
+    assert judged("argoproj.io", "Experiment", status={"phase": "New"}) == HealthVerdict(None)
 
 
 @pytest.mark.parametrize("state", ["Accepted", 1])

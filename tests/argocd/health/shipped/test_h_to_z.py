@@ -13,11 +13,11 @@ from tests.argocd.health.shipped.h_z_examples import EXAMPLES, Example, conditio
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.shipped import judge, shipped_check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object, copy_object, fields, text
 
 
-def _judged(group: str, obj: Object) -> Verdict:
+def _judged(group: str, obj: Object) -> HealthVerdict:
     check = shipped_check(group, str(obj.get("kind")))
     assert check is not None, group
     return judge(check, obj)
@@ -56,7 +56,9 @@ def _group_of(record: Object) -> str:
 def test_rabbitmq_names_what_failed(kind: str) -> None:
     obj = with_conditions(kind, condition("Ready", "False", reason="FailedCreateOrUpdate"))
     found = _judged("rabbitmq.com", obj)
-    assert found == Verdict(HealthCode.DEGRADED, f"RabbitMQ {kind.lower()} failed to be created or updated")
+    assert found == HealthVerdict(
+        HealthCode.DEGRADED, f"RabbitMQ {kind.lower()} failed to be created or updated"
+    )
 
 
 _odd: st.SearchStrategy[Json] = st.one_of(

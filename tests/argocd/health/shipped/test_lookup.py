@@ -9,7 +9,7 @@ import pytest
 
 from tests.argocd.health.shipped.tables import group_modules
 from whysync.argocd.health.shipped import judge, shipped_check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 
 ALL = list(group_modules())
 
@@ -58,7 +58,7 @@ def test_an_exact_kind_goes_before_the_wildcard_of_its_family() -> None:
 
 
 def test_no_decision_is_an_empty_health() -> None:
-    assert judge(lambda _obj: None, {}) == Verdict(None)
+    assert judge(lambda _obj: None, {}) == HealthVerdict(None)
 
 
 def test_tables_are_loaded_when_they_are_asked_for() -> None:

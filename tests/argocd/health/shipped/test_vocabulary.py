@@ -40,19 +40,19 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 HEALTHY, DEGRADED, PROGRESSING = HealthCode.HEALTHY, HealthCode.DEGRADED, HealthCode.PROGRESSING
-BROKEN = Verdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")
-EMPTY = Verdict(None)
+BROKEN = HealthVerdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")
+EMPTY = HealthVerdict(None)
 
 
 @pytest.mark.parametrize(
     ("code", "text", "expected"),
     [
-        ("Healthy", "fine", Verdict(HEALTHY, "fine")),
-        ("Healthy", None, Verdict(HEALTHY)),
+        ("Healthy", "fine", HealthVerdict(HEALTHY, "fine")),
+        ("Healthy", None, HealthVerdict(HEALTHY)),
         ("Healthy", 3, EMPTY),
         ("Healthy", {}, EMPTY),
         (None, None, EMPTY),
@@ -62,7 +62,7 @@ EMPTY = Verdict(None)
         (3, "fine", EMPTY),
     ],
 )
-def test_what_argo_cd_makes_of_an_answer(code: Json, text: Json, expected: Verdict) -> None:
+def test_what_argo_cd_makes_of_an_answer(code: Json, text: Json, expected: HealthVerdict) -> None:
     assert verdict(code, text) == expected
 
 
@@ -173,17 +173,17 @@ def test_the_first_step_that_decides_wins() -> None:
         when(true(".status.on"), then=healthy("on")),
         progressing("never asked"),
     )
-    assert check(OBJECT) == Verdict(HEALTHY, "on")
+    assert check(OBJECT) == HealthVerdict(HEALTHY, "on")
     assert in_order()(OBJECT) is None
     assert nothing(OBJECT) == EMPTY
 
 
 def test_by_takes_other_for_whatever_is_not_in_the_table() -> None:
     check = by(".status?.phase", {"Up": healthy()}, other=degraded("{.status?.phase}"))
-    assert check({"status": {"phase": "Up"}}) == Verdict(HEALTHY)
-    assert check({"status": {"phase": "Down"}}) == Verdict(DEGRADED, "Down")
+    assert check({"status": {"phase": "Up"}}) == HealthVerdict(HEALTHY)
+    assert check({"status": {"phase": "Down"}}) == HealthVerdict(DEGRADED, "Down")
     assert check({"status": {"phase": ["Up"]}}) == EMPTY  # upstream's answer to a message that is no text
-    assert check({}) == Verdict(DEGRADED)
+    assert check({}) == HealthVerdict(DEGRADED)
     assert by(".status?.phase", {"Up": healthy()})({}) is None
 
 
@@ -195,8 +195,8 @@ READY_OR_FAILED: Step = conditions(
 def test_the_order_of_conditions_goes_before_the_order_of_steps() -> None:
     ready: Object = {"type": "Ready", "status": "True", "message": "r"}
     failed: Object = {"type": "Failed", "status": "True", "message": "f"}
-    assert READY_OR_FAILED({"status": {"conditions": [ready, failed]}}) == Verdict(HEALTHY, "r")
-    assert READY_OR_FAILED({"status": {"conditions": [failed, ready]}}) == Verdict(DEGRADED, "f")
+    assert READY_OR_FAILED({"status": {"conditions": [ready, failed]}}) == HealthVerdict(HEALTHY, "r")
+    assert READY_OR_FAILED({"status": {"conditions": [failed, ready]}}) == HealthVerdict(DEGRADED, "f")
     assert READY_OR_FAILED({"status": {"conditions": []}}) is None
     assert READY_OR_FAILED({}) is None
 
@@ -205,7 +205,7 @@ def test_each_may_insist_and_may_walk_named_fields() -> None:
     step = says("Ready", "True", healthy())
     obj: Object = {"status": {"racks": {"a": {"type": "Ready", "status": "True"}}}}
     assert each(".status.racks", step)(obj) is None
-    assert each(".status.racks", step, keyed=True)(obj) == Verdict(HEALTHY)
+    assert each(".status.racks", step, keyed=True)(obj) == HealthVerdict(HEALTHY)
     with pytest.raises(LuaError, match="ipairs"):
         each(".status.absent", step, required=True)(obj)
 
@@ -213,18 +213,18 @@ def test_each_may_insist_and_may_walk_named_fields() -> None:
 def test_says_may_ask_for_a_reason_and_leave_the_status_open() -> None:
     step = conditions(says("Ready", None, degraded("{status}"), reason="Broken"))
     condition: Object = {"type": "Ready", "status": "False", "reason": "Broken"}
-    assert step({"status": {"conditions": [condition]}}) == Verdict(DEGRADED, "False")
+    assert step({"status": {"conditions": [condition]}}) == HealthVerdict(DEGRADED, "False")
     assert step({"status": {"conditions": [condition | {"reason": "Other"}]}}) is None
 
 
 def test_inside_moves_the_thing_at_hand() -> None:
-    assert inside(".status", when(is_("seen", 2), then=healthy()))(OBJECT) == Verdict(HEALTHY)
+    assert inside(".status", when(is_("seen", 2), then=healthy()))(OBJECT) == HealthVerdict(HEALTHY)
 
 
 @pytest.mark.parametrize(
     ("status", "expected"),
-    [("True", Verdict(HEALTHY, "m")), ("False", Verdict(DEGRADED, "m")), ("Unknown", None)],
+    [("True", HealthVerdict(HEALTHY, "m")), ("False", HealthVerdict(DEGRADED, "m")), ("Unknown", None)],
 )
-def test_true_or_false(status: str, expected: Verdict | None) -> None:
+def test_true_or_false(status: str, expected: HealthVerdict | None) -> None:
     condition: Object = {"type": "Ready", "status": status, "message": "m"}
     assert true_or_false("Ready")({"status": {"conditions": [condition]}}) == expected

@@ -185,7 +185,7 @@ def test_labels_and_annotations_come_and_go(stage: Stage) -> None:
 
 def test_settings_are_patched_where_argo_cd_keeps_them(stage: Stage) -> None:
     stage.does("""kubectl -n argocd patch configmap argocd-cm --type=merge -p '{"data":{"a":"b"}}'""")
-    assert stage.argocd.office.config_maps["argocd-cm"]["data"] == {
+    assert stage.argocd.context.config_maps["argocd-cm"]["data"] == {
         "timeout.reconciliation": "180s",
         "a": "b",
     }
@@ -197,7 +197,7 @@ def test_settings_are_patched_where_argo_cd_keeps_them(stage: Stage) -> None:
 def test_a_project_is_patched(stage: Stage) -> None:
     patch = """[{"op":"add","path":"/spec/sourceRepos/-","value":"https://other"}]"""
     stage.does(f"kubectl -n argocd patch appproject team --type json -p '{patch}'")
-    assert dig(stage.argocd.office.projects["team"], "spec", "sourceRepos") == [URL, "https://other"]
+    assert dig(stage.argocd.context.projects["team"], "spec", "sourceRepos") == [URL, "https://other"]
 
 
 def test_a_json_patch_that_does_not_fit_is_refused(stage: Stage) -> None:
@@ -230,20 +230,20 @@ def test_an_application_is_annotated_and_cannot_be_scaled(stage: Stage) -> None:
 def test_a_project_permits_more(stage: Stage, line: str, place: str, value: Json) -> None:
     stage.does(f"argocd proj {line}")
     stage.does(f"argocd proj {line}")
-    found = items(dig(stage.argocd.office.projects["team"], "spec", place))
+    found = items(dig(stage.argocd.context.projects["team"], "spec", place))
     assert found.count(value) == 1
 
 
 def test_a_kind_leaves_the_blacklist(stage: Stage) -> None:
     stage.does("argocd proj allow-namespace-resource team '' ResourceQuota")
-    spec = fields(stage.argocd.office.projects["team"]["spec"])
+    spec = fields(stage.argocd.context.projects["team"]["spec"])
     assert spec["namespaceResourceBlacklist"] == []
     assert "namespaceResourceWhitelist" not in spec
 
 
 def test_windows_are_counted_from_0(stage: Stage) -> None:
     stage.does("argocd proj windows enable-manual-sync team 0")
-    assert dig(stage.argocd.office.projects["team"], "spec", "syncWindows", 0, "manualSync") is True
+    assert dig(stage.argocd.context.projects["team"], "spec", "syncWindows", 0, "manualSync") is True
     assert stage.tries("argocd proj windows enable-manual-sync team x")[1]
     assert stage.tries("argocd proj add-source nobody https://other")[1]
 

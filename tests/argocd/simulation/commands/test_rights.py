@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.argocd.app_controller.world import World, application, config_map
-from whysync.argocd.app_controller.trace import What
+from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.simulation.commands.actor import Actor
 from whysync.argocd.simulation.commands.argocd_cli import run_argocd
 from whysync.argocd.simulation.commands.command_line import command_of
@@ -103,5 +103,5 @@ def test_the_results_of_a_retry_are_told_again() -> None:
     app = application(automated={}, options=(), retry=retry)
     found = World.with_objects([config_map("a")], app)  # the namespace is not there
     found.minutes(5)
-    refused = [one for one in found.argocd.trace if one.what is What.RESULT]
+    refused = [one for one in found.argocd.trace if one.what is TraceKind.RESULT]
     assert [one.text for one in refused] == ['namespaces "shop" not found'] * 3

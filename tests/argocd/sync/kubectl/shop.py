@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.sync.cluster_ops import Mode, Reason, Refused
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import NamespaceMaker, Request
 from whysync.argocd.sync.results import State
@@ -15,7 +15,7 @@ from whysync.argocd.sync.step import step
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.apiserver.protocol import Request as Ask
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 ARGOCD = Mode(manager="argocd-controller")
 SERVER_SIDE = replace(ARGOCD, server_side=True)
@@ -28,13 +28,13 @@ ACCOUNT = "system:serviceaccount:shop:deployer"
 
 class Shop:
     def __init__(self, *, namespace: bool = True) -> None:
-        self.model = Model()
-        self.ground = ClusterGround(self.model)
+        self.model = ApiServer()
+        self.ground = KubectlClusterOps(self.model)
         if namespace:
             self.ground.create(a_namespace("shop"), ADMIN)
 
-    def as_user(self, user: str = ACCOUNT) -> ClusterGround:
-        return ClusterGround(self.model, user=user)
+    def as_user(self, user: str = ACCOUNT) -> KubectlClusterOps:
+        return KubectlClusterOps(self.model, user=user)
 
     def apply(self, obj: Object, mode: Mode = ARGOCD) -> str:
         """What is shown, of a refusal too."""

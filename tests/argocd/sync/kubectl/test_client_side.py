@@ -19,13 +19,13 @@ from tests.argocd.sync.kubectl.shop import (
     said,
 )
 from whysync.argocd.sync.cluster_ops import Reason, Refused
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.argocd.sync.options import Propagation
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.protocol import Answer
 from whysync.kubernetes.apiserver.protocol import Request as Ask
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 NO_ANNOTATION = (
@@ -243,7 +243,7 @@ def test_a_manifest_that_insists_on_an_old_version_loses_after_six_tries() -> No
     stale = a_config(a="2")
     stale["metadata"] = {**fields(stale["metadata"]), "resourceVersion": "1"}
     counted = _Counting(shop.model)
-    ground = ClusterGround(counted, wait=waits.append)
+    ground = KubectlClusterOps(counted, wait=waits.append)
     told = said(lambda: ground.apply(stale, ARGOCD))
     assert told.endswith(
         '": Operation cannot be fulfilled on configmaps "settings": the object has been modified; please '
@@ -254,7 +254,7 @@ def test_a_manifest_that_insists_on_an_old_version_loses_after_six_tries() -> No
 
 
 class _Counting:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ApiServer) -> None:
         self.model = model
         self.kinds = model.kinds
         self.now = model.now

@@ -9,7 +9,7 @@ import pytest
 from tests.argocd.sync.kubectl.shop import Shop, a_config, a_definition, a_namespace, a_widget, said
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.kubectl.client import groups_of
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.argocd.sync.options import Propagation
 from whysync.json_tree import dig
 from whysync.kubernetes.api.ref import Ref, ref_of
@@ -76,7 +76,7 @@ def test_a_definition_that_is_never_established_is_waited_for_three_seconds() ->
     shop.apply(a_definition())
     shop.set_status(a_definition(), {"conditions": [{"type": "Established", "status": "False"}]})
     start = shop.model.now()
-    ClusterGround(shop.model, wait=shop.model.clock.advance).established("widgets.shop.example")
+    KubectlClusterOps(shop.model, wait=shop.model.clock.advance).established("widgets.shop.example")
     assert shop.model.now() - start == timedelta(seconds=3)
     shop.ground.established("no.such.definition")
 
@@ -114,7 +114,7 @@ def test_a_pause_is_noted_not_waited_for() -> None:
     assert shop.ground.not_before is None
     shop.ground.pause("Sync", 0, final=False)
     assert shop.ground.not_before == shop.model.now() + timedelta(seconds=2)
-    quick = ClusterGround(shop.model, wave_delay=0.5)
+    quick = KubectlClusterOps(shop.model, wave_delay=0.5)
     quick.pause("Sync", 1, final=False)
     assert quick.not_before == shop.model.now() + timedelta(seconds=0.5)
 

@@ -19,7 +19,7 @@ from tests.argocd.sync.kubectl.shop import (
     said,
 )
 from whysync.argocd.sync.cluster_ops import Mode
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.argocd.sync.options import Propagation
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import ref_of
@@ -63,7 +63,7 @@ class Troubled:
 
 
 def applied(shop: Shop, obj: Object, mode: Mode, answers: dict[tuple[str, int], Answer]) -> str:
-    return said(lambda: ClusterGround(Troubled(shop, answers)).apply(obj, mode))
+    return said(lambda: KubectlClusterOps(Troubled(shop, answers)).apply(obj, mode))
 
 
 def test_a_conflict_is_settled_by_another_try() -> None:
@@ -82,7 +82,7 @@ def test_after_a_conflict_there_may_be_nothing_left_to_do() -> None:
         {("strategic-patch", 1): CONFLICT},
         before={("strategic-patch", 1): lambda: shop.apply(a_config(a="2"))},
     )
-    assert ClusterGround(cluster).apply(a_config(a="2"), ARGOCD) == "configmap/settings unchanged"
+    assert KubectlClusterOps(cluster).apply(a_config(a="2"), ARGOCD) == "configmap/settings unchanged"
 
 
 def test_after_a_conflict_it_cannot_be_read_again() -> None:
@@ -119,7 +119,7 @@ def test_replace_with_force_that_fails_half_way() -> None:
         ({("create", 1): DENIED}, "refused: not you"),
     ):
         shop.apply(a_config(a="1"))
-        ground = ClusterGround(Troubled(shop, answers))
+        ground = KubectlClusterOps(Troubled(shop, answers))
         assert said(lambda ground=ground: ground.replace(a_config(a="2"), FORCE)) == told
         assert not shop.has(a_config()), "nobody brings it back"
 
@@ -137,12 +137,12 @@ def test_replace_with_force_has_patience_where_time_passes() -> None:
             meta = {key: one for key, one in fields(live["metadata"]).items() if key != "finalizers"}
             shop.ground.update({**live, "metadata": meta}, dry_run=False)
 
-    ground = ClusterGround(shop.model, wait=wait)
+    ground = KubectlClusterOps(shop.model, wait=wait)
     assert ground.replace(a_config(a="2"), FORCE).endswith("configmap/settings replaced")
     shop.apply(held)
     shop.model.clock.advance(1)
     start = shop.model.now()
-    patient = ClusterGround(shop.model, wait=shop.model.clock.advance)
+    patient = KubectlClusterOps(shop.model, wait=shop.model.clock.advance)
     assert said(lambda: patient.replace(a_config(a="2"), FORCE)) == "refused: context deadline exceeded"
     assert (shop.model.now() - start).total_seconds() == 300
 

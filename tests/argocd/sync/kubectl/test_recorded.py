@@ -11,10 +11,10 @@ from tests.argocd.sync.kubectl.shop import a_namespace, said
 from tests.conformance.apiserver import differences, request_of
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.argocd.sync.cluster_ops import Mode, Refused
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 
 OTHERWISE = {
     "csa-unknown-field": "kubectl asks for strict validation, Argo CD does not",
@@ -40,8 +40,8 @@ def records() -> Iterator[object]:
 @needs_shared
 @pytest.mark.parametrize("record", [*records()])
 def test_as_recorded(record: Object) -> None:
-    model = Model()
-    ground = ClusterGround(model)
+    model = ApiServer()
+    ground = KubectlClusterOps(model)
     for name in ("default", "kube-system", "ns1"):
         ground.create(a_namespace(name), Mode())
     for raw in items(record["steps"]):
@@ -56,7 +56,7 @@ def test_as_recorded(record: Object) -> None:
         _check(ground, asked, expected, args)
 
 
-def _check(ground: ClusterGround, asked: Object, expected: Object, args: list[str]) -> None:
+def _check(ground: KubectlClusterOps, asked: Object, expected: Object, args: list[str]) -> None:
     body = fields(asked["body"])
     obj: Object = {
         **body,

@@ -17,7 +17,7 @@ from tests.argocd.sync.kubectl.shop import (
 )
 from tests.argocd.sync.kubectl.test_client_side import managers
 from whysync.argocd.sync.cluster_ops import Reason, Refused
-from whysync.argocd.sync.kubectl.cluster_ops import ClusterGround
+from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.argocd.sync.options import Propagation
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import ref_of
@@ -65,7 +65,7 @@ def test_after_client_side_apply_the_annotation_goes_and_so_does_what_left_the_m
 def test_a_migration_that_the_server_refuses_is_a_warning() -> None:
     shop = Shop()
     shop.apply(a_config(a="1"))
-    ground = ClusterGround(_Refusing(shop, "json-patch"))
+    ground = KubectlClusterOps(_Refusing(shop, "json-patch"))
     assert ground.apply(a_config(a="1"), SERVER_SIDE) == (
         "configmap/settings serverside-applied. Warning: server rejected managed fields migration to "
         "Server-Side Apply. This is non-fatal and will be retried next time you apply. Error: somebody was "

@@ -21,7 +21,7 @@ from whysync.argocd.compare.deletion_confirmation import is_confirmed
 from whysync.argocd.hooks import first_deleted
 from whysync.argocd.hooks.recognition import DeletionHook
 from whysync.argocd.sync.app_request import APPROVED
-from whysync.argocd.sync.cluster_ops import Ground, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key, ref_of
@@ -47,7 +47,7 @@ class AppDeletion:
     """
 
     application: Object
-    ground: Ground
+    ground: ClusterOps
     live: Callable[[], Mapping[Key, Object]]
     targets: Callable[[], Sequence[Object]] = tuple
     mark: Callable[[Object], Object] = lambda obj: obj

@@ -12,7 +12,7 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.application import is_worse
 from whysync.argocd.hooks import DeletePolicy, delete_policies
 from whysync.argocd.hooks.recognition import DeletionHook, is_deletion_hook
-from whysync.argocd.sync.cluster_ops import Ground, Mode, Reason, Refused
+from whysync.argocd.sync.cluster_ops import ClusterOps, Mode, Reason, Refused
 from whysync.argocd.sync.options import Propagation
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import Key, ref_of
@@ -23,7 +23,7 @@ class HooksFailed(Exception):
 
 
 def run_hooks(
-    ground: Ground,
+    ground: ClusterOps,
     kind: DeletionHook,
     live: Mapping[Key, Object],
     targets: Iterable[Object],
@@ -48,7 +48,7 @@ def run_hooks(
     return HealthCode.PROGRESSING not in health.values()
 
 
-def clean_up(ground: Ground, kind: DeletionHook, live: Mapping[Key, Object]) -> bool:
+def clean_up(ground: ClusterOps, kind: DeletionHook, live: Mapping[Key, Object]) -> bool:
     """Is nothing left that has to go? Raises `Refused`.
 
     What surprises: a hook without a policy has one, `BeforeHookCreation`, and so it stays behind.
@@ -94,7 +94,7 @@ def _missing(
     return [obj for _, obj in sorted(found.items())]
 
 
-def _create(ground: Ground, hooks: Iterable[Object], mark: Callable[[Object], Object]) -> int:
+def _create(ground: ClusterOps, hooks: Iterable[Object], mark: Callable[[Object], Object]) -> int:
     """How many were created; one that is there already is no error."""
     created = 0
     for hook in hooks:
@@ -113,7 +113,7 @@ def _create(ground: Ground, hooks: Iterable[Object], mark: Callable[[Object], Ob
     return created
 
 
-def _health(ground: Ground, obj: Object) -> HealthCode:
+def _health(ground: ClusterOps, obj: Object) -> HealthCode:
     """Raises `Refused`. Whatever nobody can judge is healthy."""
     found = ground.health(obj)
     if found is None:
@@ -123,11 +123,11 @@ def _health(ground: Ground, obj: Object) -> HealthCode:
     return found.verdict.code or HealthCode.HEALTHY
 
 
-def _delete(ground: Ground, obj: Object) -> None:
+def _delete(ground: ClusterOps, obj: Object) -> None:
     ground.delete(ref_of(obj), Propagation.FOREGROUND)
 
 
-def _delete_quietly(ground: Ground, obj: Object) -> None:
+def _delete_quietly(ground: ClusterOps, obj: Object) -> None:
     """A failure is only logged."""
     try:
         _delete(ground, obj)

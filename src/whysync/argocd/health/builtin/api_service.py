@@ -5,17 +5,17 @@ from __future__ import annotations
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import condition
 from whysync.argocd.health.builtin.typed import METADATA, GoCheck
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object, text
 
 
-def _judge(api_service: Object) -> Verdict:
+def _judge(api_service: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getAPIServiceHealth`, Argo CD 3.6. An unreachable one is not Degraded."""
     available = condition(api_service, "Available")
     if available is None:
-        return Verdict(HealthCode.PROGRESSING, "Waiting to be processed")
+        return HealthVerdict(HealthCode.PROGRESSING, "Waiting to be processed")
     code = HealthCode.HEALTHY if available.get("status") == "True" else HealthCode.PROGRESSING
-    return Verdict(code, f"{text(available.get('reason'))}: {text(available.get('message'))}")
+    return HealthVerdict(code, f"{text(available.get('reason'))}: {text(available.get('message'))}")
 
 
 API_SERVICE = GoCheck(

@@ -9,13 +9,13 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import status_of
 from whysync.argocd.health.builtin.typed import METADATA, GoCheck, conditions_shape
 from whysync.argocd.health.problems import CannotJudge
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks.annotations import annotations_of
 from whysync.json_tree import Json, Object, fields, items, json_kind, text
 from whysync.kubernetes.api.ref import version_of
 
 _V1_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
-_WAITING: Final = Verdict(HealthCode.PROGRESSING, "Waiting to Autoscale")
+_WAITING: Final = HealthVerdict(HealthCode.PROGRESSING, "Waiting to Autoscale")
 
 _FAILURES: Final = {
     ("AbleToScale", "FailedGetScale"),
@@ -29,7 +29,7 @@ _FAILURES: Final = {
 }
 
 
-def _judge(autoscaler: Object) -> Verdict:
+def _judge(autoscaler: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getHPAHealth`, Argo CD 3.6."""
     if version_of(text(autoscaler.get("apiVersion"))) == "v1":
         found = _annotated_conditions(autoscaler)
@@ -37,10 +37,10 @@ def _judge(autoscaler: Object) -> Verdict:
         found = [fields(condition) for condition in items(status_of(autoscaler).get("conditions"))]
     for condition in found:
         if (condition.get("type"), condition.get("reason")) in _FAILURES:
-            return Verdict(HealthCode.DEGRADED, text(condition.get("message")))
+            return HealthVerdict(HealthCode.DEGRADED, text(condition.get("message")))
     for condition in found:
         if condition.get("type") in ("AbleToScale", "ScalingLimited") and condition.get("status") == "True":
-            return Verdict(HealthCode.HEALTHY, text(condition.get("message")))
+            return HealthVerdict(HealthCode.HEALTHY, text(condition.get("message")))
     return _WAITING
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import status_of
 from whysync.argocd.health.builtin.typed import METADATA, GoCheck
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object, text
 
 _PHASES: Final = {
@@ -17,9 +17,9 @@ _PHASES: Final = {
 }
 
 
-def _judge(claim: Object) -> Verdict:
+def _judge(claim: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getCorev1PVCHealth`, Argo CD 3.6."""
-    return Verdict(_PHASES.get(text(status_of(claim).get("phase")), HealthCode.UNKNOWN))
+    return HealthVerdict(_PHASES.get(text(status_of(claim).get("phase")), HealthCode.UNKNOWN))
 
 
 PERSISTENT_VOLUME_CLAIM = GoCheck(

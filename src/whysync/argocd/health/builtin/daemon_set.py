@@ -5,14 +5,14 @@ from __future__ import annotations
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import count, is_unobserved, name_of, status_of
 from whysync.argocd.health.builtin.typed import METADATA, GoCheck, quoted
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object, dig
 
 
-def _judge(daemon_set: Object) -> Verdict:
+def _judge(daemon_set: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getAppsv1DaemonSetHealth`, Argo CD 3.6."""
     if is_unobserved(daemon_set):
-        return Verdict(
+        return HealthVerdict(
             HealthCode.PROGRESSING,
             "Waiting for rollout to finish: observed daemon set generation less than desired generation",
         )
@@ -20,17 +20,17 @@ def _judge(daemon_set: Object) -> Verdict:
     updated, desired = count(status, "updatedNumberScheduled"), count(status, "desiredNumberScheduled")
     available = count(status, "numberAvailable")
     if dig(daemon_set, "spec", "updateStrategy", "type") == "OnDelete":
-        return Verdict(
+        return HealthVerdict(
             HealthCode.HEALTHY, f"daemon set {updated} out of {desired} new pods have been updated"
         )
     waiting = f"Waiting for daemon set {quoted(name_of(daemon_set))} rollout to finish:"
     if updated < desired:
         progress = f"{updated} out of {desired} new pods have been updated..."
-        return Verdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
+        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
     if available < desired:
         progress = f"{available} of {desired} updated pods are available..."
-        return Verdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
-    return Verdict(HealthCode.HEALTHY)
+        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
+    return HealthVerdict(HealthCode.HEALTHY)
 
 
 DAEMON_SET = GoCheck(

@@ -13,20 +13,20 @@ from whysync.argocd.health.builtin.reading import (
     wanted_replicas,
 )
 from whysync.argocd.health.builtin.typed import METADATA, GoCheck, conditions_shape, quoted
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object
 
 
-def _judge(deployment: Object) -> Verdict:
+def _judge(deployment: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getAppsv1DeploymentHealth`, Argo CD 3.6."""
     if spec_of(deployment).get("paused") is True:
-        return Verdict(HealthCode.SUSPENDED, "Deployment is paused")
+        return HealthVerdict(HealthCode.SUSPENDED, "Deployment is paused")
     if is_unobserved(deployment):
         return _waiting("observed deployment generation less than desired generation")
     progress = condition(deployment, "Progressing")
     if progress is not None and progress.get("reason") == "ProgressDeadlineExceeded":
         name = quoted(name_of(deployment))
-        return Verdict(HealthCode.DEGRADED, f"Deployment {name} exceeded its progress deadline")
+        return HealthVerdict(HealthCode.DEGRADED, f"Deployment {name} exceeded its progress deadline")
     status, wanted = status_of(deployment), wanted_replicas(deployment)
     updated, total = count(status, "updatedReplicas"), count(status, "replicas")
     available = count(status, "availableReplicas")
@@ -36,11 +36,11 @@ def _judge(deployment: Object) -> Verdict:
         return _waiting(f"{total - updated} old replicas are pending termination...")
     if available < updated:
         return _waiting(f"{available} of {updated} updated replicas are available...")
-    return Verdict(HealthCode.HEALTHY)
+    return HealthVerdict(HealthCode.HEALTHY)
 
 
-def _waiting(what: str) -> Verdict:
-    return Verdict(HealthCode.PROGRESSING, f"Waiting for rollout to finish: {what}")
+def _waiting(what: str) -> HealthVerdict:
+    return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for rollout to finish: {what}")
 
 
 DEPLOYMENT = GoCheck(

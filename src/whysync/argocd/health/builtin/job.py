@@ -5,11 +5,11 @@ from __future__ import annotations
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import conditions
 from whysync.argocd.health.builtin.typed import METADATA, GoCheck, conditions_shape
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object, text
 
 
-def _judge(job: Object) -> Verdict:
+def _judge(job: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getBatchv1JobHealth`, Argo CD 3.6.
 
     A Job that was resumed keeps the condition Suspended=False and reads as Healthy while it still runs.
@@ -29,10 +29,10 @@ def _judge(job: Object) -> Verdict:
             case _:
                 pass
     if not complete:
-        return Verdict(HealthCode.PROGRESSING, message)
+        return HealthVerdict(HealthCode.PROGRESSING, message)
     if failed is not None:
-        return Verdict(HealthCode.DEGRADED, failed)
-    return Verdict(HealthCode.SUSPENDED if suspended else HealthCode.HEALTHY, message)
+        return HealthVerdict(HealthCode.DEGRADED, failed)
+    return HealthVerdict(HealthCode.SUSPENDED if suspended else HealthCode.HEALTHY, message)
 
 
 JOB = GoCheck(

@@ -12,7 +12,7 @@ from typing import Final
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import condition, spec_of, status_of
 from whysync.argocd.health.builtin.typed import METADATA, GoCheck, Shape, conditions_shape, quoted
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import is_hook
 from whysync.argocd.hooks.annotations import annotations_of
 from whysync.json_tree import Object, dig, fields, integer, items, text
@@ -20,27 +20,27 @@ from whysync.json_tree import Object, dig, fields, integer, items, text
 _IGNORE_RESTART_POLICY: Final = "argocd.argoproj.io/ignore-restart-policy"
 
 
-def _judge(pod: Object) -> Verdict:
+def _judge(pod: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getCorev1PodHealth`, Argo CD 3.6."""
     long_running = _is_long_running(pod)
     if long_running:
         errors = [text(waiting.get("message")) for waiting in _waiting(pod) if _is_error(waiting)]
         if errors:
-            return Verdict(HealthCode.DEGRADED, ", ".join(errors))
+            return HealthVerdict(HealthCode.DEGRADED, ", ".join(errors))
     message = text(status_of(pod).get("message"))
     match status_of(pod).get("phase"):
         case "Pending":
-            return Verdict(HealthCode.PROGRESSING, message)
+            return HealthVerdict(HealthCode.PROGRESSING, message)
         case "Succeeded":
-            return Verdict(HealthCode.HEALTHY, message)
+            return HealthVerdict(HealthCode.HEALTHY, message)
         case "Failed":
-            return Verdict(HealthCode.DEGRADED, message or _why_failed(pod))
+            return HealthVerdict(HealthCode.DEGRADED, message or _why_failed(pod))
         case "Running" if long_running:
-            return Verdict(_running(pod), message)
+            return HealthVerdict(_running(pod), message)
         case "Running" if spec_of(pod).get("restartPolicy") in ("OnFailure", "Never"):
-            return Verdict(HealthCode.PROGRESSING, message)
+            return HealthVerdict(HealthCode.PROGRESSING, message)
         case _:
-            return Verdict(HealthCode.UNKNOWN, message)
+            return HealthVerdict(HealthCode.UNKNOWN, message)
 
 
 def _is_long_running(pod: Object) -> bool:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from whysync.argocd.health.problems import CannotJudge
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object, text
 from whysync.kubernetes.api.ref import group_of, version_of
 
@@ -32,12 +32,12 @@ METADATA: Final[Shape] = {
 class GoCheck(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """As upstream writes the kind in its errors."""
-    judge: Callable[[Object], Verdict]
+    judge: Callable[[Object], HealthVerdict]
     versions: tuple[str, ...] = ()
     """Empty: upstream reads the raw object, whatever its version."""
     shape: Shape | None = None
 
-    def __call__(self, obj: Object) -> Verdict:
+    def __call__(self, obj: Object) -> HealthVerdict:
         if self.versions and version_of(text(obj.get("apiVersion"))) not in self.versions:
             raise CannotJudge(f"unsupported {self.name} GVK: {_gvk(obj)}")
         problem = conversion_problem(obj, self.shape) if self.shape is not None else None

@@ -7,7 +7,7 @@ from typing import Final
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import status_of
 from whysync.argocd.health.builtin.typed import GoCheck
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object, text
 
 _PHASES: Final = {
@@ -20,11 +20,11 @@ _PHASES: Final = {
 }
 
 
-def _judge(workflow: Object) -> Verdict:
+def _judge(workflow: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getArgoWorkflowHealth`, Argo CD 3.6."""
     status = status_of(workflow)
     phase, message = text(status.get("phase")), text(status.get("message"))
-    return Verdict(_PHASES.get(phase, HealthCode.UNKNOWN), message)
+    return HealthVerdict(_PHASES.get(phase, HealthCode.UNKNOWN), message)
 
 
 WORKFLOW = GoCheck(name="Workflow", judge=_judge)

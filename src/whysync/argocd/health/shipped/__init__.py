@@ -17,7 +17,7 @@ from typing import Final
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.shipped.lua import LuaError
 from whysync.argocd.health.shipped.vocabulary import Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object
 
 _EVERY_KIND: Final = "*"
@@ -46,12 +46,12 @@ def shipped_check(group: str, kind: str) -> Check | None:
     return None
 
 
-def judge(check: Check, obj: Object) -> Verdict:
+def judge(check: Check, obj: Object) -> HealthVerdict:
     """Runs a check; a script that would have failed gives Unknown and says why, as in Argo CD."""
     try:
-        return check(obj) or Verdict(None)
+        return check(obj) or HealthVerdict(None)
     except LuaError as error:
-        return Verdict(HealthCode.UNKNOWN, str(error))
+        return HealthVerdict(HealthCode.UNKNOWN, str(error))
 
 
 @cache

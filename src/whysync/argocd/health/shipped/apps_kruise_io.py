@@ -27,7 +27,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     true,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "apps.kruise.io"
@@ -38,7 +38,7 @@ _NOT_THE_FIRST_GENERATION: Final = less(1, ".metadata.generation")
 _INITIALIZING: Final = progressing("Waiting for initialization")
 
 
-def _broken_if_not_text(obj: Object, _it: Json = None, /) -> Verdict | None:
+def _broken_if_not_text(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
     """The time of the last run is parsed but never used: any text will do, other things make it fail."""
     last = lua.named(obj, "status", "lastScheduleTime")
     if isinstance(last, bool | dict | list):

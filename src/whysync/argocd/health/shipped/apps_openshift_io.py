@@ -6,15 +6,15 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "apps.openshift.io"
 
-_WAITING: Final = Verdict(PROGRESSING, "replication controller is waiting for pods to run")
+_WAITING: Final = HealthVerdict(PROGRESSING, "replication controller is waiting for pods to run")
 
 
-def deployment_config(obj: Object) -> Verdict:
+def deployment_config(obj: Object) -> HealthVerdict:
     """Two conditions make it healthy, one of them means that it is under way."""
     entries = lua.maybe(obj, "status", "conditions")
     replicas = lua.maybe(obj, "status", "replicas")
@@ -22,8 +22,8 @@ def deployment_config(obj: Object) -> Verdict:
         return _WAITING
     good = sum(1 for condition in lua.pairs(entries) if _is_good(condition))
     if good == 2 or lua.same(replicas, 0):
-        return Verdict(HEALTHY, "replication controller successfully rolled out")
-    return _WAITING if good == 1 else Verdict(DEGRADED, "Deployment config is degraded")
+        return HealthVerdict(HEALTHY, "replication controller successfully rolled out")
+    return _WAITING if good == 1 else HealthVerdict(DEGRADED, "Deployment config is degraded")
 
 
 def _is_good(condition: Json) -> bool:

@@ -32,7 +32,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "argoproj.io"
@@ -58,7 +58,7 @@ def _spec_not_observed(obj: Object, _it: Json) -> bool:
     return wanted != lua.to_number(lua.at(status, "workloadObservedGeneration"))
 
 
-def _phase(obj: Object, _it: Json = None, /) -> Verdict:
+def _phase(obj: Object, _it: Json = None, /) -> HealthVerdict:
     """The controller's own word is taken as it is, except that paused is suspended."""
     phase = lua.named(obj, "status", "phase")
     return verdict(SUSPENDED if phase == "Paused" else phase, lua.named(obj, "status", "message"))

@@ -6,7 +6,7 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check, code_for, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "ceph.rook.io"
@@ -16,10 +16,10 @@ _PHASES: Final = {"Ready": HEALTHY, "Failure": DEGRADED}
 _STATES: Final = {"Created": HEALTHY, "Connected": HEALTHY, "Error": DEGRADED}
 
 
-def ceph_cluster(obj: Object) -> Verdict:
+def ceph_cluster(obj: Object) -> HealthVerdict:
     status = obj.get("status")
     if status is None:
-        return Verdict(PROGRESSING, "Waiting for status to be reported")
+        return HealthVerdict(PROGRESSING, "Waiting for status to be reported")
     code, told = PROGRESSING, list[Json]()
     ceph, state, closing = lua.at(status, "ceph"), lua.at(status, "state"), lua.at(status, "message")
     health = lua.maybe(ceph, "health")
@@ -33,7 +33,7 @@ def ceph_cluster(obj: Object) -> Verdict:
         told.append(closing)
     if len(told) == 1:
         return verdict(code, told[0])
-    return Verdict(code, " - ".join(lua.concat(part) for part in told))
+    return HealthVerdict(code, " - ".join(lua.concat(part) for part in told))
 
 
 def _details(details: Json) -> str:
@@ -46,7 +46,7 @@ def _details(details: Json) -> str:
     return f" ({lua.join(told, '; ')})" if told else ""
 
 
-def ceph_object_store(obj: Object) -> Verdict:
+def ceph_object_store(obj: Object) -> HealthVerdict:
     status = obj.get("status")
     code, text = PROGRESSING, "Waiting for status to be reported"
     phase = lua.maybe(status, "phase")
@@ -56,7 +56,7 @@ def ceph_object_store(obj: Object) -> Verdict:
     endpoint = lua.maybe(status, "info", "endpoint")
     if endpoint is not None and endpoint != "":
         text = lua.concat(text, " - endpoint: ", endpoint)
-    return Verdict(code, text)
+    return HealthVerdict(code, text)
 
 
 CHECKS: Final[dict[str, Check]] = {"CephCluster": ceph_cluster, "CephObjectStore": ceph_object_store}

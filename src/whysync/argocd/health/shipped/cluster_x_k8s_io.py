@@ -26,7 +26,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     true,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "cluster.x-k8s.io"
@@ -34,7 +34,7 @@ GROUP: Final = "cluster.x-k8s.io"
 _POOL_PHASES: Final = {"Running": HEALTHY, "Scaling": HEALTHY, "Failed": DEGRADED, "Unknown": DEGRADED}
 
 
-def machine_pool(obj: Object) -> Verdict:
+def machine_pool(obj: Object) -> HealthVerdict:
     """The phase decides; the message goes on with all that is not well."""
     code, text = PROGRESSING, ""
     phase = lua.maybe(obj, "status", "phase")
@@ -46,7 +46,7 @@ def machine_pool(obj: Object) -> Verdict:
         lua.concat("Not ", kind) + (lua.concat(" (", reason, ")") if reason is not None else "")
         for kind, reason in _false_conditions([] if entries is None else entries)
     ]
-    return Verdict(code, f"{text}: {', '.join(complaints)}" if complaints else text)
+    return HealthVerdict(code, f"{text}: {', '.join(complaints)}" if complaints else text)
 
 
 def _false_conditions(entries: Json) -> list[tuple[Json, Json]]:

@@ -22,22 +22,22 @@ from whysync.argocd.health.shipped.vocabulary import (
     says,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "controlplane.cluster.x-k8s.io"
 
 
-def _ready_unless_errors(obj: Object, _it: Json = None, /) -> Verdict | None:
+def _ready_unless_errors(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
     """Ready wins over errors; without it, all errors are told, each with a blank behind it."""
     errors = ""
     for condition in lua.ipairs(lua.named(obj, "status", "conditions")):
         status = lua.at(condition, "status")
         if lua.at(condition, "type") == "Ready" and status == "True":
-            return Verdict(HEALTHY, "Control plane is ready")
+            return HealthVerdict(HEALTHY, "Control plane is ready")
         if status == "False" and lua.at(condition, "severity") == "Error":
             errors += lua.concat(lua.at(condition, "message"), " ")
-    return Verdict(DEGRADED, errors) if errors else None
+    return HealthVerdict(DEGRADED, errors) if errors else None
 
 
 CHECKS: Final[dict[str, Check]] = {

@@ -6,16 +6,16 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "core.spinkube.dev"
 
 
-def spin_app(obj: Object) -> Verdict:
+def spin_app(obj: Object) -> HealthVerdict:
     status = obj.get("status")
     if not lua.truthy(status):
-        return Verdict(PROGRESSING, "Waiting for status to be available")
+        return HealthVerdict(PROGRESSING, "Waiting for status to be available")
     entries = lua.at(status, "conditions")
     available = False
     availability: Json = ""
@@ -40,10 +40,10 @@ def spin_app(obj: Object) -> Verdict:
         return verdict(DEGRADED, availability)
     counted = lua.concat(ready, "/", wanted)
     if lua.less(ready, wanted):
-        return Verdict(PROGRESSING, f"Waiting for replicas to be ready ({counted})")
+        return HealthVerdict(PROGRESSING, f"Waiting for replicas to be ready ({counted})")
     if progress is not None:
         return verdict(PROGRESSING, progress)
-    return Verdict(HEALTHY, f"Application is healthy with {counted} replicas ready")
+    return HealthVerdict(HEALTHY, f"Application is healthy with {counted} replicas ready")
 
 
 def _has_failed(condition: Json) -> bool:

@@ -17,7 +17,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     unknown,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "elasticsearch.k8s.elastic.co"
@@ -46,7 +46,7 @@ _ALL_NODES_THERE: Final = when(
 )
 
 
-def _by_nodes(obj: Object, _it: Json = None, /) -> Verdict | None:
+def _by_nodes(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
     nodes = lua.maybe(obj, "status", "availableNodes")
     if nodes is None:
         return None
@@ -57,7 +57,7 @@ def _by_nodes(obj: Object, _it: Json = None, /) -> Verdict | None:
         text = lua.concat(
             "The desired amount of availableNodes is ", wanted, " but the current amount is ", nodes
         )
-        return Verdict(PROGRESSING, text)
+        return HealthVerdict(PROGRESSING, text)
     return _ALL_NODES_THERE(obj) if lua.same(nodes, wanted) else None
 
 

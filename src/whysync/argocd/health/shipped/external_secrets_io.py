@@ -15,7 +15,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     says,
     true_or_false,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "external-secrets.io"
@@ -27,7 +27,7 @@ _LAST: Final = in_order(
 )
 
 
-def _by_last_condition(obj: Object, _it: Json = None, /) -> Verdict | None:
+def _by_last_condition(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
     """An empty list of conditions is an error of the script."""
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, SUSPENDED, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
 def ready_and_synced(name: str) -> Check:
-    def check(obj: Object) -> Verdict:
+    def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
-            return Verdict(PROGRESSING, f"Waiting for {name} to be created")
+            return HealthVerdict(PROGRESSING, f"Waiting for {name} to be created")
         ready = synced = paused = False
         readiness: Json = None
         sync_error: Json = None
@@ -29,9 +29,9 @@ def ready_and_synced(name: str) -> Check:
         if ready and synced:
             return verdict(HEALTHY, readiness)
         if paused and not synced:
-            return Verdict(SUSPENDED, "ReconcilePaused")
+            return HealthVerdict(SUSPENDED, "ReconcilePaused")
         if synced and not paused:
-            return Verdict(PROGRESSING, f"Waiting for {name} to be available")
+            return HealthVerdict(PROGRESSING, f"Waiting for {name} to be available")
         return verdict(DEGRADED, sync_error)
 
     return check

@@ -19,7 +19,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 SUSPENDED_BY_SPEC = when(is_(".spec.suspend", True), then=suspended("{.kind} is suspended"))
@@ -41,7 +41,7 @@ def counted(
     """
     enough = 2 if also_true else 1
 
-    def ask(obj: Object, _it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
             return None

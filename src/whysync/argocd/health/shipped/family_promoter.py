@@ -12,7 +12,7 @@ import msgspec
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, PROGRESSING, Step
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
@@ -61,13 +61,13 @@ def readiness(
     `finalizers` tells of each what it waits for, and what happens if somebody removes it.
     """
 
-    def ask(obj: Object, _it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
         if lua.truthy(lua.named(obj, "metadata", "deletionTimestamp")):
             holding = lua.named(obj, "metadata", "finalizers") if finalizers is not None else None
-            return Verdict(PROGRESSING, _deletion(words.deleting, holding, finalizers or {}))
+            return HealthVerdict(PROGRESSING, _deletion(words.deleting, holding, finalizers or {}))
         status = lua.at(obj, "status")
         if not lua.truthy(status):
-            return Verdict(PROGRESSING, words.initializing)
+            return HealthVerdict(PROGRESSING, words.initializing)
         entries, seen = lua.at(status, "conditions"), False
         for condition in lua.ipairs(entries) if lua.truthy(entries) else ():
             if lua.at(condition, "type") in conditions:
@@ -75,26 +75,28 @@ def readiness(
                 decided = _not_ready(words, obj, condition)
                 if decided is not None:
                     return decided
-        return None if seen else Verdict(PROGRESSING, words.not_ready_yet)
+        return None if seen else HealthVerdict(PROGRESSING, words.not_ready_yet)
 
     return ask
 
 
-def _not_ready(words: Words, obj: Object, condition: Json) -> Verdict | None:
+def _not_ready(words: Words, obj: Object, condition: Json) -> HealthVerdict | None:
     observed = lua.at(condition, "observedGeneration")
     if lua.truthy(observed):
         generation = lua.named(obj, "metadata", "generation")
         if lua.truthy(generation) and not lua.same(observed, generation):
-            return Verdict(PROGRESSING, words.stale)
+            return HealthVerdict(PROGRESSING, words.stale)
     status, said = lua.at(condition, "status"), lua.at(condition, "message")
     reason = _or(lua.at(condition, "reason"), "Unknown")
     if status == "False":
         said = _or(said, "Unknown error")
         if reason == "ReconciliationError":
-            return Verdict(DEGRADED, lua.concat(words.failed, ": ", said))
-        return Verdict(DEGRADED, lua.concat(words.failed_with_reason, " (", reason, "): ", said))
+            return HealthVerdict(DEGRADED, lua.concat(words.failed, ": ", said))
+        return HealthVerdict(DEGRADED, lua.concat(words.failed_with_reason, " (", reason, "): ", said))
     if status == "Unknown" and words.unclear is not None:
-        return Verdict(PROGRESSING, lua.concat(words.unclear, " (", reason, "): ", _or(said, "Unknown")))
+        return HealthVerdict(
+            PROGRESSING, lua.concat(words.unclear, " (", reason, "): ", _or(said, "Unknown"))
+        )
     return None
 
 

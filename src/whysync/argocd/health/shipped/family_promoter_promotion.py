@@ -6,44 +6,44 @@ from dataclasses import dataclass, field
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def policy(obj: Object, _it: Json = None, /) -> Verdict:
+def policy(obj: Object, _it: Json = None, /) -> HealthVerdict:
     """A ChangeTransferPolicy that is ready: one environment."""
     status = lua.at(obj, "status")
     active = _active(status)
     if active is None:
-        return Verdict(PROGRESSING, "The active commit DRY SHA is missing or empty.")
+        return HealthVerdict(PROGRESSING, "The active commit DRY SHA is missing or empty.")
     proposed = _given(status, "proposed", "dry", "sha")
     if proposed is None:
-        return Verdict(PROGRESSING, "The proposed commit DRY SHA is missing or empty.")
+        return HealthVerdict(PROGRESSING, "The proposed commit DRY SHA is missing or empty.")
     if not lua.same(proposed, active):
         tally = _tally(lua.at(status, "proposed"))
         said = f"Promotion in progress from '{_short(active)}' to '{_short(proposed)}': {tally.text()}"
-        return Verdict(PROGRESSING, said)
+        return HealthVerdict(PROGRESSING, said)
     tally = _tally(lua.at(status, "active"))
     if tally.is_settled():
-        return Verdict(HEALTHY, f"Environment is up-to-date on commit {_short(active)}.")
+        return HealthVerdict(HEALTHY, f"Environment is up-to-date on commit {_short(active)}.")
     but = "Environment is up-to-date, but there are non-successful active commit statuses: "
-    return Verdict(HEALTHY, but + tally.text())
+    return HealthVerdict(HEALTHY, but + tally.text())
 
 
-def strategy(obj: Object, _it: Json = None, /) -> Verdict:
+def strategy(obj: Object, _it: Json = None, /) -> HealthVerdict:
     """A PromotionStrategy that is ready: all environments, in order."""
     listed = lua.named(obj, "status", "environments")
     if not lua.truthy(listed) or lua.length(listed) == 0:
-        return Verdict(DEGRADED, "Promotion strategy has no environments configured")
+        return HealthVerdict(DEGRADED, "Promotion strategy has no environments configured")
     environments = list(lua.ipairs(listed))
     for environment in environments:
         for side, sha_of in (("active", _active), ("proposed", _hydrated)):
             if sha_of(environment) is None:
                 where = lua.concat("environment '", lua.at(environment, "branch"), "'.")
-                return Verdict(PROGRESSING, f"The {side} commit DRY SHA is missing or empty in {where}")
+                return HealthVerdict(PROGRESSING, f"The {side} commit DRY SHA is missing or empty in {where}")
     first = environments[0]
     if not all(lua.same(_hydrated(environment), _hydrated(first)) for environment in environments):
-        return Verdict(
+        return HealthVerdict(
             PROGRESSING,
             "Not all environments have the same proposed commit SHA. "
             "This likely means the hydrator has not run for all environments yet.",
@@ -51,7 +51,7 @@ def strategy(obj: Object, _it: Json = None, /) -> Verdict:
     return _under_way(environments) or _up_to_date(environments)
 
 
-def _under_way(environments: list[Json]) -> Verdict | None:
+def _under_way(environments: list[Json]) -> HealthVerdict | None:
     """The first environment with something to promote: a note of the hydrator alone is nothing to promote."""
     for environment in environments:
         proposed, active = lua.named(environment, "proposed", "dry", "sha"), _active(environment)
@@ -64,11 +64,11 @@ def _under_way(environments: list[Json]) -> Verdict | None:
             f"' from '{_short(active)}' to '{_short(proposed)}': {tally.text()}",
             f"Hydrator has processed dry commit '{_short(_hydrated(environment))}'. ",
         )
-        return Verdict(PROGRESSING, said)
+        return HealthVerdict(PROGRESSING, said)
     return None
 
 
-def _up_to_date(environments: list[Json]) -> Verdict:
+def _up_to_date(environments: list[Json]) -> HealthVerdict:
     unsettled: dict[str, str] = {}
     for environment in environments:
         tally = _tally(lua.at(environment, "active"))
@@ -77,9 +77,9 @@ def _up_to_date(environments: list[Json]) -> Verdict:
             unsettled[branch] = f"{branch} ({tally.failed} failed, {tally.pending} pending)"
     if unsettled:
         but = "Environments are up-to-date, but some environments have non-successful commit statuses: "
-        return Verdict(HEALTHY, f"{but}{', '.join(unsettled.values())}.")
+        return HealthVerdict(HEALTHY, f"{but}{', '.join(unsettled.values())}.")
     active, hydrated = _short(_active(environments[0])), _short(_hydrated(environments[0]))
-    return Verdict(
+    return HealthVerdict(
         HEALTHY,
         f"All environments are up-to-date on commit '{active}'. "
         f"Hydrator has processed dry commit '{hydrated}'.",

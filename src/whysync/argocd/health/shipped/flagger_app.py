@@ -6,7 +6,7 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, UNKNOWN, Check, code_for
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object
 
 GROUP: Final = "flagger.app"
@@ -22,11 +22,11 @@ _PHASES: Final = {
 }
 
 
-def canary(obj: Object) -> Verdict:
+def canary(obj: Object) -> HealthVerdict:
     """The message is the phase, the weight if there is any, and what all conditions say."""
     status = obj.get("status")
     if status is None:
-        return Verdict(UNKNOWN, "No status")
+        return HealthVerdict(UNKNOWN, "No status")
     weight = lua.at(status, "canaryWeight")
     told = ""
     if lua.less(0, lua.to_number(weight)):
@@ -34,7 +34,7 @@ def canary(obj: Object) -> Verdict:
     for condition in lua.ipairs(lua.at(status, "conditions")):
         told = lua.concat(told, _BETWEEN if told else "", lua.at(condition, "message"))
     phase = lua.at(status, "phase")
-    return Verdict(code_for(phase, _PHASES, UNKNOWN), lua.concat(phase, _BETWEEN, told))
+    return HealthVerdict(code_for(phase, _PHASES, UNKNOWN), lua.concat(phase, _BETWEEN, told))
 
 
 CHECKS: Final[dict[str, Check]] = {"Canary": canary}

@@ -23,14 +23,14 @@ from whysync.argocd.health.shipped.vocabulary import (
     unknown,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "game.kruise.io"
 
 
-def game_server_set(obj: Object) -> Verdict:
-    waiting = Verdict(PROGRESSING, "Waiting for GameServerSet initialization")
+def game_server_set(obj: Object) -> HealthVerdict:
+    waiting = HealthVerdict(PROGRESSING, "Waiting for GameServerSet initialization")
     status = obj.get("status")
     if not lua.truthy(status):
         return waiting
@@ -38,19 +38,19 @@ def game_server_set(obj: Object) -> Verdict:
         return waiting
     rolling = _rolling_update(obj)
     if lua.at(rolling, "paused") is True:
-        return Verdict(SUSPENDED, "GameServerSet is paused")
+        return HealthVerdict(SUSPENDED, "GameServerSet is paused")
     partition, replicas = _count(rolling, "partition"), _count(status, "replicas")
     if not lua.same(partition, 0):
         asked = lua.number(replicas) - lua.number(partition)
         if lua.at_least(_count(status, "updatedReplicas"), asked):
             text = lua.concat("Partition=", partition, ", waiting for manual intervention")
-            return Verdict(SUSPENDED, text)
+            return HealthVerdict(SUSPENDED, text)
     if lua.same(_count(status, "updatedReadyReplicas"), replicas):
-        return Verdict(HEALTHY, "All GameServerSet replicas are updated and ready")
+        return HealthVerdict(HEALTHY, "All GameServerSet replicas are updated and ready")
     ready = _count(status, "readyReplicas")
     if lua.less(ready, replicas):
         text = lua.concat("ReadyReplicas ", ready, "/", replicas, ", still progressing")
-        return Verdict(PROGRESSING, text)
+        return HealthVerdict(PROGRESSING, text)
     return waiting
 
 

@@ -26,7 +26,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "gateway.networking.k8s.io"
@@ -49,7 +49,7 @@ def _said(condition: Json, default: str) -> Json:
     return said if lua.truthy(said) else default
 
 
-def gateway(obj: Object) -> Verdict:
+def gateway(obj: Object) -> HealthVerdict:
     own, listeners = lua.maybe(obj, "status", "conditions"), lua.maybe(obj, "status", "listeners")
     trouble = None if own is None else _trouble(own, "Gateway")
     if trouble is not None:
@@ -59,10 +59,10 @@ def gateway(obj: Object) -> Verdict:
         trouble = None if entries is None else _trouble(entries, "Listener")
         if trouble is not None:
             code, said = trouble
-            return Verdict(code, lua.concat("Listener: ", said))
+            return HealthVerdict(code, lua.concat("Listener: ", said))
     if own is not None or (listeners is not None and lua.length(listeners) > 0):
-        return Verdict(HEALTHY, "Gateway is healthy")
-    return Verdict(PROGRESSING, "Waiting for Gateway status")
+        return HealthVerdict(HEALTHY, "Gateway is healthy")
+    return HealthVerdict(PROGRESSING, "Waiting for Gateway status")
 
 
 def _route(kind: str, *, by_generation: bool) -> Check:
@@ -71,7 +71,7 @@ def _route(kind: str, *, by_generation: bool) -> Check:
     With `by_generation`, a parent that has not seen the latest spec is not listened to.
     """
 
-    def check(obj: Object) -> Verdict:
+    def check(obj: Object) -> HealthVerdict:
         parents = lua.maybe(obj, "status", "parents")
         told = False
         for parent in () if parents is None else lua.ipairs(parents):
@@ -83,9 +83,9 @@ def _route(kind: str, *, by_generation: bool) -> Check:
                 return _of_parent(parent, trouble)
             told = told or lua.length(entries) > 0
         return (
-            Verdict(HEALTHY, f"{kind} is healthy")
+            HealthVerdict(HEALTHY, f"{kind} is healthy")
             if told
-            else Verdict(PROGRESSING, f"Waiting for {kind} status")
+            else HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
         )
 
     return check
@@ -99,9 +99,9 @@ def _is_observed(obj: Object, entries: Json) -> bool:
     return lua.length(entries) > 0 and all(one is None or lua.same(one, generation) for one in seen)
 
 
-def _of_parent(parent: Json, trouble: tuple[HealthCode, Json]) -> Verdict:
+def _of_parent(parent: Json, trouble: tuple[HealthCode, Json]) -> HealthVerdict:
     code, said = trouble
-    return Verdict(code, lua.concat("Parent ", _name(parent, "parentRef"), ": ", said))
+    return HealthVerdict(code, lua.concat("Parent ", _name(parent, "parentRef"), ": ", said))
 
 
 def _name(owner: Json, ref: str) -> Json:
@@ -109,8 +109,8 @@ def _name(owner: Json, ref: str) -> Json:
     return name if lua.truthy(name) else ""
 
 
-def backend_tls_policy(obj: Object) -> Verdict:
-    waiting = Verdict(PROGRESSING, "Waiting for BackendTLSPolicy status")
+def backend_tls_policy(obj: Object) -> HealthVerdict:
+    waiting = HealthVerdict(PROGRESSING, "Waiting for BackendTLSPolicy status")
     ancestors = lua.maybe(obj, "status", "ancestors")
     if ancestors is None:
         return waiting
@@ -120,16 +120,16 @@ def backend_tls_policy(obj: Object) -> Verdict:
         if observed is not None and not lua.same(observed, generation):
             name = _name(ancestor, "ancestorRef")
             text = lua.concat("Waiting for Ancestor ", name, " to update BackendTLSPolicy status")
-            return Verdict(PROGRESSING, text)
+            return HealthVerdict(PROGRESSING, text)
     accepted = False
     for ancestor, condition in _told_by(ancestors):
         if lua.at(condition, "type") not in ("Accepted", "ResolvedRefs"):
             continue
         if lua.at(condition, "status") != "True":
             name, said = _name(ancestor, "ancestorRef"), lua.at(condition, "message")
-            return Verdict(DEGRADED, lua.concat("Ancestor ", name, ": ", said))
+            return HealthVerdict(DEGRADED, lua.concat("Ancestor ", name, ": ", said))
         accepted = accepted or lua.at(condition, "type") == "Accepted"
-    return Verdict(HEALTHY, "BackendTLSPolicy is healthy") if accepted else waiting
+    return HealthVerdict(HEALTHY, "BackendTLSPolicy is healthy") if accepted else waiting
 
 
 def _told_by(ancestors: Json) -> Iterator[tuple[Json, Json]]:

@@ -20,13 +20,13 @@ from whysync.argocd.health.shipped.vocabulary import (
     true,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 GROUP: Final = "grafana.integreatly.org"
 
 
-def _all_conditions(obj: Object) -> Verdict:
+def _all_conditions(obj: Object) -> HealthVerdict:
     """Told one after the other, up to the first that is False."""
     code, told = PROGRESSING, ""
     entries = lua.maybe(obj, "status", "conditions")
@@ -36,10 +36,10 @@ def _all_conditions(obj: Object) -> Verdict:
             continue
         told = (told + ", " if told else "") + _sentence(condition)
         if status == "False":
-            return Verdict(DEGRADED, told)
+            return HealthVerdict(DEGRADED, told)
         if status == "True":
             code = HEALTHY
-    return Verdict(code, told)
+    return HealthVerdict(code, told)
 
 
 def _sentence(condition: Json) -> str:

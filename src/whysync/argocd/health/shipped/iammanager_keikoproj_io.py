@@ -12,7 +12,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     progressing,
     verdict,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _WHICH = message(
@@ -21,7 +21,7 @@ _WHICH = message(
 )
 
 
-def _failed(obj: Object, it: Json = None, /) -> Verdict:
+def _failed(obj: Object, it: Json = None, /) -> HealthVerdict:
     status = lua.at(obj, "status")
     retries, error = lua.at(status, "retryCount"), lua.at(status, "errorDescription")
     said = "Failed to reconcile the Iamrole "

@@ -6,25 +6,25 @@ from functools import cmp_to_key
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def _keycloak(obj: Object) -> Verdict:
+def _keycloak(obj: Object) -> HealthVerdict:
     """The oldest of the conditions that decide wins; one without a time counts as the newest.
 
     Equal times keep their order, as they do in Argo CD for lists of up to twelve.
     """
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
-        return Verdict(PROGRESSING, "Waiting for Keycloak status conditions to exist")
+        return HealthVerdict(PROGRESSING, "Waiting for Keycloak status conditions to exist")
     for condition in sorted(lua.ipairs(entries), key=cmp_to_key(_by_age)):
         kind, true = lua.at(condition, "type"), lua.at(condition, "status") == "True"
         if true and kind == "Ready":
-            return Verdict(HEALTHY)
+            return HealthVerdict(HEALTHY)
         if true and kind == "HasErrors":
-            return Verdict(DEGRADED, lua.concat("Has Errors: ", lua.at(condition, "message")))
-    return Verdict(PROGRESSING)
+            return HealthVerdict(DEGRADED, lua.concat("Has Errors: ", lua.at(condition, "message")))
+    return HealthVerdict(PROGRESSING)
 
 
 def _by_age(left: Json, right: Json) -> int:

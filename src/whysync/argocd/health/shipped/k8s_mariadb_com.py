@@ -14,7 +14,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     message,
     verdict,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _NO_STATUS = "No status info available"
@@ -24,10 +24,10 @@ def _walk(says: str, *ends: tuple[HealthCode, tuple[Test, ...]], at_the_end: Hea
     """Walks the conditions until one ends the walk; the last one seen gives the message in any case."""
     write = message(says)
 
-    def check(obj: Object) -> Verdict:
+    def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
-            return Verdict(PROGRESSING, _NO_STATUS)
+            return HealthVerdict(PROGRESSING, _NO_STATUS)
         said: Json = _NO_STATUS if at_the_end is PROGRESSING else None
         for condition in lua.ipairs(entries):
             said = write(obj, condition)

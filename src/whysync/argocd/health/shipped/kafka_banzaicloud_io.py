@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _SETTLED = ("GracefulUpscaleSucceeded", "GracefulDownscaleSucceeded")
 
 
-def _kafka_cluster(obj: Object) -> Verdict:
-    waiting = Verdict(PROGRESSING, "Waiting for KafkaCluster")
+def _kafka_cluster(obj: Object) -> HealthVerdict:
+    waiting = HealthVerdict(PROGRESSING, "Waiting for KafkaCluster")
     status = lua.at(obj, "status")
     if status is None:
         return waiting
     state, topic = lua.at(status, "state"), lua.at(status, "cruiseControlTopicStatus")
     if state == "ClusterRollingUpgrading":
-        return Verdict(PROGRESSING, "Kafka Cluster is Rolling Upgrading.")
+        return HealthVerdict(PROGRESSING, "Kafka Cluster is Rolling Upgrading.")
     brokers = lua.at(status, "brokersState")
     if brokers is None:
         return waiting
     settled = [_is_settled(broker) for broker in lua.pairs(brokers)]  # all of them: any may be ill-formed
     if not all(settled):
-        return Verdict(DEGRADED, "Broker Config is out of Sync or CruiseControlState is not Ready")
+        return HealthVerdict(DEGRADED, "Broker Config is out of Sync or CruiseControlState is not Ready")
     if topic == "CruiseControlTopicReady" and state == "ClusterRunning":
-        return Verdict(HEALTHY, "Kafka Brokers, CruiseControl and cluster are in Healthy State.")
+        return HealthVerdict(HEALTHY, "Kafka Brokers, CruiseControl and cluster are in Healthy State.")
     if topic in (None, "CruiseControlTopicNotReady") and state == "ClusterReconciling":
-        return Verdict(PROGRESSING, "Kafka Cluster is Reconciling.")
+        return HealthVerdict(PROGRESSING, "Kafka Cluster is Reconciling.")
     return waiting
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, SUSPENDED, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _HEALTHY = ("Ready", "True")
@@ -14,7 +14,7 @@ _PAUSED = ("Paused", "True")
 def _scaled(*, bad: tuple[tuple[str, str], ...], waiting: str) -> Check:
     """All conditions are heard; the last one that matters has the word, the worst one the verdict."""
 
-    def check(obj: Object) -> Verdict:
+    def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
         heard: list[Json] = []
         said: Json = None
@@ -28,7 +28,7 @@ def _scaled(*, bad: tuple[tuple[str, str], ...], waiting: str) -> Check:
             return verdict(DEGRADED, said)
         if HEALTHY in heard:
             return verdict(SUSPENDED if SUSPENDED in heard else HEALTHY, said)
-        return Verdict(PROGRESSING, waiting)
+        return HealthVerdict(PROGRESSING, waiting)
 
     return check
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object
 
 
-def _external_secret(obj: Object) -> Verdict:
-    waiting = Verdict(PROGRESSING, "Waiting for ExternalSecret.")
+def _external_secret(obj: Object) -> HealthVerdict:
+    waiting = HealthVerdict(PROGRESSING, "Waiting for ExternalSecret.")
     status = lua.at(obj, "status")
     if status is None:
         return waiting
     state = lua.at(status, "status")
     if state == "SUCCESS":
-        return Verdict(HEALTHY, "Fetched ExternalSecret.")
+        return HealthVerdict(HEALTHY, "Fetched ExternalSecret.")
     if not isinstance(state, str):
         raise lua.LuaError(f"attempt to index a non-table object({lua.type_name(state)}) with key 'find'")
-    return Verdict(DEGRADED, state.replace("ERROR, ", "")) if state.startswith("ERROR") else waiting
+    return HealthVerdict(DEGRADED, state.replace("ERROR, ", "")) if state.startswith("ERROR") else waiting
 
 
 GROUP = "kubernetes-client.io"

@@ -12,13 +12,13 @@ from whysync.argocd.health.shipped.vocabulary import (
     Check,
     verdict,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
-_NO_STATUS = Verdict(PROGRESSING, "No status available")
+_NO_STATUS = HealthVerdict(PROGRESSING, "No status available")
 
 
-def _machine(obj: Object) -> Verdict:
+def _machine(obj: Object) -> HealthVerdict:
     status = lua.at(obj, "status")
     if status is None:
         return _NO_STATUS
@@ -26,14 +26,14 @@ def _machine(obj: Object) -> Verdict:
     for condition in _conditions(status):
         kind, true = lua.at(condition, "type"), lua.at(condition, "status") == "True"
         if kind == "Paused" and true:
-            return Verdict(SUSPENDED, "Paused")
+            return HealthVerdict(SUSPENDED, "Paused")
         if kind == "Ready":
             if true:
-                found = Verdict(HEALTHY, "Running")
+                found = HealthVerdict(HEALTHY, "Running")
             elif lua.truthy(lua.at(status, "created")):
-                found = Verdict(found.code, "Starting")
+                found = HealthVerdict(found.code, "Starting")
             else:
-                found = Verdict(SUSPENDED, "Stopped")
+                found = HealthVerdict(SUSPENDED, "Stopped")
     printed = lua.at(status, "printableStatus")
     return found if printed is None else verdict(found.code, printed)
 
@@ -49,13 +49,13 @@ _PHASES = {
 }
 
 
-def _instance(obj: Object) -> Verdict:
+def _instance(obj: Object) -> HealthVerdict:
     status = lua.at(obj, "status")
     if status is None:
         return _NO_STATUS
     phase = lua.at(status, "phase")
     if isinstance(phase, str) and phase in _PHASES:
-        return Verdict(_PHASES[phase], phase)
+        return HealthVerdict(_PHASES[phase], phase)
     code, said = PROGRESSING, _NO_STATUS.message if phase is None else phase
     for condition in _conditions(status):
         kind, true = lua.at(condition, "type"), lua.at(condition, "status") == "True"

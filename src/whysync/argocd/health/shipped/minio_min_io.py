@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _STATES = {
@@ -17,13 +17,13 @@ _STATES = {
 }
 
 
-def _tenant(obj: Object) -> Verdict:
+def _tenant(obj: Object) -> HealthVerdict:
     state: Json = lua.maybe(obj, "status", "currentState")
     if state is None:
-        return Verdict(PROGRESSING, "No status info available")
+        return HealthVerdict(PROGRESSING, "No status info available")
     if not isinstance(state, str):
         raise lua.LuaError(f"attempt to index a non-table object({lua.type_name(state)}) with key 'find'")
-    return Verdict(_STATES.get(state, PROGRESSING), state)
+    return HealthVerdict(_STATES.get(state, PROGRESSING), state)
 
 
 GROUP = "minio.min.io"

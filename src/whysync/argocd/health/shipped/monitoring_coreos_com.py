@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def _prometheus(obj: Object) -> Verdict:
+def _prometheus(obj: Object) -> HealthVerdict:
     """The last Available decides."""
     entries = lua.maybe(obj, "status", "conditions")
     available: Json = None
@@ -16,9 +16,9 @@ def _prometheus(obj: Object) -> Verdict:
         if lua.at(condition, "type") == "Available":
             available = condition
     if available is None:
-        return Verdict(PROGRESSING, "Waiting for initialization")
+        return HealthVerdict(PROGRESSING, "Waiting for initialization")
     if lua.at(available, "status") == "True":
-        return Verdict(HEALTHY, "All instances are available")
+        return HealthVerdict(HEALTHY, "All instances are available")
     reason, said = lua.at(available, "reason"), lua.at(available, "message")
     code = PROGRESSING if reason == "SomePodsNotReady" else DEGRADED
     return verdict(code, said if lua.truthy(said) else reason)

@@ -14,7 +14,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     progressing,
     verdict,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _MEANING = {
@@ -25,7 +25,7 @@ _MEANING = {
 }
 
 
-def _true_condition(_obj: Object, it: Json = None, /) -> Verdict | None:
+def _true_condition(_obj: Object, it: Json = None, /) -> HealthVerdict | None:
     if lua.at(it, "status") != "True":
         return None
     kind, reason, details = lua.at(it, "type"), lua.at(it, "reason"), lua.at(it, "message")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _UPGRADE = "numaplane.numaproj.io/progressive-result-state"
@@ -22,8 +22,8 @@ def _running(
     `names_the_ill_part`: the message of the (last) False condition is told, not only that there is one.
     """
 
-    def check(obj: Object) -> Verdict:
-        waiting = Verdict(PROGRESSING, f"Waiting for {kind} status")
+    def check(obj: Object) -> HealthVerdict:
+        waiting = HealthVerdict(PROGRESSING, f"Waiting for {kind} status")
         status = lua.at(obj, "status")
         if status is None:
             return waiting
@@ -34,13 +34,13 @@ def _running(
         if phase == "Failed":
             return verdict(DEGRADED, lua.at(status, "message"))
         if upgrade_failed:
-            return Verdict(DEGRADED, "Failed progressive upgrade")
+            return HealthVerdict(DEGRADED, "Failed progressive upgrade")
         if ill:
             said = lua.at(ill[-1], "message") if names_the_ill_part else "Subresources are unhealthy"
             return verdict(DEGRADED, said)
         if phase in paused:
-            return Verdict(HEALTHY, f"{kind} is paused")
-        return Verdict(HEALTHY, f"{kind} is healthy") if phase == "Running" else waiting
+            return HealthVerdict(HEALTHY, f"{kind} is paused")
+        return HealthVerdict(HEALTHY, f"{kind} is healthy") if phase == "Running" else waiting
 
     return check
 

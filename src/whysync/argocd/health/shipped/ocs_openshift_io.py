@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, UNKNOWN, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _WORST_FIRST = {"Degraded": DEGRADED, "Progressing": PROGRESSING, "Available": HEALTHY}
 
 
-def _storage_cluster(obj: Object) -> Verdict:
+def _storage_cluster(obj: Object) -> HealthVerdict:
     entries = lua.maybe(obj, "status", "conditions")
     true: dict[str, Json] = {}
     for condition in lua.pairs(entries) if entries is not None else ():
@@ -20,7 +20,7 @@ def _storage_cluster(obj: Object) -> Verdict:
     for kind, code in _WORST_FIRST.items():
         if kind in true:
             return verdict(code, true[kind])
-    return Verdict(UNKNOWN, "StorageCluster is in an unknown state.")
+    return HealthVerdict(UNKNOWN, "StorageCluster is in an unknown state.")
 
 
 GROUP = "ocs.openshift.io"

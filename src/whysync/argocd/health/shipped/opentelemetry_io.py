@@ -6,32 +6,32 @@ import re
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def _collector(obj: Object) -> Verdict:
+def _collector(obj: Object) -> HealthVerdict:
     status = lua.at(obj, "status")
     if status is None:
-        return Verdict(PROGRESSING, "Waiting for OpenTelemetry Collector status")
+        return HealthVerdict(PROGRESSING, "Waiting for OpenTelemetry Collector status")
     replicas = lua.maybe(status, "scale", "statusReplicas")
     if replicas is None:
         if lua.named(obj, "spec", "mode") == "sidecar":
-            return Verdict(HEALTHY, "Collector is running in sidecar mode")
-        return Verdict(PROGRESSING, "Scale status not available")
+            return HealthVerdict(HEALTHY, "Collector is running in sidecar mode")
+        return HealthVerdict(PROGRESSING, "Scale status not available")
     written = _as_text(replicas)
     found = re.search(r"(?<![0-9])([0-9]+)/([0-9]+)", written)
     if found is None:
-        return Verdict(PROGRESSING, f"Unable to parse replica status: {written}")
+        return HealthVerdict(PROGRESSING, f"Unable to parse replica status: {written}")
     ready, total = float(found[1]), float(found[2])
     if ready == 0:
         # A DaemonSet may find no node to run on, and that is fine.
         if lua.maybe(obj, "spec", "mode") == "daemonset" and total == 0:
-            return Verdict(HEALTHY, "DaemonSet has no eligible nodes (0/0)")
-        return Verdict(DEGRADED, "No replicas are ready")
+            return HealthVerdict(HEALTHY, "DaemonSet has no eligible nodes (0/0)")
+        return HealthVerdict(DEGRADED, "No replicas are ready")
     if ready == total:
-        return Verdict(HEALTHY, "All replicas are ready")
-    return Verdict(PROGRESSING, "Replicas are starting up")
+        return HealthVerdict(HEALTHY, "All replicas are ready")
+    return HealthVerdict(PROGRESSING, "Replicas are starting up")
 
 
 def _as_text(value: Json) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object
 
 
 def _installed(kind: str, *, wanted: tuple[str, ...], awaited: tuple[str, ...]) -> Check:
     """All of `wanted` have to be True; a False one of `awaited`, or any Unknown, is taken for progress."""
 
-    def check(obj: Object) -> Verdict:
+    def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
-            return Verdict(PROGRESSING, f"Waiting for {kind}")
+            return HealthVerdict(PROGRESSING, f"Waiting for {kind}")
         good = open_ones = 0
         listed: list[str] = []
         for place, condition in lua.numbered(entries):
@@ -23,8 +23,8 @@ def _installed(kind: str, *, wanted: tuple[str, ...], awaited: tuple[str, ...]) 
             good += status == "True" and what in wanted
             open_ones += status == "Unknown" or (status == "False" and what in awaited)
         if open_ones == 0 and good == len(wanted):
-            return Verdict(HEALTHY, f"{kind} is healthy.")
-        return Verdict(PROGRESSING if open_ones else DEGRADED, "".join(listed))
+            return HealthVerdict(HEALTHY, f"{kind} is healthy.")
+        return HealthVerdict(PROGRESSING if open_ones else DEGRADED, "".join(listed))
 
     return check
 

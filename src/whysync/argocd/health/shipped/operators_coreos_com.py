@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _BROKEN = ("CatalogSourcesUnhealthy", "InstallPlanFailed", "ResolutionFailed")
 _PENDING_STATES = (None, "", "UpgradeAvailable", "UpgradePending")
 
 
-def _subscription(obj: Object) -> Verdict:
+def _subscription(obj: Object) -> HealthVerdict:
     """The message lists all conditions and the state, whatever the verdict."""
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
-        return Verdict(PROGRESSING, "An install plan for a subscription is pending installation")
+        return HealthVerdict(PROGRESSING, "An install plan for a subscription is pending installation")
     expected = _waits_for_approval(obj, entries)
     pending = degraded = False
     listed: list[str] = []
@@ -40,7 +40,7 @@ def _subscription(obj: Object) -> Verdict:
     else:
         note = " (manual InstallPlan approval pending; treated as healthy)" if approval else ""
         listed.append(lua.concat(".status.state is '", state, "'", note, "\n"))
-    return Verdict(DEGRADED if degraded else PROGRESSING if pending else HEALTHY, "".join(listed))
+    return HealthVerdict(DEGRADED if degraded else PROGRESSING if pending else HEALTHY, "".join(listed))
 
 
 def _waits_for_approval(obj: Object, entries: Json) -> bool:

@@ -25,18 +25,18 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _NOT_REPORTED = progressing("Waiting for the status to be reported")
 _NOT_UPDATED = progressing("Waiting for the status to be updated")
 
 
-def _configuration_details(obj: Object, _it: Json = None, /) -> Verdict:
+def _configuration_details(obj: Object, _it: Json = None, /) -> HealthVerdict:
     """All that was found, of all clusters, in one line; without details there is no verdict yet."""
     details = lua.named(obj, "status", "compliancyDetails")
     if details is None:
-        return Verdict(PROGRESSING, "Waiting for compliance")
+        return HealthVerdict(PROGRESSING, "Waiting for compliance")
     said: list[str] = []
     for compliancy in lua.ipairs(details):
         found = lua.at(compliancy, "conditions")
@@ -44,10 +44,10 @@ def _configuration_details(obj: Object, _it: Json = None, /) -> Verdict:
             kind, message = lua.at(condition, "type"), lua.at(condition, "message")
             if kind is not None and message is not None:
                 said.append(lua.concat(kind, " - ", message))
-    return Verdict(_compliance(obj), "; ".join(said))
+    return HealthVerdict(_compliance(obj), "; ".join(said))
 
 
-def _who_does_not_comply(obj: Object, _it: Json = None, /) -> Verdict:
+def _who_does_not_comply(obj: Object, _it: Json = None, /) -> HealthVerdict:
     """A root policy knows its clusters (`status`), a replicated one its templates (`details`)."""
     status = lua.at(obj, "status")
     clusters, templates = lua.at(status, "status"), lua.at(status, "details")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, UNKNOWN, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def _service_instance(obj: Object) -> Verdict:
+def _service_instance(obj: Object) -> HealthVerdict:
     entries = lua.maybe(obj, "status", "conditions")
     last: dict[str, Json] = {"Adopted": {}, "Advertised": {}, "Discoverable": {}}
     for condition in lua.ipairs(entries) if entries is not None else ():

@@ -19,26 +19,26 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object
 
 _WAITING = "Waiting for status"
 
 
-def _http_proxy(obj: Object) -> Verdict:
+def _http_proxy(obj: Object) -> HealthVerdict:
     """Upstream takes a proxy that includes others for healthy even when it is not valid.
 
     Parent and children wait for each other; without this, none of them would ever be applied.
     """
     status = lua.at(obj, "status")
     if not lua.truthy(status):
-        return Verdict(PROGRESSING, _WAITING)
+        return HealthVerdict(PROGRESSING, _WAITING)
     entries, description = lua.at(status, "conditions"), lua.at(status, "description")
     if not lua.truthy(entries):
         if lua.truthy(lua.at(status, "currentStatus")):
             return verdict(PROGRESSING, description)
-        return Verdict(PROGRESSING, _WAITING)
-    found = Verdict(PROGRESSING, _WAITING)
+        return HealthVerdict(PROGRESSING, _WAITING)
+    found = HealthVerdict(PROGRESSING, _WAITING)
     for condition in lua.ipairs(entries):
         generation = lua.named(obj, "metadata", "generation")
         if not lua.same(generation, lua.at(condition, "observedGeneration")):
@@ -47,7 +47,7 @@ def _http_proxy(obj: Object) -> Verdict:
         if valid and state == "True":
             return verdict(HEALTHY, description)
         if lua.named(obj, "spec", "includes") is not None and state == "False":
-            found = Verdict(HEALTHY, "HTTPProxy inclusions cannot be health checked")
+            found = HealthVerdict(HEALTHY, "HTTPProxy inclusions cannot be health checked")
         elif valid and state == "False":
             return verdict(DEGRADED, description)
     return found

@@ -16,25 +16,25 @@ from whysync.argocd.health.shipped.vocabulary import (
     true,
     when,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def _applications(obj: Object, _it: Json = None, /) -> Verdict:
+def _applications(obj: Object, _it: Json = None, /) -> HealthVerdict:
     selected = lua.named(obj, "status", "applicationsSelected")
     if not lua.truthy(selected) or lua.length(selected) == 0:
-        return Verdict(DEGRADED, "Argo CD commit status has no applications configured")
+        return HealthVerdict(DEGRADED, "Argo CD commit status has no applications configured")
     tracked = lua.length(selected)
-    return Verdict(HEALTHY, f"Argo CD commit status is healthy and is tracking {tracked} applications")
+    return HealthVerdict(HEALTHY, f"Argo CD commit status is healthy and is tracking {tracked} applications")
 
 
 def _environments(title: str, *, done: str, reconciled: str) -> Step:
     """One phase per environment; whatever is neither success nor failure is pending."""
 
-    def ask(obj: Object, _it: Json = None, /) -> Verdict:
+    def ask(obj: Object, _it: Json = None, /) -> HealthVerdict:
         listed = lua.named(obj, "status", "environments")
         if not lua.truthy(listed) or lua.length(listed) == 0:
-            return Verdict(HEALTHY, reconciled)
+            return HealthVerdict(HEALTHY, reconciled)
         passed = 0
         failed: list[Json] = []
         pending: list[Json] = []
@@ -45,10 +45,10 @@ def _environments(title: str, *, done: str, reconciled: str) -> Step:
             else:
                 (failed if phase == "failure" else pending).append(branch if lua.truthy(branch) else "?")
         if failed:
-            return Verdict(DEGRADED, f"{title} failed for branch(es): {lua.joined(failed, ', ')}")
+            return HealthVerdict(DEGRADED, f"{title} failed for branch(es): {lua.joined(failed, ', ')}")
         if pending:
-            return Verdict(PROGRESSING, f"{title} pending for branch(es): {lua.joined(pending, ', ')}")
-        return Verdict(HEALTHY, f"{title} {done} for {passed} environment(s)")
+            return HealthVerdict(PROGRESSING, f"{title} pending for branch(es): {lua.joined(pending, ', ')}")
+        return HealthVerdict(HEALTHY, f"{title} {done} for {passed} environment(s)")
 
     return ask
 

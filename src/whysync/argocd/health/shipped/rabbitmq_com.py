@@ -16,7 +16,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     unknown,
     verdict,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
@@ -35,7 +35,7 @@ def _declared(what: str) -> Check:
     )
 
 
-def _cluster(obj: Object) -> Verdict:
+def _cluster(obj: Object) -> HealthVerdict:
     """Conditions are Unknown, or not there, while a cluster forms; that is no failure."""
     entries = lua.maybe(obj, "status", "conditions")
     available: Json = None
@@ -49,14 +49,14 @@ def _cluster(obj: Object) -> Verdict:
         elif kind == "AllReplicasReady":
             replicas = status
     if "Unknown" in (available, replicas):
-        return Verdict(PROGRESSING, "Waiting for RabbitMQ cluster readiness (conditions unknown)")
+        return HealthVerdict(PROGRESSING, "Waiting for RabbitMQ cluster readiness (conditions unknown)")
     if available == "False":
-        return Verdict(PROGRESSING, "Waiting for RabbitMQ cluster formation")
+        return HealthVerdict(PROGRESSING, "Waiting for RabbitMQ cluster formation")
     if replicas == "False":
-        return Verdict(PROGRESSING, "Waiting for RabbitMQ instances ready")
+        return HealthVerdict(PROGRESSING, "Waiting for RabbitMQ instances ready")
     if available == replicas == "True":
-        return Verdict(HEALTHY, "RabbitMQ cluster ready")
-    return Verdict(PROGRESSING, "Waiting for RabbitMQ Operator")
+        return HealthVerdict(HEALTHY, "RabbitMQ cluster ready")
+    return HealthVerdict(PROGRESSING, "Waiting for RabbitMQ Operator")
 
 
 GROUP = "rabbitmq.com"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Object
 
 
-def _route(obj: Object) -> Verdict:
-    waiting = Verdict(PROGRESSING, "Route is still getting admitted")
+def _route(obj: Object) -> HealthVerdict:
+    waiting = HealthVerdict(PROGRESSING, "Route is still getting admitted")
     routers = lua.maybe(obj, "status", "ingress")
     if routers is None:
         return waiting
@@ -21,8 +21,8 @@ def _route(obj: Object) -> Verdict:
                 admitted += lua.at(condition, "status") == "True"
                 refused += lua.at(condition, "status") == "False"
     if admitted == count:
-        return Verdict(HEALTHY, "Route is healthy")
-    return Verdict(DEGRADED, "Route is degraded") if refused else waiting
+        return HealthVerdict(HEALTHY, "Route is healthy")
+    return HealthVerdict(DEGRADED, "Route is degraded") if refused else waiting
 
 
 GROUP = "route.openshift.io"

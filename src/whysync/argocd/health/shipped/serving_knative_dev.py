@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _WANTED = ("ConfigurationsReady", "RoutesReady", "Ready")
 
 
-def _service(obj: Object) -> Verdict:
+def _service(obj: Object) -> HealthVerdict:
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
-        return Verdict(PROGRESSING, "Waiting for status update.")
+        return HealthVerdict(PROGRESSING, "Waiting for status update.")
     good = bad = 0
     complaints: list[str] = []
     for condition in lua.pairs(entries):
@@ -23,8 +23,8 @@ def _service(obj: Object) -> Verdict:
         if status in ("False", "Unknown"):
             complaints.append(_complaint(condition))
     if good == len(_WANTED) and not complaints:
-        return Verdict(HEALTHY, "Knative Service is healthy.")
-    return Verdict(DEGRADED if bad else PROGRESSING, "".join(complaints))
+        return HealthVerdict(HEALTHY, "Knative Service is healthy.")
+    return HealthVerdict(DEGRADED if bad else PROGRESSING, "".join(complaints))
 
 
 def _complaint(condition: Json) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import DEGRADED, HEALTHY, PROGRESSING, SUSPENDED, Check
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def _inference_service(obj: Object) -> Verdict:
+def _inference_service(obj: Object) -> HealthVerdict:
     """A False or Unknown condition is progress; only the model's own transition can be a failure."""
-    waiting = Verdict(PROGRESSING, "Waiting for InferenceService to report status...")
+    waiting = HealthVerdict(PROGRESSING, "Waiting for InferenceService to report status...")
     status = lua.at(obj, "status")
     if status is None:
         return waiting
@@ -28,13 +28,15 @@ def _inference_service(obj: Object) -> Verdict:
     for place, condition in lua.numbered(entries):
         kind, state = lua.at(condition, "type"), lua.at(condition, "status")
         if kind == "Stopped" and state == "True":
-            return Verdict(SUSPENDED, "InferenceService is Stopped")
+            return HealthVerdict(SUSPENDED, "InferenceService is Stopped")
         moving |= state == "Unknown" or (state == "False" and kind != "Stopped")
         if state != "True" and kind != "Stopped":
             said += _complaint(place, condition)
     if failed:
-        return Verdict(DEGRADED, said)
-    return Verdict(PROGRESSING, said) if moving else Verdict(HEALTHY, "InferenceService is healthy.")
+        return HealthVerdict(DEGRADED, said)
+    return (
+        HealthVerdict(PROGRESSING, said) if moving else HealthVerdict(HEALTHY, "InferenceService is healthy.")
+    )
 
 
 def _complaint(place: Json, condition: Json) -> str:

@@ -15,19 +15,19 @@ from whysync.argocd.health.shipped.vocabulary import (
     missing,
     progressing,
 )
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 _NO_LIMIT: Final = float("inf")
 _ERROR = degraded("{.status.applicationState.errorMessage}")
 
 
-def _running(obj: Object, _it: Json = None, /) -> Verdict | None:
+def _running(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
     states = lua.named(obj, "status", "executorState")
     if states is None:
         return None
     count = sum(state == "RUNNING" for state in lua.pairs(states))
-    return Verdict(HEALTHY, "SparkApplication is Running") if _is_enough(obj, count) else None
+    return HealthVerdict(HEALTHY, "SparkApplication is Running") if _is_enough(obj, count) else None
 
 
 def _is_enough(obj: Object, count: int) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import HEALTHY, PROGRESSING, Check, verdict
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
 
-def _stack_install(obj: Object) -> Verdict:
+def _stack_install(obj: Object) -> HealthVerdict:
     """Waits for a Ready that is True; meanwhile the last Ready says why."""
     said: Json = "Waiting for stack to be installed"
     entries = lua.maybe(obj, "status", "conditionedStatus", "conditions")

@@ -35,10 +35,10 @@ from typing import Final, Protocol, TypeAlias
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.shipped import lua
-from whysync.argocd.health.verdict import Verdict
+from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
-Check: TypeAlias = Callable[[Object], Verdict | None]
+Check: TypeAlias = Callable[[Object], HealthVerdict | None]
 Getter: TypeAlias = Callable[[Object, Json], Json]
 Test: TypeAlias = Callable[[Object, Json], bool]
 Route: TypeAlias = str | tuple[str, ...]
@@ -46,7 +46,7 @@ Constant: TypeAlias = str | int | bool
 
 
 class Step(Protocol):
-    def __call__(self, obj: Object, it: Json = None, /) -> Verdict | None: ...
+    def __call__(self, obj: Object, it: Json = None, /) -> HealthVerdict | None: ...
 
 
 HEALTHY: Final = HealthCode.HEALTHY
@@ -57,11 +57,11 @@ DEGRADED: Final = HealthCode.DEGRADED
 UNKNOWN: Final = HealthCode.UNKNOWN
 
 _CODES: Final = frozenset(code.value for code in HealthCode)
-_NOTHING: Final = Verdict(None)
-_INVALID: Final = Verdict(UNKNOWN, "Lua returned an invalid health status")
+_NOTHING: Final = HealthVerdict(None)
+_INVALID: Final = HealthVerdict(UNKNOWN, "Lua returned an invalid health status")
 
 
-def verdict(code: Json, message: Json = None) -> Verdict:
+def verdict(code: Json, message: Json = None) -> HealthVerdict:
     """What Argo CD makes of `{status = code, message = message}`, whatever these are.
 
     Mirrors `ExecuteHealthLua`, Argo CD 3.6: a message that is not text makes the whole answer empty (it
@@ -70,8 +70,8 @@ def verdict(code: Json, message: Json = None) -> Verdict:
     """
     if isinstance(code, str) and code in _CODES:
         if isinstance(message, str):
-            return Verdict(HealthCode(code), message)
-        return Verdict(HealthCode(code)) if message is None else _NOTHING
+            return HealthVerdict(HealthCode(code), message)
+        return HealthVerdict(HealthCode(code)) if message is None else _NOTHING
     if not isinstance(code, str | None) or not isinstance(message, str | None):
         return _NOTHING
     return _NOTHING if code is None and message is None else _INVALID
@@ -146,7 +146,7 @@ def either(*templates: str) -> Getter:
 
 def answer(code: HealthCode, text: str | Getter | None = "") -> Step:
     if text is None or (isinstance(text, str) and "{" not in text):
-        ready = Verdict(code, text or "")
+        ready = HealthVerdict(code, text or "")
         return lambda _obj, _it=None, /: ready
     write = message(text) if isinstance(text, str) else text
     return lambda obj, it=None, /: verdict(code, write(obj, it))
@@ -176,7 +176,7 @@ def unknown(text: str | Getter | None = "") -> Step:
     return answer(UNKNOWN, text)
 
 
-def nothing(_obj: Object, _it: Json = None, /) -> Verdict:
+def nothing(_obj: Object, _it: Json = None, /) -> HealthVerdict:
     """The script ends without an answer, which counts as healthy later on."""
     return _NOTHING
 
@@ -187,7 +187,7 @@ def nothing(_obj: Object, _it: Json = None, /) -> Verdict:
 def in_order(*steps: Step) -> Step:
     """The first step that decides."""
 
-    def ask(obj: Object, it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
         for step in steps:
             decided = step(obj, it)
             if decided is not None:
@@ -200,7 +200,7 @@ def in_order(*steps: Step) -> Step:
 def when(*tests: Test, then: Step) -> Step:
     """`then`, if all tests hold."""
 
-    def ask(obj: Object, it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
         for test in tests:
             if not test(obj, it):
                 return None
@@ -213,7 +213,7 @@ def by(route: Route, table: Mapping[str, Step], other: Step | None = None) -> St
     """The step under the text found at the path; `other` for whatever else is found there, nil included."""
     read = path(route)
 
-    def ask(obj: Object, it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
         found = read(obj, it)
         step = table.get(found, other) if isinstance(found, str) else other
         return step(obj, it) if step is not None else None
@@ -230,7 +230,7 @@ def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False
     read = path(route)
     walk = lua.pairs if keyed else lua.ipairs
 
-    def ask(obj: Object, it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
         entries = read(obj, it)
         if entries is None and not required:
             return None
@@ -258,7 +258,7 @@ def conditions(*steps: Step) -> Step:
 def says(kind: str, status: str | None, then: Step, *, reason: str | None = None) -> Step:
     """`then`, if the condition at hand has this type, and this status and reason where they are given."""
 
-    def ask(obj: Object, it: Json = None, /) -> Verdict | None:
+    def ask(obj: Object, it: Json = None, /) -> HealthVerdict | None:
         if lua.at(it, "type") != kind:
             return None
         if status is not None and lua.at(it, "status") != status:

@@ -7,7 +7,7 @@ from whysync.argocd.repo_server.render.options import RefSource, RenderOptions
 from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
 from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
 from whysync.argocd.repo_server.render.rendering import RenderedSource, render
-from whysync.argocd.repo_server.render.steadiness import Unsteady, rendered_twice
+from whysync.argocd.repo_server.render.steadiness import UnstableField, rendered_twice
 
 __all__ = [
     "CannotRender",
@@ -17,7 +17,7 @@ __all__ = [
     "RenderProblem",
     "RenderedObject",
     "RenderedSource",
-    "Unsteady",
+    "UnstableField",
     "located",
     "render",
     "rendered_twice",

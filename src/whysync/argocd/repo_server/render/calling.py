@@ -26,7 +26,7 @@ class CommandFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class ToolHome:
     """What programs of one rendering share: a home that is thrown away, and how paths are shown."""
 
     path: Path
@@ -87,9 +87,9 @@ class Home:
 
 
 @contextmanager
-def home(options: RenderOptions, shown: Callable[[str], str]) -> Generator[Home]:
+def home(options: RenderOptions, shown: Callable[[str], str]) -> Generator[ToolHome]:
     with tempfile.TemporaryDirectory(prefix="whysync-render-", ignore_cleanup_errors=True) as path:
-        yield Home(Path(path).resolve(), options, shown)
+        yield ToolHome(Path(path).resolve(), options, shown)
 
 
 def duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.repo_server.git.tree import Tree
-from whysync.argocd.repo_server.render.calling import CommandFailed, Home, home
+from whysync.argocd.repo_server.render.calling import CommandFailed, ToolHome, home
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.argocd.repo_server.render.environment import substituted
 from whysync.argocd.repo_server.render.helm_charts import Dependency, dependencies_of
@@ -162,7 +162,7 @@ def _check_remote(values: Sequence[str], options: RenderOptions) -> None:
 
 
 def _template(
-    chart: _Chart, tool: Tool, place: Home, arguments: Sequence[str], dependencies: Sequence[Dependency]
+    chart: _Chart, tool: Tool, place: ToolHome, arguments: Sequence[str], dependencies: Sequence[Dependency]
 ) -> str:
     real = list(arguments)
     if _EXTRA_VALUES in real:
@@ -195,7 +195,7 @@ def _template(
 
 
 def _build_dependencies(
-    chart: _Chart, tool: Tool, place: Home, dependencies: Sequence[Dependency], problem: RenderProblem
+    chart: _Chart, tool: Tool, place: ToolHome, dependencies: Sequence[Dependency], problem: RenderProblem
 ) -> None:
     if not chart.options.network and not all(
         one.is_local(chart.folder, chart.tree.root) for one in dependencies

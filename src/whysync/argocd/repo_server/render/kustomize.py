@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.git.tree import Tree
-from whysync.argocd.repo_server.render.calling import CommandFailed, Home, home
+from whysync.argocd.repo_server.render.calling import CommandFailed, ToolHome, home
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.argocd.repo_server.render.detect import KUSTOMIZATIONS
 from whysync.argocd.repo_server.render.kustomization import EditFailed, edited
@@ -99,7 +99,7 @@ def _build_options(written: str) -> list[str]:
 
 
 def _built(
-    tool: Tool, place: Home, folder: Path, tree: Tree, env: Mapping[str, str], arguments: list[str]
+    tool: Tool, place: ToolHome, folder: Path, tree: Tree, env: Mapping[str, str], arguments: list[str]
 ) -> str:
     given = dict(env)
     if "--enable-helm" in arguments:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
 from whysync.json_tree import Object, fields, text
-from whysync.kubernetes.api.manifest_places import Place, places_in
+from whysync.kubernetes.api.manifest_places import ManifestPlace, places_in
 from whysync.kubernetes.api.ref import ref_of
 
 _LARGEST = 8 << 20
@@ -41,7 +41,7 @@ def located(one: RenderedObject, root: Path) -> Origin:
     return replace(origin, line=line or found.line)
 
 
-def _best(body: Object, places: list[Place], *, exact: bool) -> Place | None:
+def _best(body: Object, places: list[ManifestPlace], *, exact: bool) -> ManifestPlace | None:
     ref = ref_of(body)
     alike = [one for one in places if (one.ref.kind, one.ref.group) == (ref.kind, ref.group)]
     for one in alike:

@@ -19,7 +19,7 @@ _MOST_FIELDS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unsteady:
+class UnstableField:
     """An object that came out differently; the values themselves may be secret, and are not told."""
 
     ref: Ref
@@ -28,14 +28,14 @@ class Unsteady:
     """JSON pointers; empty when the whole object is there only once."""
 
 
-def rendered_twice(render: Callable[[], RenderedSource]) -> tuple[RenderedSource, tuple[Unsteady, ...]]:
+def rendered_twice(render: Callable[[], RenderedSource]) -> tuple[RenderedSource, tuple[UnstableField, ...]]:
     """Renders again and compares; the caller must not let a cache answer."""
     first = render()
     return first, unsteady(first.objects, render().objects)
 
 
-def unsteady(first: Sequence[RenderedObject], second: Sequence[RenderedObject]) -> tuple[Unsteady, ...]:
-    found: list[Unsteady] = []
+def unsteady(first: Sequence[RenderedObject], second: Sequence[RenderedObject]) -> tuple[UnstableField, ...]:
+    found: list[UnstableField] = []
     left = _by_key(second)
     unpaired: list[RenderedObject] = []
     for one in first:
@@ -50,11 +50,11 @@ def unsteady(first: Sequence[RenderedObject], second: Sequence[RenderedObject]) 
     for one in unpaired:  # a random name: the other of this kind is most likely the same object
         other = next((other for other in rest if _alike(one, other)), None)
         if other is None:
-            found.append(Unsteady(ref=ref_of(one.body), origin=one.origin, fields=()))
+            found.append(UnstableField(ref=ref_of(one.body), origin=one.origin, fields=()))
         else:
             rest.remove(other)
             found.append(_between(one, other))
-    found += [Unsteady(ref=ref_of(one.body), origin=one.origin, fields=()) for one in rest]
+    found += [UnstableField(ref=ref_of(one.body), origin=one.origin, fields=()) for one in rest]
     return tuple(sorted(found, key=lambda one: one.ref))
 
 
@@ -70,13 +70,13 @@ def _alike(one: RenderedObject, other: RenderedObject) -> bool:
     return (mine.group, mine.kind, one.origin) == (theirs.group, theirs.kind, other.origin)
 
 
-def _between(one: RenderedObject, other: RenderedObject) -> Unsteady:
+def _between(one: RenderedObject, other: RenderedObject) -> UnstableField:
     found: list[str] = []
     for pointer in _differing(one.body, other.body, ""):
         found.append(pointer)
         if len(found) >= _MOST_FIELDS:
             break
-    return Unsteady(ref=ref_of(one.body), origin=one.origin, fields=tuple(found))
+    return UnstableField(ref=ref_of(one.body), origin=one.origin, fields=tuple(found))
 
 
 def _differing(one: Json, other: Json, at: str) -> Iterator[str]:

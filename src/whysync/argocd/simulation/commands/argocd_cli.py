@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.compare.app_status import go_time
 from whysync.argocd.server.server import Denied
 from whysync.argocd.simulation.commands.actor import Actor, Outcome
@@ -16,7 +16,7 @@ _OF_SOURCE = {"--path": "path", "--repo": "repoURL", "--revision": "targetRevisi
 _OF_DESTINATION = {"--dest-namespace": "namespace", "--dest-server": "server", "--dest-name": "name"}
 
 
-def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
+def run_argocd(command: Command, by: Actor, argocd: ApplicationController) -> Outcome:
     """What the command prints, and whether it failed. `wait` returns at once: time is not its own."""
     user = by.user or "admin"
     try:
@@ -25,7 +25,7 @@ def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
         if command.noun == "cluster":
             return _set_cluster(command, argocd)
         name = command.words[0]
-        app = name if "/" in name else f"{argocd.office.namespace}/{name}"
+        app = name if "/" in name else f"{argocd.context.namespace}/{name}"
         if app not in argocd.applications:
             return "rpc error: code = PermissionDenied desc = permission denied", True
         match command.verb:
@@ -59,14 +59,14 @@ def run_argocd(command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
         return str(refusal), True
 
 
-def _set_cluster(command: Command, argocd: ArgoCD) -> Outcome:
+def _set_cluster(command: Command, argocd: ApplicationController) -> Outcome:
     """`argocd cluster set NAME --namespace a --namespace b`: the whole list, as Argo CD keeps it."""
     name, spaces = command.words[0], command.flags.get("--namespace", ())
-    named = (one for one in argocd.office.destinations.values() if name in (one.name, one.server))
+    named = (one for one in argocd.context.destinations.values() if name in (one.name, one.server))
     found = next(named, None)
     if found is None or not spaces:
         return f'rpc error: code = NotFound desc = cluster "{name}" not found', True
-    argocd.office.set_namespaces(found, spaces)
+    argocd.context.set_namespaces(found, spaces)
     for app in argocd.applications:
         argocd.refresh(app)
     return f"Cluster '{name}' updated.", False
@@ -114,14 +114,14 @@ def _resource(written: str) -> Json:
     return found
 
 
-def _confirmed(name: str, app: str, argocd: ArgoCD) -> str:
+def _confirmed(name: str, app: str, argocd: ApplicationController) -> str:
     """As the CLI does it: an annotation with the time, which pruning and deleting look for."""
-    now = go_time(argocd.office.clock.now)
+    now = go_time(argocd.context.clock.now)
     argocd.edit(app, lambda body: fields(merged(body, {"metadata": {"annotations": {APPROVED: now}}})))
     return f"Application '{name}' updated successfully"
 
 
-def _set(command: Command, app: str, argocd: ArgoCD) -> Outcome:
+def _set(command: Command, app: str, argocd: ApplicationController) -> Outcome:
     argocd.edit(app, lambda body: {**body, "spec": _with_settings(fields(body.get("spec")), command)})
     return "", False
 

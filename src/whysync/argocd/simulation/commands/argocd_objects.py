@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Final
 
-from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.simulation.commands.actor import Actor, Outcome
 from whysync.argocd.simulation.commands.command_line import Command
 from whysync.argocd.simulation.commands.kinds import is_application
@@ -20,15 +20,15 @@ _CONFIG_MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
 _PROJECTS: Final = ("appproject", "appprojects", "appproject.argoproj.io", "appprojects.argoproj.io")
 
 
-def is_argocds(kind: str, name: str, command: Command, argocd: ArgoCD) -> bool:
+def is_argocds(kind: str, name: str, command: Command, argocd: ApplicationController) -> bool:
     if is_application(kind) or kind.lower() in _PROJECTS:
         return True
-    here = command.flag("--namespace") == argocd.office.namespace
+    here = command.flag("--namespace") == argocd.context.namespace
     return here and kind.lower() in ("configmap", "configmaps", "cm") and name in _CONFIG_MAPS
 
 
 def on_argocds(
-    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD
+    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ApplicationController
 ) -> Outcome:
     try:
         return _changed(command, kind, name, rest, by, argocd)
@@ -37,12 +37,12 @@ def on_argocds(
 
 
 def _changed(
-    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD
+    command: Command, kind: str, name: str, rest: tuple[str, ...], by: Actor, argocd: ApplicationController
 ) -> Outcome:
     if is_application(kind):
         return _on_application(command, name, rest, by, argocd)
-    office = argocd.office
-    known = office.projects if kind.lower() in _PROJECTS else office.config_maps
+    context = argocd.context
+    known = context.projects if kind.lower() in _PROJECTS else context.config_maps
     plural = "appprojects.argoproj.io" if kind.lower() in _PROJECTS else "configmaps"
     found = known.get(name)
     if found is None:
@@ -60,8 +60,10 @@ def _changed(
     return f"{plural}/{name} {DONE[command.verb]}", False
 
 
-def _on_application(command: Command, name: str, rest: tuple[str, ...], by: Actor, argocd: ArgoCD) -> Outcome:
-    app = f"{command.flag('--namespace', argocd.office.namespace)}/{name}"
+def _on_application(
+    command: Command, name: str, rest: tuple[str, ...], by: Actor, argocd: ApplicationController
+) -> Outcome:
+    app = f"{command.flag('--namespace', argocd.context.namespace)}/{name}"
     if app not in argocd.applications:
         return f'Error from server (NotFound): applications.argoproj.io "{name}" not found', True
     if command.verb == "delete":

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.simulation.commands.actor import Outcome
 from whysync.argocd.simulation.commands.command_line import Command
 from whysync.json_tree import Json, Object, fields, items
 
 
-def run_proj(command: Command, argocd: ArgoCD, user: str, groups: tuple[str, ...]) -> Outcome:
+def run_proj(command: Command, argocd: ApplicationController, user: str, groups: tuple[str, ...]) -> Outcome:
     """Raises `Denied` for those who may not change the project."""
     words = list(command.words)
     deed = words.pop(0) if command.verb == "windows" else ""
     name = words[0] if words else ""
-    project = argocd.office.projects.get(name)
+    project = argocd.context.projects.get(name)
     if project is None:
         return f'rpc error: code = NotFound desc = appprojects.argoproj.io "{name}" not found', True
     argocd.server.update_project(name, user=user, groups=groups)

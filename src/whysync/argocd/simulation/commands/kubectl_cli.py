@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from whysync.argocd.app_controller.controller import ArgoCD
+from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.simulation.commands.actor import Actor, Outcome
 from whysync.argocd.simulation.commands.argocd_objects import is_argocds, on_argocds
 from whysync.argocd.simulation.commands.command_line import Command
@@ -14,21 +14,21 @@ from whysync.argocd.simulation.commands.kubectl_create import made_by
 from whysync.argocd.simulation.commands.kubectl_output import DONE, pairs_of, target_of
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
-from whysync.kubernetes.apiserver.server import Model
+from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 
 _ROLLOUT = {"restart": "restarted", "pause": "paused", "resume": "resumed"}
 
 
 class Terminal:
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ApiServer) -> None:
         self._model = model
 
     @property
     def now(self) -> datetime:
         return self._model.clock.now
 
-    def run(self, command: Command, by: Actor, argocd: ArgoCD) -> Outcome:
+    def run(self, command: Command, by: Actor, argocd: ApplicationController) -> Outcome:
         if command.has("--filename"):
             outcomes = [self._file(command, one) for one in by.input]
             return "; ".join(said for said, _ in outcomes), any(failed for _, failed in outcomes)
@@ -52,7 +52,7 @@ class Terminal:
             return ("", False) if gone else (_refusal(answer), True)
         return f"{label} {DONE[command.verb]}", False
 
-    def _rollout(self, command: Command, argocd: ArgoCD) -> Outcome:
+    def _rollout(self, command: Command, argocd: ApplicationController) -> Outcome:
         """`restart` marks the template, `pause` and `resume` switch; Argo CD's own parts run elsewhere."""
         deed, *words = command.words
         if deed not in _ROLLOUT:
@@ -61,7 +61,7 @@ class Terminal:
         for one in told:
             kind, name, _ = target_of(tuple(one))
             space = command.flag("--namespace", "default")
-            if space == argocd.office.namespace and name.startswith("argocd-"):
+            if space == argocd.context.namespace and name.startswith("argocd-"):
                 continue
             served = served_kind(self._model, kind)
             if served is None:
@@ -196,7 +196,7 @@ class Terminal:
         return self._model.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))
 
 
-def _served(model: Model, obj: Object) -> ServedKind | None:
+def _served(model: ApiServer, obj: Object) -> ServedKind | None:
     version, kind = text(obj.get("apiVersion")), text(obj.get("kind"))
     return next((one for one in model.kinds() if (one.api_version, one.kind) == (version, kind)), None)
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 def _no_time(seconds: float) -> None: ...
 
 
-class ClusterGround:
+class KubectlClusterOps:
     """Mirrors what gitops-engine asks of a cluster in a sync, Argo CD 3.6.
 
     - `user` is whom Argo CD impersonates (`system:serviceaccount:ns:name`); empty: itself.

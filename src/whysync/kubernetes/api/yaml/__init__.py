@@ -7,8 +7,8 @@ Nothing but JSON values ever comes out.
 from __future__ import annotations
 
 from whysync.kubernetes.api.yaml.dump import dump
-from whysync.kubernetes.api.yaml.errors import Invalid, Limits
+from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.load import Broken, Document, documents, load
 from whysync.kubernetes.api.yaml.positions import position
 
-__all__ = ["Broken", "Document", "Invalid", "Limits", "documents", "dump", "load", "position"]
+__all__ = ["Broken", "Document", "Invalid", "YamlLimits", "documents", "dump", "load", "position"]

@@ -21,7 +21,7 @@ from yaml.events import (
 )
 
 from whysync.json_tree import Json, Object, copy
-from whysync.kubernetes.api.yaml.errors import Invalid, Limits
+from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.scalars import HINTS, Scalar, as_json, as_key, plain, tagged
 
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
@@ -87,7 +87,7 @@ class Anchored:
 class Builder:
     """Reads documents one by one; `line` and `warnings` (what a server would warn of) are of the last."""
 
-    def __init__(self, limits: Limits, *, source: str = "", check_escapes: bool = False) -> None:
+    def __init__(self, limits: YamlLimits, *, source: str = "", check_escapes: bool = False) -> None:
         self.warnings: list[str] = []
         self.line = 0
         self._limits = limits

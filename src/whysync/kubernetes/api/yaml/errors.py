@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class YamlLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much one document may ask for before it is refused."""
 
     # As deep as Python code that walks trees may safely recurse; real objects stay below 60.

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final, cast
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.api.yaml.errors import Invalid, Limits
+from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.scalars import HINTS, as_json, plain
 
 _UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
@@ -30,7 +30,7 @@ class _NotPlain(Exception):
     """Something that only the real parser should judge."""
 
 
-def quick(text: str, limits: Limits) -> tuple[Json, int] | None:
+def quick(text: str, limits: YamlLimits) -> tuple[Json, int] | None:
     """The value of a document and its first line (from 0), or `None` where the parser must look."""
     if not text.endswith("\n") or _UNUSUAL.search(text):
         return None

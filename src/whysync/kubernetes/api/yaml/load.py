@@ -13,11 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from whysync.json_tree import Json
-from whysync.kubernetes.api.yaml.errors import Invalid, Limits
+from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.fast_block_parser import quick
 from whysync.kubernetes.api.yaml.scalars import as_json, whole_if_possible
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = YamlLimits()
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class Broken(msgspec.Struct, frozen=True, kw_only=True):
         return f"line {self.line}: {self.problem}" if self.line else self.problem
 
 
-def documents(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Document | Broken]:
+def documents(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Iterator[Document | Broken]:
     """The documents of a file in their order, empty ones left out.
 
     In valid YAML a line that starts with `---` always starts a document, so the text is split there, as
@@ -67,7 +67,7 @@ def documents(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Iterator
             yield Document(body=body, line=first_line + line + 1)
 
 
-def load(text: str | bytes, *, limits: Limits = DEFAULT_LIMITS) -> Json:
+def load(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Json:
     """The value of the first document, `None` when there is none; `Invalid` when it cannot be read."""
     for found in documents(text, limits=limits):
         if isinstance(found, Broken):
@@ -113,7 +113,7 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
     yield (text[start:] if start else text), line
 
 
-def parsed(text: str, first_line: int, limits: Limits) -> Iterator[Document | Broken]:
+def parsed(text: str, first_line: int, limits: YamlLimits) -> Iterator[Document | Broken]:
     """The documents of a text by the parser that knows all of YAML; `first_line` lines stand before it."""
     # PyYAML is only loaded by those who read YAML.
     from yaml import YAMLError
@@ -168,7 +168,7 @@ def _float(digits: str) -> int | float:
     return whole_if_possible(number)
 
 
-def _from_json(text: str, limits: Limits) -> Iterator[Document | Broken]:
+def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
     """The text as JSON, one value or several behind each other (as `jq` writes them).
 
     Nothing when it is no JSON that Go would take: it may still be YAML in flow style.
