@@ -77,7 +77,7 @@ def _app(number: int) -> dict[str, list[Object]]:
     name = f"app-{number:05d}"
     desired = [in_namespace(_MAKERS[at % 4](number * RESOURCES + at), name) for at in range(RESOURCES)]
     live = [in_namespace(stored(one, at), name) for at, one in enumerate(desired)]
-    rows = [row(one) for one in desired]
+    rows = [row(desired_object) for desired_object in desired]
     broken, changed = number % 50 == 7, number % 10 == 3
     if changed:
         fields(live[0]["spec"])["replicas"] = 9
@@ -164,7 +164,7 @@ def measured(root: Path, apps: int, megabytes: float) -> Figures:
         diagnosing=diagnosed - read,
         listing=listed - diagnosed,
         peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        findings=sum(len(one.findings) for one in report.apps),
+        findings=sum(len(app.findings) for app in report.apps),
     )
 
 

@@ -48,7 +48,7 @@ def _measured(size: int) -> tuple[float, float]:
         told = planned(folder)
         took = time.process_time() - started
     assert [app.name for app in told.apps] == ["argocd/shop"]
-    assert all(one.passed for one in told.apps[0].runs), told.apps[0].runs
+    assert all(run.passed for run in told.apps[0].runs), told.apps[0].runs
     assert len(told.apps[0].runs) == 2
     started = time.process_time()
     play(manifests)
@@ -71,7 +71,7 @@ def _repository(root: Path, manifests: list[Object]) -> None:
     _write(root, manifests)
     _git(root, "add", ".")
     _git(root, "-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "-qm", "base")
-    for number, one in enumerate(one for one in manifests if one["kind"] == "Deployment"):
+    for number, one in enumerate(manifest for manifest in manifests if manifest["kind"] == "Deployment"):
         if number % CHANGED == 0:
             spec = fields(fields(fields(one["spec"])["template"])["spec"])
             spec["containers"] = [{"name": "main", "image": "registry.example.com/shop:2"}]

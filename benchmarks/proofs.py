@@ -42,7 +42,7 @@ def write(root: Path, resources: int) -> None:
     makers = (deployment, service, config_map)
     desired = [in_namespace(makers[at % 3](f"part-{at:04}", 0), "shop") for at in range(resources)]
     live = [_live(one, at) for at, one in enumerate(desired)]
-    rows = [row(one) for one in desired]
+    rows = [row(desired_object) for desired_object in desired]
     for at in range(0, resources, CHANGED * 3):
         for number in range(at, min(at + 9, resources), 3):
             _changed(live[number])

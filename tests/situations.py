@@ -84,7 +84,7 @@ def bundle(folder: Path, *objects: Object, name: str = "bundle.yaml") -> str:
 
 def documents(*objects: Object) -> str:
     """JSON is YAML: one document for each object."""
-    return "".join(f"---\n{json.dumps(one)}\n" for one in objects)
+    return "".join(f"---\n{json.dumps(obj)}\n" for obj in objects)
 
 
 def world_of(*objects: Object) -> SnapshotIndex:

@@ -75,15 +75,15 @@ def test_no_rule_keeps_the_words_of_its_template(rule: Rule) -> None:
 
 # They write into a temporary folder of their own, or a file that holds nothing (a lock, a descriptor).
 _PRIVATE_WRITERS = {
-    "sources/files.py",
-    "sources/git/command.py",
-    "sources/git/repo.py",
-    "sources/git/tree.py",
-    "sources/git/view.py",
-    "sources/net/tls.py",
-    "sources/render/helm.py",
-    "sources/render/helm_pull.py",
-    "sources/render/kustomize.py",
+    "files.py",
+    "argocd/repo_server/git/command.py",
+    "argocd/repo_server/git/repo.py",
+    "argocd/repo_server/git/tree.py",
+    "argocd/repo_server/git/view.py",
+    "facts/http/tls.py",
+    "argocd/repo_server/render/helm.py",
+    "argocd/repo_server/render/helm_pull.py",
+    "argocd/repo_server/render/kustomize.py",
 }
 _WRITING = {
     "write_text",
@@ -116,10 +116,10 @@ def _writes(call: ast.Call) -> bool:
             "shutil",
         )
     if name in ("open", "fdopen"):
-        flags = [ast.unparse(one) for one in (*call.args, *(key.value for key in call.keywords))]
-        return any("O_WRONLY" in one and "devnull" not in flags[0] for one in flags) or any(
-            one.strip("\"'")[:1] in ("w", "a", "x") and one.strip("\"'")[1:] in ("", "b", "t", "+", "b+")
-            for one in flags
+        flags = [ast.unparse(arg) for arg in (*call.args, *(key.value for key in call.keywords))]
+        return any("O_WRONLY" in flag and "devnull" not in flags[0] for flag in flags) or any(
+            flag.strip("\"'")[:1] in ("w", "a", "x") and flag.strip("\"'")[1:] in ("", "b", "t", "+", "b+")
+            for flag in flags
         )
     return name in _WRITING
 

@@ -67,7 +67,7 @@ def test_nonsense_crashes_nothing(objects: list[Object]) -> None:
     world = world_of(*objects)
     cases = [Case(world, manifest, decoded) for manifest, decoded in world.decoded]
     report = app.diagnose(cases)
-    assert [crashed for one in report.apps for crashed in one.crashed] == []
+    assert [crashed for app in report.apps for crashed in app.crashed] == []
     for text in (
         terminal.render(report, Screen(width=80)),
         terminal.render(report, Screen(width=40), wide=True),

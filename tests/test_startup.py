@@ -46,7 +46,6 @@ def test_the_version_needs_nothing() -> None:
         "whysync.cli",
         "whysync.cli.main",
         # The one way for text to leave the process, and the characters that it keeps back.
-        "whysync.kubernetes.api",
         "whysync.unsafe_text",
         "whysync.reports",
         "whysync.reports.output",

@@ -113,7 +113,9 @@ class Comparer:
     @cached_property
     def settings(self) -> Settings:
         maps = {
-            one.ref.name: one.body for one in self._world.snapshot.settings if one.ref.kind == "ConfigMap"
+            setting.ref.name: setting.body
+            for setting in self._world.snapshot.settings
+            if setting.ref.kind == "ConfigMap"
         }
         return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))
 
@@ -126,7 +128,7 @@ class Comparer:
         yield from (manifest.body for manifest in snapshot.live)
         for manifests in snapshot.desired.values():
             # Of Git only the definitions: its objects may leave their namespace out.
-            yield from (one.body for one in manifests if _is_definition(one.body))
+            yield from (manifest.body for manifest in manifests if _is_definition(manifest.body))
 
     @cached_property
     def _schemas(self) -> Schemas:
@@ -145,7 +147,7 @@ class Comparer:
 
     @cached_property
     def _projects(self) -> dict[str, AppProject]:
-        decoded = (decode(one.body, AppProject)[0] for one in self._world.snapshot.projects)
+        decoded = (decode(project.body, AppProject)[0] for project in self._world.snapshot.projects)
         return {project.metadata.name: project for project in decoded if project is not None}
 
     @cached_property
@@ -166,7 +168,9 @@ class Comparer:
         if found is None:
             return None
         if found not in self._indexes:
-            self._indexes[found] = LiveIndex((one.body for one in self._live[found]), self.settings)
+            self._indexes[found] = LiveIndex(
+                (live_object.body for live_object in self._live[found]), self.settings
+            )
         return self._indexes[found]
 
     def _project(self, case: Case) -> AppProject | None:

@@ -29,11 +29,11 @@ def app_of(case: Path) -> Object:
 
 def options_of(case: Path, options: RenderOptions) -> RenderOptions:
     told = read(case / "options.yaml")
-    versions = [text(one) for one in items(told.get("kustomizeVersions"))]
+    versions = [text(kustomize_version) for kustomize_version in items(told.get("kustomizeVersions"))]
     return replace(
         options,
         kube_version=text(told.get("kubeVersion")),
-        api_versions=tuple(text(one) for one in items(told.get("apiVersions"))),
+        api_versions=tuple(text(api_version) for api_version in items(told.get("apiVersions"))),
         kustomize_build_options=text(told.get("buildOptions")),
         kustomize_versions=frozenset(versions) if versions else None,
     )
@@ -56,7 +56,7 @@ def outcome(case: Path, options: RenderOptions) -> tuple[str, str]:
         # Why differs between machines: where git is, and how a network is missing.
         return "problem.txt", f"cannot: {problem.what}\nnext: {problem.next}\n"
     parts = [f"# {made.source_type}\n"]
-    for one in made.objects:
-        by = f" ({one.origin.made_by})" if one.origin.made_by else ""
-        parts.append(f"---\n# from {one.origin}{by}\n{yaml.dump(one.body)}")
+    for obj in made.objects:
+        by = f" ({obj.origin.made_by})" if obj.origin.made_by else ""
+        parts.append(f"---\n# from {obj.origin}{by}\n{yaml.dump(obj.body)}")
     return "expected.yaml", "".join(parts)

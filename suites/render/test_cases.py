@@ -52,7 +52,7 @@ def test_the_bare_tool_gives_the_same(name: str, options: RenderOptions, tmp_pat
     folder = tmp_path / "repo" / text(dig(app_of(case), "spec", "source", "path"))
     if name.startswith("helm"):
         told = options_of(case, options)
-        apis = [flag for one in told.api_versions for flag in ("--api-versions", one)]
+        apis = [flag for api_version in told.api_versions for flag in ("--api-versions", api_version)]
         version = ["--kube-version", "1.36.1"] if told.kube_version else []
         command = [
             *helm(options.tools).command,
@@ -78,7 +78,7 @@ def test_the_bare_tool_gives_the_same(name: str, options: RenderOptions, tmp_pat
     theirs: list[Json] = [
         document.body for document in yaml.documents(done.stdout) if isinstance(document, yaml.Document)
     ]
-    mine: list[Json] = [one.body for one in rendered(case, options).objects]
+    mine: list[Json] = [obj.body for obj in rendered(case, options).objects]
     assert mine == theirs
 
 
@@ -96,7 +96,7 @@ def test_every_problem_is_understood_by_the_ordinary_rules(options: RenderOption
             f"rpc error: code = {code} desc = {said.strip()}"
         )
         failures = understand(message).failures
-        if not failures or all(isinstance(one, Unknown) for one in failures):
+        if not failures or all(isinstance(failure, Unknown) for failure in failures):
             unknown.append(case.name)
     assert set(unknown) <= NOT_UNDERSTOOD
     assert options.tools is not None

@@ -58,7 +58,7 @@ def check_junit(written: str) -> ElementTree.Element:
 
 
 def check_code_quality(written: str) -> list[Object]:
-    found = [fields(one) for one in items(json.loads(written))]
+    found = [fields(load) for load in items(json.loads(written))]
     for one in found:
         assert {"description", "check_name", "fingerprint", "severity", "location"} <= one.keys()
         assert one["severity"] in SEVERITIES

@@ -12,7 +12,7 @@ from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.yaml import load
 
 ACTION = fields(load((ROOT / "action.yml").read_text()))
-STEPS = [fields(one) for one in items(dig(ACTION, "runs", "steps"))]
+STEPS = [fields(step) for step in items(dig(ACTION, "runs", "steps"))]
 WRITTEN = (ROOT / "action.yml").read_text()
 COLOURS = {"white", "black", "yellow", "blue", "green", "orange", "red", "purple", "gray-dark"}
 SHELLS = {"bash", "sh", "pwsh", "python", "cmd", "powershell"}
@@ -74,20 +74,22 @@ def test_steps() -> None:
 
 def test_expressions_name_what_there_is() -> None:
     ids = {text(step.get("id")) for step in STEPS}
-    for one in expressions():
-        kind, _, rest = one.partition(".")
+    for expression in expressions():
+        kind, _, rest = expression.partition(".")
         if kind == "inputs":
-            assert rest in fields(ACTION["inputs"]), one
+            assert rest in fields(ACTION["inputs"]), expression
         elif kind == "steps":
             step, outputs, name = rest.split(".")
-            assert (step in ids, outputs) == (True, "outputs"), one
-            assert f"{name}=%s" in (ROOT / "ci/github.sh").read_text(), one
+            assert (step in ids, outputs) == (True, "outputs"), expression
+            assert f"{name}=%s" in (ROOT / "ci/github.sh").read_text(), expression
         else:
-            assert one == "github.token", one
+            assert expression == "github.token", expression
 
 
 def test_every_input_is_used() -> None:
-    used = {one.removeprefix("inputs.") for one in expressions() if one.startswith("inputs.")}
+    used = {
+        expression.removeprefix("inputs.") for expression in expressions() if expression.startswith("inputs.")
+    }
     assert used == set(fields(ACTION["inputs"]))
 
 

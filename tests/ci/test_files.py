@@ -39,14 +39,18 @@ def test_every_flag_exists(name: str) -> None:
 def test_hooks_are_what_pre_commit_takes() -> None:
     """See "Creating new hooks" in pre-commit's documentation."""
     hooks = [fields(one) for one in items(load((ROOT / ".pre-commit-hooks.yaml").read_text()))]
-    assert [text(one.get("id")) for one in hooks] == ["whysync-lint", "whysync-lint-changed", "whysync-plan"]
+    assert [text(hook.get("id")) for hook in hooks] == [
+        "whysync-lint",
+        "whysync-lint-changed",
+        "whysync-plan",
+    ]
     stages = {"pre-commit", "pre-push", "commit-msg", "manual", "pre-merge-commit"}
-    for one in hooks:
-        assert {"id", "name", "entry", "language"} <= one.keys()
-        assert one.keys() <= {
+    for hook in hooks:
+        assert {"id", "name", "entry", "language"} <= hook.keys()
+        assert hook.keys() <= {
             "id", "name", "description", "entry", "language", "types", "types_or", "files", "exclude", "args",
             "pass_filenames", "always_run", "require_serial", "stages", "verbose",
         }  # fmt: skip
-        assert one["language"] == "python"
-        assert {text(stage) for stage in items(one.get("stages"))} <= stages
-        assert text(one["entry"]).split()[:1] == ["whysync"]
+        assert hook["language"] == "python"
+        assert {text(stage) for stage in items(hook.get("stages"))} <= stages
+        assert text(hook["entry"]).split()[:1] == ["whysync"]

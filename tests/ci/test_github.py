@@ -67,7 +67,7 @@ class GitHub:
 
     @property
     def said(self) -> list[str]:
-        return [str(one.get("body")) for one in self.comments]
+        return [str(comment.get("body")) for comment in self.comments]
 
 
 @pytest.fixture

@@ -71,12 +71,14 @@ def test_a_command(ready: Machine, argocd: ArgoCD, code: int, block: str) -> Non
 def test_the_workflow_gives_inputs_that_there_are() -> None:
     inputs = fields(fields(load((ROOT / "action.yml").read_text()))["inputs"])
     (workflow,) = [one for one in YAML if "jobs" in one]
-    steps = [fields(one) for one in items(dig(workflow, "jobs", "whysync", "steps"))]
-    (own,) = [one for one in steps if text(one["uses"]).startswith("whysync/whysync@")]
+    steps = [fields(step) for step in items(dig(workflow, "jobs", "whysync", "steps"))]
+    (own,) = [step for step in steps if text(step["uses"]).startswith("whysync/whysync@")]
     given = fields(own["with"])
     assert given.keys() <= inputs.keys()
     written = {text(given["sarif"]), text(given["html"])}
-    assert written == {text(dig(one, "with", key)) for one in steps for key in ("sarif_file", "path")} - {""}
+    assert written == {text(dig(step, "with", key)) for step in steps for key in ("sarif_file", "path")} - {
+        ""
+    }
     assert fields(workflow["permissions"])["pull-requests"] == "write"
 
 
@@ -92,7 +94,7 @@ def test_gitlab_knows_the_variables_and_the_jobs() -> None:
 def test_pre_commit_knows_the_hooks() -> None:
     hooks = {text(fields(one)["id"]) for one in items(load((ROOT / ".pre-commit-hooks.yaml").read_text()))}
     (told,) = [one for one in YAML if "repos" in one]
-    assert {text(fields(one)["id"]) for one in items(dig(items(told["repos"])[0], "hooks"))} <= hooks
+    assert {text(fields(hook)["id"]) for hook in items(dig(items(told["repos"])[0], "hooks"))} <= hooks
 
 
 def test_the_note_of_gitlab(machine: Machine) -> None:

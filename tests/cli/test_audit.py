@@ -43,7 +43,7 @@ def audited(whysync: Whysync, app: Object, *objects: Object, flags: tuple[str, .
 
 
 def remarks(ran: Ran) -> list[Object]:
-    return [fields(one) for one in items(fields(json.loads(ran.out))["remarks"])]
+    return [fields(load) for load in items(fields(json.loads(ran.out))["remarks"])]
 
 
 ARGOCD = claim("argocd-controller", {"f:spec": {"f:paused": {}}}, operation="Apply")
@@ -191,7 +191,7 @@ def test_certificates_that_end(whysync: Whysync, ends: str, severity: str) -> No
     }
     rows: list[Json] = [row("Certificate", "web", group="cert-manager.io", health={"status": "Healthy"})]
     ran = audited(whysync, application(status={"resources": rows}), certificate, flags=("-o", "json"))
-    told = [text(one["severity"]) for one in remarks(ran) if one["topic"] == "expiry"]
+    told = [text(remark["severity"]) for remark in remarks(ran) if remark["topic"] == "expiry"]
     assert told == ([severity] if severity else [])
 
 
@@ -243,4 +243,4 @@ def test_deep_objects_are_no_crash() -> None:
         deep = {"a": deep}
     live = deployment(managers=[ARGOCD, claim("reloader", {"f:spec": {"f:deep": {}}})], deep=deep)
     found = audit((case_of(application(status={"resources": [row("Deployment", "web")]}), live),))
-    assert [one.pointers for one in found.remarks] == [("/spec/deep",)]
+    assert [remark.pointers for remark in found.remarks] == [("/spec/deep",)]

@@ -138,7 +138,7 @@ def test_resources_are_chosen_as_with_argocd(
 ) -> None:
     facts = (application(), wanted(), wanted("other"), live(), live("other"))
     ran = whysync("diff", "--bundle", bundle(tmp_path, *facts), "--resource", given, "-o", "json")
-    assert [one["name"] for one in json.loads(ran.out)["apps"][0]["resources"]] == names
+    assert [load["name"] for load in json.loads(ran.out)["apps"][0]["resources"]] == names
 
 
 @pytest.mark.parametrize("given", ["a:b", ":", "apps::x", "apps:Deployment:", ""])

@@ -384,7 +384,9 @@ def test_other_verbs_do_not_call_git_at_all(
     monkeypatch.chdir(hostile.folder)
     shutil.copy(hostile.canary, hostile.canary.with_name("git"))
     example = str(ROOT / "examples/autoscaler-loop")
-    done = whysync(*(example if one == "EXAMPLE" else one for one in arguments), PATH=hostile.path())
+    done = whysync(
+        *(example if argument == "EXAMPLE" else argument for argument in arguments), PATH=hostile.path()
+    )
     assert done.code in (0, 1, 2, 3)
     assert not hostile.mark.exists()
 

@@ -43,7 +43,7 @@ def leaking() -> Iterator[ArgoCD]:
     )
     secret = obj("Secret", "db", metadata={"annotations": last}, stringData={"password": next(m)})
     base = shop()
-    (app,) = (one for one in base.applications if one.ref.name == "shop")
+    (app,) = (application for application in base.applications if application.ref.name == "shop")
     status = fields(app.body["status"])
     status["conditions"] = [
         {"type": "ComparisonError", "message": f"https://git:{next(m)}@git.example.com failed"}
@@ -68,7 +68,10 @@ def leaking() -> Iterator[ArgoCD]:
     }
     found = replace(
         base,
-        live=(*live(web, secret), *(one for one in base.live if one.ref.kind == "Pod")),
+        live=(
+            *live(web, secret),
+            *(live_object for live_object in base.live if live_object.ref.kind == "Pod"),
+        ),
         desired={"argocd/shop": desired(web, secret)},
         events=live(event),
         logs=(log("web-1", "web", f"panic: password={next(m)}", previous=True),),

@@ -72,7 +72,7 @@ def test_json_has_exactly_the_promised_keys(whysync: Whysync, tmp_path: Path) ->
     assert len(apps) == 6
     findings = [finding for app in apps for finding in objects(app["findings"])]
     fixes = [fix for finding in findings for fix in objects(finding["fixes"])]
-    evidence = [one for finding in findings for one in objects(finding["evidence"])]
+    evidence = [obj for finding in findings for obj in objects(finding["evidence"])]
     symptoms = [symptom for app in apps for symptom in objects(app["unexplained"])]
     writers = [fields(finding["writer"]) for finding in findings if finding["writer"] is not None]
     assert findings
@@ -91,7 +91,7 @@ def test_json_has_exactly_the_promised_keys(whysync: Whysync, tmp_path: Path) ->
         ([fields(finding["about"]) for finding in findings], REF),
         ([fields(app["safety"]) for app in apps], {"sync", "reasons"}),
         ([r for app in apps for r in objects(fields(app["safety"])["reasons"])], {"text", "refs"}),
-        ([one for app in apps for one in objects(app["skipped"])], {"rule", "needs"}),
+        ([obj for app in apps for obj in objects(app["skipped"])], {"rule", "needs"}),
     ):
         assert all(one.keys() == keys for one in group)
     for app in apps:

@@ -33,9 +33,9 @@ def test_nothing_is_tried_if_told_so(whysync: Whysync) -> None:
     report = json.loads(ran.out)
     fixes = items(dig(report, "apps", 0, "findings", 0, "fixes"))
     assert fixes
-    for one in fixes:
-        assert dig(one, "proof", "status") == "not-run"
-        assert dig(one, "proof", "why") == "proofs are switched off"
+    for fix in fixes:
+        assert dig(fix, "proof", "status") == "not-run"
+        assert dig(fix, "proof", "why") == "proofs are switched off"
     assert "proven" not in whysync(*LOOP, "--no-proof").out
 
 

@@ -15,7 +15,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from whysync.cli import run
-from whysync.sources.children import Bounds, run as child
+from whysync.processes.children import Bounds, run as child
 
 def slow(_):
     child(["sh", "-c", "echo $$ > pid; exec sleep 60"], folder=Path.cwd(), env={}, bounds=Bounds())

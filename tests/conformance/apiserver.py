@@ -57,7 +57,7 @@ def check(record: Object) -> list[str]:
 
 def _controllers(model: ApiServer) -> ControllerManager:
     """Those of the recorded cluster: a few of the controller manager, no scheduler, no kubelet."""
-    known = {one.name for one in all_controllers(ApiServer(), Behavior()).controllers}
+    known = {controller.name for controller in all_controllers(ApiServer(), Behavior()).controllers}
     return ControllerManager(model, Behavior(stopped=frozenset(known - _RUNNING)), nodes=0)
 
 

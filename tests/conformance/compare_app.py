@@ -54,7 +54,7 @@ def _inputs(record: Object) -> Inputs:
     app, _ = decode(body, Application)
     project, _ = decode(fields(record.get("project")), AppProject)
     assert app is not None
-    lives = [fields(one) for one in items(record.get("lives"))]
+    lives = [fields(controllers_of_cluster) for controllers_of_cluster in items(record.get("lives"))]
     config: Object = {"data": fields(record.get("settings"))}
     revisions = items(record.get("revisions")) or [record.get("revision")]
     destination = app.spec.destination
@@ -63,13 +63,18 @@ def _inputs(record: Object) -> Inputs:
         app=app,
         project=project,
         settings=Settings.from_config_maps(config, None),
-        targets=[fields(one) for one in items(record.get("targets"))],
-        live=GivenLive({_key(fields(one.get("key"))): fields(one.get("object")) for one in lives}),
+        targets=[fields(target) for target in items(record.get("targets"))],
+        live=GivenLive(
+            {
+                _key(fields(controllers_of_cluster.get("key"))): fields(controllers_of_cluster.get("object"))
+                for controllers_of_cluster in lives
+            }
+        ),
         now=_NOW,
         scopes=EveryKindNamespaced() if record.get("all_kinds_namespaced") else Scopes(),
         cluster=Cluster(server=destination.server, name=destination.name),
         control_plane_namespace=_CONTROL_PLANE,
-        revisions=tuple(text(one) for one in revisions if text(one)),
+        revisions=tuple(text(revision) for revision in revisions if text(revision)),
         target_error=text(record.get("repo_error")) or None,
         integrity_problems=_integrity_problems(fields(record.get("source_integrity_result"))),
     )
@@ -88,8 +93,10 @@ def _integrity_problems(result: Object) -> tuple[str, ...]:
 
 
 def _conditions(found: Comparison, expected: Json) -> list[str]:
-    said: list[Json] = [{"type": one.type, "message": one.message} for one in found.conditions]
-    written = [fields(one) for one in items(found.status.get("conditions"))]
+    said: list[Json] = [
+        {"type": condition.type, "message": condition.message} for condition in found.conditions
+    ]
+    written = [fields(condition) for condition in items(found.status.get("conditions"))]
     failures = mismatch("number of conditions", len(items(expected)), len(said))
     failures += mismatch("number of conditions in the status", len(said), len(written))
     for claim in map(fields, items(expected)):

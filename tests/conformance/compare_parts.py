@@ -48,7 +48,7 @@ def _prepare_targets(record: Object, expect: Object) -> list[str]:
     failures = mismatch("count", expect["count"], len(found.objects))
     for wanted in map(fields, items(expect.get("results"))):
         failures += failed_checks(found.objects[integer(wanted["index"])], wanted["checks"])
-    conditions = [fields(one) for one in items(expect.get("conditions"))]
+    conditions = [fields(condition) for condition in items(expect.get("conditions"))]
     failures += mismatch("conditions", len(conditions), len(found.warnings))
     for wanted, warning in zip(conditions, found.warnings, strict=False):
         failures += mismatch("type", wanted["type"], "RepeatedResourceWarning")

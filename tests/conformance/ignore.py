@@ -124,9 +124,13 @@ def _match_rules(record: Object, expect: Object) -> list[str]:
     failures = mismatch("matched", expect["matched"], bool(matching))
     if "merged" in expect:
         merged: Object = {
-            "jsonPointers": list(dict.fromkeys(one for rule in matching for one in rule.pointers)),
-            "jqPathExpressions": list(dict.fromkeys(one for rule in matching for one in rule.expressions)),
-            "managedFieldsManagers": list(dict.fromkeys(one for rule in matching for one in rule.managers)),
+            "jsonPointers": list(dict.fromkeys(pointer for rule in matching for pointer in rule.pointers)),
+            "jqPathExpressions": list(
+                dict.fromkeys(expression for rule in matching for expression in rule.expressions)
+            ),
+            "managedFieldsManagers": list(
+                dict.fromkeys(manager for rule in matching for manager in rule.managers)
+            ),
         }
         failures += mismatch("merged", expect["merged"], merged)
     return failures

@@ -37,7 +37,7 @@ def _policy(record: Object) -> rbac.Policy:
 
 
 def _projects(record: Object) -> dict[str, AppProject]:
-    found = (decode(fields(one), AppProject)[0] for one in items(record.get("projects")))
+    found = (decode(fields(project), AppProject)[0] for project in items(record.get("projects")))
     return {project.metadata.name: project for project in found if project is not None}
 
 

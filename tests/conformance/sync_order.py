@@ -150,7 +150,7 @@ def _pair(record: Object, expect: Object) -> list[str]:
     namespaced = record.get("all_kinds_namespaced")
     scope = None if record.get("discovery") == "fails" else namespaced is not False
     found = pair(targets, lives, namespace=text(record["namespace"]), is_namespaced=lambda _: scope)
-    got: list[Json] = [{"target": one.target, "live": one.live} for one in found.pairs]
+    got: list[Json] = [{"target": pair.target, "live": pair.live} for pair in found.pairs]
     return mismatch("pairs", expect["pairs"], got)
 
 

@@ -27,7 +27,7 @@ def _run(record: Object, expect: Object) -> list[str]:
     state = state_of(fields(record.get("initial_state")))
     confirmed = False
     failures: list[str] = []
-    wanted = [fields(one) for one in items(expect.get("steps"))]
+    wanted = [fields(step) for step in items(expect.get("steps"))]
     for at, (given, expected) in enumerate(zip(map(fields, items(record["steps"])), wanted, strict=True)):
         confirmed = confirmed or fields(given.get("set")).get("prune_confirmed") is True
         request = replace(request_of(record, given.get("pairs")), prune_confirmed=confirmed)
@@ -41,7 +41,8 @@ def _run(record: Object, expect: Object) -> list[str]:
 def _overwritten(state: State, told: list[Json]) -> State:
     phases = {text(fields(one).get("name")): text(fields(one).get("hook_phase")) for one in told}
     results = (
-        msgspec.structs.replace(one, hook_phase=phases.get(one.name, one.hook_phase)) for one in state.results
+        msgspec.structs.replace(result, hook_phase=phases.get(result.name, result.hook_phase))
+        for result in state.results
     )
     return replace(state, results=tuple(results))
 
@@ -55,13 +56,13 @@ def _terminate(record: Object, expect: Object) -> list[str]:
 def _judge(expect: Object, state: State, ground: StubGround) -> list[str]:
     told: list[Object] = [
         {
-            "kind": one.kind,
-            "name": one.name,
-            "status": one.status,
-            "message": one.message,
-            "hook_phase": one.hook_phase,
+            "kind": result.kind,
+            "name": result.name,
+            "status": result.status,
+            "message": result.message,
+            "hook_phase": result.hook_phase,
         }
-        for one in state.results
+        for result in state.results
     ]
     answers: dict[str, Callable[[Json], list[str]]] = {
         "phase": lambda wanted: mismatch("phase", wanted, state.phase),

@@ -52,7 +52,7 @@ def _app_sync(record: Object) -> AppSync:
     project, _ = decode(fields(record["project"]), AppProject)
     assert app is not None
     assert project is not None
-    told = [fields(one) for one in items(record.get("clusters"))]
+    told = [fields(cluster) for cluster in items(record.get("clusters"))]
     named = [Cluster(server=text(one.get("server")), name=text(one.get("name"))) for one in told]
     clusters = named or [Cluster(server=app.spec.destination.server)]
     now = datetime.fromisoformat(text(record.get("now"), "2024-03-13T12:30:20Z"))

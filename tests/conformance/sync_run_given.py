@@ -32,7 +32,7 @@ def pairs_of(value: Json) -> tuple[Pair, ...]:
 
 
 def _hooks(record: Object) -> tuple[Object, ...]:
-    return tuple(fields(one) for one in items(record.get("hooks")))
+    return tuple(fields(hook) for hook in items(record.get("hooks")))
 
 
 def request_of(record: Object, pairs: Json) -> Request:
@@ -48,7 +48,7 @@ def request_of(record: Object, pairs: Json) -> Request:
         skip_dry_run_on_missing=given.get("skip_dry_run_on_missing_resource") is True,
     )
     refusal = record.get("permission_error")
-    known = [fields(one) for one in items(record.get("modifications"))]
+    known = [fields(modification) for modification in items(record.get("modifications"))]
     return Request(
         namespace=text(given.get("namespace")),
         revision=text(given.get("revision")),
@@ -82,7 +82,7 @@ def _namespace_maker(given: Object) -> NamespaceMaker | None:
 
 
 def ground_of(record: Object) -> StubGround:
-    objects = (fields(one) for one in items(record.get("cluster_objects")))
+    objects = (fields(cluster_obj) for cluster_obj in items(record.get("cluster_objects")))
     verdicts = {
         name: Assessment(
             verdict=HealthVerdict(
@@ -95,7 +95,7 @@ def ground_of(record: Object) -> StubGround:
     update_error = text(record.get("update_error"))
     pause_error = text(record.get("wave_callback_error"))
     return StubGround(
-        objects={ref_of(one): one for one in objects},
+        objects={ref_of(obj): obj for obj in objects},
         verdicts=verdicts,
         apply_errors=_texts(record.get("apply_errors")),
         dry_run_errors=_texts(record.get("dry_run_errors")),
@@ -127,7 +127,7 @@ def state_of(told: Object) -> State:
     return State(
         phase=text(told.get("phase"), Phase.RUNNING.value),
         message=text(told.get("message")),
-        results=tuple(result_of(fields(one)) for one in items(told.get("results"))),
+        results=tuple(result_of(fields(result)) for result in items(told.get("results"))),
     )
 
 

@@ -30,7 +30,9 @@ from whysync.kubernetes.api.ref import ref_of
 
 def _plan(record: Object, expect: Object) -> list[str]:
     ground = ground_of(record)
-    results = [result_of(fields(one)) for one in items(record.get("previous_results"))]
+    results = [
+        result_of(fields(previous_result)) for previous_result in items(record.get("previous_results"))
+    ]
     state = State(results=tuple(results))
     found = plan(Step(state, request_of(record, record["pairs"]), ground))
     failures: list[str] = []

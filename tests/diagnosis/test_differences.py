@@ -13,7 +13,9 @@ from whysync.kubernetes.api import pointer
 
 
 def found(desired: Json, live: Json) -> list[tuple[str, Json | Missing, Json | Missing]]:
-    return [(one.pointer, one.wanted, one.found) for one in differences(desired, live)]
+    return [
+        (difference.pointer, difference.wanted, difference.found) for difference in differences(desired, live)
+    ]
 
 
 @given(trees())

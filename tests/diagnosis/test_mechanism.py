@@ -254,4 +254,4 @@ def test_secret_values_never_reach_a_drift() -> None:
     shown = repr([(drift.wanted, drift.found) for drift in case.drifts])
     assert "hunter2" not in shown
     assert "aHVudGVyMw" not in shown
-    assert "hunter2" not in repr([fields(one.body) for one in case.desired])
+    assert "hunter2" not in repr([fields(desired_object.body) for desired_object in case.desired])

@@ -59,7 +59,7 @@ def test_a_rule_that_crashes_is_named_and_the_others_run(problem: Exception) -> 
     case = sick()
     good = a_rule("good", finding(explains=[case.symptoms[0].id]))
     report = diagnose(case, [crashing(problem), good])
-    assert [one.rule for one in report.findings] == ["good"]
+    assert [finding.rule for finding in report.findings] == ["good"]
     (crashed,) = report.crashed
     assert crashed.rule == "crashing"
     assert type(problem).__name__ in crashed.error
@@ -176,9 +176,9 @@ def test_groups_are_by_first_cause_the_largest_first() -> None:
 
 def test_rules_are_found_by_walking_and_know_their_side() -> None:
     rules = all_rules()
-    assert [one.id for one in rules] == sorted({one.id for one in rules})
-    assert {one.side for one in rules} <= {Side.COMPARE, Side.DRIFT, Side.APPLY, Side.HEALTH, Side.FRESH}
-    assert all(one.title and not one.title.endswith(".") for one in rules)
+    assert [rule.id for rule in rules] == sorted({rule.id for rule in rules})
+    assert {rule.side for rule in rules} <= {Side.COMPARE, Side.DRIFT, Side.APPLY, Side.HEALTH, Side.FRESH}
+    assert all(rule.title and not rule.title.endswith(".") for rule in rules)
 
 
 def test_a_rule_outside_a_side_is_refused() -> None:

@@ -45,16 +45,16 @@ class Cluster(FakeApi):
         found = {(one.ref.group, *one.key): one.body for group in groups for one in group}
         ends = {True: ".previous", False: ""}
         logs = {
-            f"{one.pod}/{one.container}{ends[one.previous]}": "".join(f"{line}\n" for line in one.lines)
-            for one in snapshot.logs
+            f"{log.pod}/{log.container}{ends[log.previous]}": "".join(f"{line}\n" for line in log.lines)
+            for log in snapshot.logs
         }
         super().__init__(found.values(), logs=logs)
         self.now = snapshot.collected_at
-        defined = {_definition(one) for one in self.objects if one.get("kind") == "CustomResourceDefinition"}
+        defined = {_definition(obj) for obj in self.objects if obj.get("kind") == "CustomResourceDefinition"}
         plurals = {(group, kind): plural for group, kind, plural in defined}
         self.kinds = dict(KINDS)
-        for one in self.objects:
-            ref = ref_of(one)
+        for obj in self.objects:
+            ref = ref_of(obj)
             plural = plurals.get((ref.group, ref.kind)) or _plural(ref.kind)
             self.kinds.setdefault(f"{ref.api_version}/{ref.kind}", (plural, bool(ref.namespace)))
 
@@ -67,11 +67,11 @@ class Cluster(FakeApi):
 
     def _listed(self, group: str, plural: str, namespace: str) -> list[Object]:
         return [
-            one
-            for one in self.objects
-            if group_of(text(one.get("apiVersion"))) == group
-            and self.kinds[f"{one.get('apiVersion')}/{one.get('kind')}"][0] == plural
-            and (not namespace or dig(one, "metadata", "namespace") == namespace)
+            obj
+            for obj in self.objects
+            if group_of(text(obj.get("apiVersion"))) == group
+            and self.kinds[f"{obj.get('apiVersion')}/{obj.get('kind')}"][0] == plural
+            and (not namespace or dig(obj, "metadata", "namespace") == namespace)
         ]
 
 
@@ -94,7 +94,7 @@ def from_cluster(name: str) -> Snapshot:
         for app, manifests in scene.desired.items():
             folder = Path(home) / "git" / app.replace("/", "_")
             folder.mkdir(parents=True)
-            text = "---\n".join(yaml.dump(one.body) for one in manifests)
+            text = "---\n".join(yaml.dump(manifest.body) for manifest in manifests)
             (folder / "all.yaml").write_text(text)
         access = KubeAccess(
             kubeconfig=str(kubeconfig(Path(home), server.url)),
@@ -171,4 +171,4 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
 
 
 def all_of(scene: Snapshot) -> tuple[str, ...]:
-    return tuple(one.ref.place for one in scene.applications)
+    return tuple(application.ref.place for application in scene.applications)

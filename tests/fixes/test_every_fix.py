@@ -103,4 +103,4 @@ def test_a_finished_operation_holds_nobody_up() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_has_a_fix(example: Path) -> None:
     report = app.diagnose(app.cases(app.read(app.FactSource(bundles=(str(example),)))))
-    assert all(one.first is not None and one.first.fixes for one in report.apps)
+    assert all(app.first is not None and app.first.fixes for app in report.apps)

@@ -360,7 +360,7 @@ def test_of_two_the_one_without_effect_goes(tmp_path: Path) -> None:
     change = file_change(LET_GO, twice(), files)
     assert (change.path, change.after) == ("deploy/b.yaml", OTHER)
     assert "-  a: first" in as_patch(LET_GO, twice())
-    assert [one.at("/data/a") for one in applied(LET_GO, twice()).desired] == ["last"]
+    assert [desired_object.at("/data/a") for desired_object in applied(LET_GO, twice()).desired] == ["last"]
 
 
 def test_what_helm_renders_twice_is_left_to_a_person(tmp_path: Path) -> None:

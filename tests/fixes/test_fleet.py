@@ -100,8 +100,8 @@ def test_one_rule_in_argocd_cm_for_all_of_them(tmp_path: Path) -> None:
     assert edit.pointer == f"/data/{KEY}"
     assert yaml.load(str(edit.value)) == {"jsonPointers": [LABEL]}
     assert "in 3 of them Git sets it too" in group.fix.risk
-    for one in report.apps:
-        after = diagnose(applied(group.fix, one.case), all_rules())
+    for app_report in report.apps:
+        after = diagnose(applied(group.fix, app_report.case), all_rules())
         assert [f.cause for f in after.findings if f.field == LABEL] == []
 
 

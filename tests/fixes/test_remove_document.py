@@ -60,7 +60,9 @@ def test_line_ends_of_another_kind() -> None:
 
 def bodies(text: str) -> list[Json]:
     return [
-        one.body for one in yaml.documents(text) if isinstance(one, yaml.Document) and one.body is not None
+        document.body
+        for document in yaml.documents(text)
+        if isinstance(document, yaml.Document) and document.body is not None
     ]
 
 
@@ -68,7 +70,7 @@ def bodies(text: str) -> list[Json]:
     st.lists(st.dictionaries(st.sampled_from("abc"), st.text(max_size=8), min_size=1), min_size=1), st.data()
 )
 def test_nothing_else_goes(objects: list[dict[str, Json]], data: st.DataObject) -> None:
-    text = "---\n".join(yaml.dump(one) for one in objects)
+    text = "---\n".join(yaml.dump(obj) for obj in objects)
     number = data.draw(st.integers(0, len(objects) - 1))
     left = without_document(text, number)
     assert left is not None

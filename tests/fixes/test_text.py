@@ -143,7 +143,7 @@ def test_a_fix_of_what_is_not_at_hand_has_no_text() -> None:
 
 def test_a_fix_that_is_applied_takes_the_symptom_away() -> None:
     case = out_of_sync()
-    (symptom,) = [one.id for one in case.symptoms]
+    (symptom,) = [symptom.id for symptom in case.symptoms]
     after = applied(Fix.change(SETTINGS, Set(pointer="/data/a", value="live"), title="t"), case)
     assert symptom not in after.symptom_ids
     assert symptom in case.symptom_ids, "the Case itself is never changed"

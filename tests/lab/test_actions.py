@@ -57,7 +57,7 @@ def test_what_a_tool_makes_up_is_another_text_in_each_rendering_and_one_in_each(
 
 def test_a_deleted_branch_cannot_be_resolved() -> None:
     done = played("- {at: 2m, delete_branch: {branch: main}}\n- {at: 3m, delete_branch: {branch: main}}")
-    told = [text(dig(one, "message")) for one in items(status(done).get("conditions"))]
+    told = [text(dig(condition, "message")) for condition in items(status(done).get("conditions"))]
     assert any("unable to resolve 'main' to a commit SHA" in one for one in told)
     assert [(deed.failed, deed.answer) for deed in done.deeds] == [
         (False, ""),

@@ -26,9 +26,9 @@ def test_list(whysync: Whysync) -> None:
     assert [line.split()[0] for line in lines[1 : 1 + len(names())]] == list(names())
     assert max(map(len, lines)) <= 80
     assert whysync("lab", "list", "-o", "name").out.split() == list(names())
-    assert [one["name"] for one in json.loads(whysync("lab", "list", "-o", "json").out)["scenarios"]] == list(
-        names()
-    )
+    assert [
+        load["name"] for load in json.loads(whysync("lab", "list", "-o", "json").out)["scenarios"]
+    ] == list(names())
     assert "| `hpa-loop` |" in whysync("lab", "list", "-o", "markdown").out
 
 

@@ -14,6 +14,10 @@ from whysync.diagnosis.finding import Severity
 )
 def test_one_mistake_is_one_finding(scenario: str, root: str, follows: str) -> None:
     (report,) = diagnosed(scenario).apps
-    causes = [one for one in report.findings if not one.caused_by and one.severity is not Severity.INFO]
-    assert [one.rule for one in causes] == [root]
-    assert [one.caused_by for one in report.findings if one.rule == follows] == [(causes[0].id,)]
+    causes = [
+        finding
+        for finding in report.findings
+        if not finding.caused_by and finding.severity is not Severity.INFO
+    ]
+    assert [cause.rule for cause in causes] == [root]
+    assert [finding.caused_by for finding in report.findings if finding.rule == follows] == [(causes[0].id,)]

@@ -33,8 +33,8 @@ def linted(folder: Path, check: Check) -> Outcome:
 
 def shown(remarks: tuple[Remark, ...]) -> str:
     return "".join(
-        f"{one.place} {one.severity}: {one.message}{f' -> {one.hint}' if one.hint else ''}\n"
-        for one in remarks
+        f"{remark.place} {remark.severity}: {remark.message}{f' -> {remark.hint}' if remark.hint else ''}\n"
+        for remark in remarks
     )
 
 
@@ -43,7 +43,7 @@ def test_a_check_says_exactly_this(folder: Path, golden: Golden, monkeypatch: py
     check = CHECKS[folder.parent.name]
     monkeypatch.chdir(folder)
     outcome = linted(folder, check)
-    own = tuple(one for one in outcome.remarks if one.check == check.id)
+    own = tuple(remark for remark in outcome.remarks if remark.check == check.id)
     assert not [note for note in outcome.notes if note.matters]
     assert bool(own) != folder.name.startswith("near_miss")
     golden(folder / "expected.txt", shown(own))
@@ -57,13 +57,13 @@ def test_what_a_check_offers_silences_it(
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     before, tree = lint(["."], checks=(check,))
-    offered = [one for one in before.remarks if one.mend is not None]
+    offered = [remark for remark in before.remarks if remark.mend is not None]
     for file in tree.files:
         own = [one for one in offered if one.path == file.path and one.mend and one.mend.safe]
         text, done = fixed(file, own)
         Path(file.path).write_text(text)
         assert text.count("#") == file.text.count("#"), "comments stay"
-        after = {one.key for one in lint([file.path], checks=(check,))[0].remarks}
+        after = {remark.key for remark in lint([file.path], checks=(check,))[0].remarks}
         assert not after & {one.key for one in done}
 
 

@@ -114,8 +114,8 @@ def test_only_some_checks(whysync: Whysync) -> None:
     Path("a.yaml").write_text(BAD)
     only = whysync("lint", "-o", "json", "--check", "unknown_field")
     rest = whysync("lint", "-o", "json", "--skip", "unknown_field")
-    assert [one["check"] for one in findings(only.out)] == ["unknown_field"]
-    assert [one["check"] for one in findings(rest.out)] == ["value_of_wrong_type"]
+    assert [finding["check"] for finding in findings(only.out)] == ["unknown_field"]
+    assert [finding["check"] for finding in findings(rest.out)] == ["value_of_wrong_type"]
 
 
 def test_a_baseline_hides_what_was_there_and_shows_what_is_new(whysync: Whysync) -> None:
@@ -127,7 +127,7 @@ def test_a_baseline_hides_what_was_there_and_shows_what_is_new(whysync: Whysync)
     assert "1 in the baseline" in ran.out
     Path("b.yaml").write_text(FLOATS.replace("name: web}", "name: other}", 1))
     new = whysync("lint", "--baseline", "base.json", "-o", "json")
-    assert [one["path"] for one in findings(new.out)] == ["b.yaml"]
+    assert [finding["path"] for finding in findings(new.out)] == ["b.yaml"]
     twice = FLOATS + FLOATS[FLOATS.index("        - name") :].replace("name: web", "name: two")
     Path("a.yaml").write_text(twice)
     assert len(findings(whysync("lint", "--baseline", "base.json", "-o", "json").out)) == 2
@@ -183,7 +183,7 @@ def test_the_configuration_sets_severities_for_paths_and_leaves_folders_out(whys
         "  severities: {image_without_fixed_tag: critical}\n"
         '  paths: [{path: "dev/**", severities: {image_without_fixed_tag: "off"}}]\n'
     )
-    told = [(one["path"], one["severity"]) for one in findings(whysync("lint", "-o", "json").out)]
+    told = [(finding["path"], finding["severity"]) for finding in findings(whysync("lint", "-o", "json").out)]
     assert told == [("prod/a.yaml", "critical")]
 
 

@@ -52,9 +52,11 @@ def test_what_a_chart_renders_to_is_checked(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     written(CHART, tmp_path)
     outcome, _ = lint(["."], render=True)
-    assert [(one.check, one.path) for one in outcome.remarks] == [("unknown_field", "chart/templates/a.yaml")]
+    assert [(remark.check, remark.path) for remark in outcome.remarks] == [
+        ("unknown_field", "chart/templates/a.yaml")
+    ]
     above = lint([str(tmp_path)], render=True)[0]
-    assert [one.path for one in above.remarks] == [f"{tmp_path}/chart/templates/a.yaml"]
+    assert [remark.path for remark in above.remarks] == [f"{tmp_path}/chart/templates/a.yaml"]
 
 
 FLOATING = """\
@@ -87,9 +89,11 @@ def test_default_values_that_nobody_deploys_weigh_little(
     monkeypatch.chdir(tmp_path)
     chart = {**CHART, "chart/values.yaml": "tag: latest\n", "chart/templates/a.yaml": FLOATING}
     written(chart, tmp_path)
-    assert [one.severity for one in lint(["."], render=True)[0].remarks] == [Severity.INFO]
+    assert [remark.severity for remark in lint(["."], render=True)[0].remarks] == [Severity.INFO]
     written({"app.yaml": APP}, tmp_path)
-    told = [one for one in lint(["."], render=True)[0].remarks if one.check == "image_without_fixed_tag"]
+    told = [
+        remark for remark in lint(["."], render=True)[0].remarks if remark.check == "image_without_fixed_tag"
+    ]
     assert [one.severity for one in told] == [Severity.WARNING]
 
 
@@ -98,7 +102,7 @@ def test_what_an_overlay_renders_to_is_checked(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     written(OVERLAY, tmp_path)
     assert lint(["."])[0].remarks == ()
-    assert [one.check for one in lint(["."], render=True)[0].remarks] == ["unknown_field"]
+    assert [remark.check for remark in lint(["."], render=True)[0].remarks] == ["unknown_field"]
 
 
 @pytest.mark.skipif(not has(helm), reason="there is no Helm here")

@@ -140,7 +140,7 @@ spec:
     shop.git("branch", "-f", "main")
     shop.commit({"apps/blog/a.yaml": CONFIG})
     found = made(shop)
-    assert [one.name for one in found.apps] == ["argocd/blog"]
+    assert [app.name for app in found.apps] == ["argocd/blog"]
     assert found.untouched == ("argocd/shop",)
     assert found.passed
 
@@ -155,5 +155,5 @@ def test_an_app_that_leaves_a_set_takes_its_objects_along(tmp_path: Path) -> Non
         shop.commit({"argocd/shop.yaml": yaml.dump(body), "apps/wiki/a.yaml": CONFIG})
         shop.git("branch", "-f", "main")
         (shop.folder / "apps/wiki/a.yaml").unlink()
-        (note,) = [one for one in made(shop).notes if "argocd/wiki" in one]
+        (note,) = [note for note in made(shop).notes if "argocd/wiki" in note]
         assert words in note

@@ -65,7 +65,7 @@ def test_a_hook_without_a_name(tmp_path: Path) -> None:
     )
     app = only(made(shop))
     assert app.passed
-    assert [one.ref.name for one in app.changes] == ["smoke-…"]
+    assert [change.ref.name for change in app.changes] == ["smoke-…"]
 
 
 def test_kinds_of_an_old_group_are_not_taken_for_custom_ones(tmp_path: Path) -> None:

@@ -29,11 +29,11 @@ def only(found: Plan) -> AppPlan:
 
 
 def changes(app: AppPlan) -> list[tuple[ChangeKind, str, str]]:
-    return [(one.sort, one.ref.kind, one.ref.name) for one in app.changes]
+    return [(change.sort, change.ref.kind, change.ref.name) for change in app.changes]
 
 
 def of(app: AppPlan, kind: str) -> Change:
-    (found,) = [one for one in app.changes if one.ref.kind == kind]
+    (found,) = [change for change in app.changes if change.ref.kind == kind]
     return found
 
 
@@ -48,12 +48,12 @@ def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None
     assert (empty.ground, empty.passed) == (PlannedCluster.EMPTY, False)
     assert app.decisive is empty
     assert 600 <= empty.seconds < 700
-    steps = {(one.phase, one.wave): one.items for one in empty.steps}
+    steps = {(step.phase, step.wave): step.items for step in empty.steps}
     (hook,) = steps["PreSync", -1]
     assert (hook.ref.name, hook.state) == ("smoke-test", State.FAILED)
     assert hook.note == "waits for Service/shop … deadline 600 s"
-    assert {one.state for one in steps["Sync", 0]} == {State.NOT_REACHED}
-    assert {one.state for one in steps["Sync", 2]} == {State.NOT_REACHED}
+    assert {step.state for step in steps["Sync", 0]} == {State.NOT_REACHED}
+    assert {step.state for step in steps["Sync", 2]} == {State.NOT_REACHED}
     assert changes(app) == [
         (ChangeKind.CREATE, "HorizontalPodAutoscaler", "shop"),
         (ChangeKind.CHANGE, "Deployment", "shop"),
@@ -94,7 +94,7 @@ def test_a_rename_is_a_deletion_and_a_creation(tmp_path: Path) -> None:
         (ChangeKind.PRUNE, "ConfigMap", "shop"),
         (ChangeKind.CREATE, "ConfigMap", "store"),
     ]
-    assert [one.renamed.name for one in app.changes if one.renamed is not None] == ["store", "shop"]
+    assert [change.renamed.name for change in app.changes if change.renamed is not None] == ["store", "shop"]
 
 
 def test_without_pruning_what_leaves_git_stays(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_only_what_the_annotation_names_touches_an_app(tmp_path: Path) -> None:
     shop.commit({"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", told % ".")})
     shop.git("branch", "-f", "main")
     shop.put("config.yaml", CONFIG.replace("hello", "good bye"))
-    assert [one.name for one in made(shop).apps] == ["argocd/shop"]
+    assert [app.name for app in made(shop).apps] == ["argocd/shop"]
 
 
 def test_a_broken_manifest_fails_on_any_cluster(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_apps_that_another_app_renders(tmp_path: Path) -> None:
     )
     shop.commit({"root.yaml": parent})
     shop.put("config.yaml", CONFIG.replace("hello", "bye"))
-    assert [one.name for one in made(shop).apps] == ["argocd/root", "argocd/shop"]
+    assert [app.name for app in made(shop).apps] == ["argocd/root", "argocd/shop"]
 
 
 def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_in_a_plan_it_is_unsafe_where_data_goes(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop", base={"claim.yaml": CLAIM})
     shop.put("claim.yaml", renamed(CLAIM))
     app = _planned(shop)
-    assert [(one.sort, one.ref.name) for one in app.changes] == [
+    assert [(change.sort, change.ref.name) for change in app.changes] == [
         (ChangeKind.PRUNE, "shop"),
         (ChangeKind.CREATE, "store"),
     ]
@@ -171,4 +171,4 @@ def _planned(shop: Shop) -> AppPlan:
 
 
 def _by_key(bodies: list[Object]) -> dict[Key, Object]:
-    return {ref_of(one).key: one for one in bodies}
+    return {ref_of(body).key: body for body in bodies}

@@ -18,7 +18,7 @@ def test_pods_that_were_not_ready_are_made_so() -> None:
     app = synced(row("Deployment", "shop", health={"status": "Progressing"}))
     world = simulated(case_of(bundle(), app, in_git(deployment(replicas=3)), live))
     pods = [one for key, one in world.objects().items() if key.kind == "Pod"]
-    ready = [dig(one, "status", "containerStatuses", 0, "ready") for one in pods]
+    ready = [dig(pod, "status", "containerStatuses", 0, "ready") for pod in pods]
     assert sorted(map(bool, ready)) == [False, False, True]
     world.run(timedelta(minutes=5))
     assert world.codes[1] != "Healthy"
@@ -68,4 +68,4 @@ def test_what_every_sync_writes_anew_is_in_the_world() -> None:
             options = {"argocd.argoproj.io/sync-options": "Replace=true"}
             meta["annotations"] = {**fields(meta.get("annotations")), **options}
     part = simulated(case_of(bundle(), app, *objects)).part
-    assert {one.ref.name for one in part.desired} == {"shop-0", "settings-5"}
+    assert {desired_object.ref.name for desired_object in part.desired} == {"shop-0", "settings-5"}

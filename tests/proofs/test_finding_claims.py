@@ -344,7 +344,9 @@ def test_a_pod_that_is_not_ready_yet_may_never_be() -> None:
 def test_how_pods_of_another_template_behave_nobody_has_seen() -> None:
     """Whatever becomes of them on the model: a changed program is never proven to run."""
     case, finding = first("crash-loop")
-    target = next(one.ref for one in case.desired if one.ref.kind == "Deployment")
+    target = next(
+        desired_object.ref for desired_object in case.desired if desired_object.ref.kind == "Deployment"
+    )
     edit = Set(pointer="/spec/template/spec/containers/0/args", value=["--debug"])
     found = Judge(case).judged(finding, Fix.change(target, edit, title="Another one"))
     assert isinstance(found, Proof)

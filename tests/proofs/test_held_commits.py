@@ -40,7 +40,7 @@ def live(namespace: str) -> Object:
 def said(held: Held | None) -> list[Json]:
     assert held is not None
     assert held.commit == HELD
-    return [str(dig(one, "data", "a")) for one in held.manifests]
+    return [str(dig(manifest, "data", "a")) for manifest in held.manifests]
 
 
 def test_it_said_what_it_has_applied() -> None:
@@ -80,7 +80,7 @@ def test_the_branch_has_moved_on_and_the_held_commit_can_still_be_rendered() -> 
     assert git.resolve("main") == REVISION
     source = fields(dig(app, "spec", "source"))
     rendered = {
-        commit: [str(dig(one, "data", "a")) for one in git.render(source, commit).manifests]
+        commit: [str(dig(manifest, "data", "a")) for manifest in git.render(source, commit).manifests]
         for commit in (REVISION, HELD)
     }
     assert rendered == {REVISION: ["new"], HELD: ["old"]}

@@ -64,7 +64,7 @@ MANAGERS = "managedFieldsManagers: [somebody]"
 )
 def test_what_is_hidden_is_tried(of: Case) -> None:
     assert hides(of)
-    assert NOTHING not in [one.text for one in safety_of(of).reasons]
+    assert NOTHING not in [reason.text for reason in safety_of(of).reasons]
 
 
 @pytest.mark.parametrize(

@@ -70,14 +70,16 @@ def test_notes_that_change_nothing_are_never_proven(name: str) -> None:
     note = Set(pointer="/metadata/annotations/example.com~1note", value="nothing")
     for report in reports(name):
         case = report.case
-        fixes = [Fix.change(one.ref, note, title="Write a note") for one in case.desired[:1]]
+        fixes = [
+            Fix.change(desired_object.ref, note, title="Write a note") for desired_object in case.desired[:1]
+        ]
         fixes.append(Fix.application(case.application.ref, note, title="Write a note on the Application"))
         finding = replace(report.findings[0], fixes=tuple(fixes))
         after = prove(replace(report, findings=(finding,))).findings[0]
         assert len(after.fixes) + len(after.rejected_fixes) == len(fixes)
-        for one in after.fixes:
-            assert one.proof.status is not ProofStatus.PROVEN
-            assert "took the time" not in one.proof.why
+        for fix in after.fixes:
+            assert fix.proof.status is not ProofStatus.PROVEN
+            assert "took the time" not in fix.proof.why
 
 
 @settings(max_examples=15, deadline=None)
@@ -113,7 +115,7 @@ def test_a_fix_that_does_not_help_is_not_offered() -> None:
     )
     finding = with_fixes("hpa-loop", wrong)
     assert finding.fixes == ()
-    assert [one.title for one in finding.rejected_fixes] == ["Prune last"]
+    assert [rejected_fix.title for rejected_fix in finding.rejected_fixes] == ["Prune last"]
     assert finding.rejected_fixes[0].why == (
         "on a model of this cluster, with it Deployment production/my-api-service differs"
     )
@@ -160,7 +162,9 @@ def test_unknown_values_make_it_likely() -> None:
 def test_a_policy_that_nobody_can_ask_makes_it_likely() -> None:
     case, finding = first("admission-denied")
     edit = Set(pointer="/metadata/labels/team", value="payments")
-    target = case.desired_of(next(one.key for one in case.desired if one.ref.kind == "Deployment"))
+    target = case.desired_of(
+        next(desired_object.key for desired_object in case.desired if desired_object.ref.kind == "Deployment")
+    )
     assert target is not None
     found = Judge(case).judged(finding, Fix.change(target.ref, edit, title="Add the label"))
     assert isinstance(found, Proof)
@@ -190,7 +194,7 @@ def test_what_cannot_be_played_says_why(command: str, why: str) -> None:
 
 def test_without_manifests_nothing_is_tried() -> None:
     finding = prove(reports("broken-helm-values")[0]).findings[0]
-    assert {one.proof.why for one in finding.fixes} == {
+    assert {fix.proof.why for fix in finding.fixes} == {
         "what Git renders to is not known: the facts have no manifests of this app"
     }
 
@@ -198,11 +202,13 @@ def test_without_manifests_nothing_is_tried() -> None:
 def test_switched_off_it_says_so() -> None:
     report = not_proven(reports("hpa-loop")[0], "proofs are switched off")
     proofs = [fix.proof for finding in report.findings for fix in finding.fixes]
-    assert {(one.status, one.why) for one in proofs} == {(ProofStatus.NOT_RUN, "proofs are switched off")}
+    assert {(proof.status, proof.why) for proof in proofs} == {
+        (ProofStatus.NOT_RUN, "proofs are switched off")
+    }
 
 
 def test_what_follows_from_another_cause_is_not_tried() -> None:
-    following = [one for one in prove(reports("hpa-loop")[0]).findings if one.caused_by]
+    following = [finding for finding in prove(reports("hpa-loop")[0]).findings if finding.caused_by]
     assert following
     for finding in following:
         assert all(fix.proof.status is ProofStatus.NOT_RUN for fix in finding.fixes)
@@ -244,7 +250,7 @@ def two_immutable_selectors() -> Case:
 
 def test_each_of_two_causes_is_judged_for_its_part() -> None:
     report = diagnose(two_immutable_selectors(), all_rules())
-    found = [one for one in prove(report).findings if one.rule == "immutable_field_changed"]
+    found = [finding for finding in prove(report).findings if finding.rule == "immutable_field_changed"]
     assert [str(one.about) for one in found] == ["Deployment shop/one", "Deployment shop/two"]
     for finding in found:
         assert finding.rejected_fixes == ()
@@ -288,7 +294,7 @@ def test_of_an_app_that_is_being_deleted_nothing_is_tried() -> None:
     report = owned(
         deletionTimestamp="2026-03-02T09:00:00Z", finalizers=["resources-finalizer.argocd.argoproj.io"]
     )
-    whys = {fix.proof.why for one in report.findings if not one.caused_by for fix in one.fixes}
+    whys = {fix.proof.why for finding in report.findings if not finding.caused_by for fix in finding.fixes}
     assert any(why.startswith("the app is being deleted") for why in whys)
 
 

@@ -15,13 +15,13 @@ from whysync.lab.player import play
 
 
 def firsts(name: str) -> list[tuple[AppReport, Finding]]:
-    return [(one, one.first) for one in diagnosed(name).apps if one.first is not None]
+    return [(app, app.first) for app in diagnosed(name).apps if app.first is not None]
 
 
 @pytest.mark.parametrize("name", names())
 def test_the_scenario_says_how_far_its_first_fix_is_proven_and_it_is(name: str) -> None:
     """What each of them expects is compared by the tests of the lab; here, that none is silent about it."""
-    expects = {one.app: one for one in built_in(name).expects}
+    expects = {expect.app: expect for expect in built_in(name).expects}
     for report in diagnosed(name).apps:
         expected = expects.get(report.name)
         if expected is None or expected.gone:
@@ -58,7 +58,7 @@ def test_what_destroys_is_never_first(name: str) -> None:
 @pytest.mark.parametrize("name", ["hpa-loop", "namespace-missing", "rename", "target-namespace-rbac"])
 def test_the_same_facts_give_the_same_proof(name: str) -> None:
     again = app.diagnose(app.cases(SnapshotIndex(play(built_in(name)).snapshot())))
-    assert [one.findings for one in again.apps] == [one.findings for one in diagnosed(name).apps]
+    assert [app.findings for app in again.apps] == [app.findings for app in diagnosed(name).apps]
 
 
 def test_a_loop_is_shown_with_its_period_and_both_writers() -> None:

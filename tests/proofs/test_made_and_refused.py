@@ -45,14 +45,19 @@ def told(crd: Object) -> tuple[str, ...]:
     spec = fields(crd["spec"])
     versions = spec["versions"]
     assert isinstance(versions, list)
-    stored = [dig(one, "name") for one in versions if dig(one, "storage") is True]
+    stored = [dig(version, "name") for version in versions if dig(version, "storage") is True]
     assert len(stored) == 1, "just one version is kept"
     kind = text(dig(spec, "names", "kind"))
-    return (ref_of(crd).name, text(spec["scope"]), kind, *(text(dig(one, "name")) for one in versions))
+    return (
+        ref_of(crd).name,
+        text(spec["scope"]),
+        kind,
+        *(text(dig(version, "name")) for version in versions),
+    )
 
 
 def test_a_template_makes_one_kind_and_an_xrd_two() -> None:
-    assert [told(one) for one in definitions_of(TEMPLATE)] == [
+    assert [told(definition) for definition in definitions_of(TEMPLATE)] == [
         (
             "k8srequiredlabels.constraints.gatekeeper.sh",
             "Cluster",
@@ -62,7 +67,7 @@ def test_a_template_makes_one_kind_and_an_xrd_two() -> None:
             "v1alpha1",
         )
     ]
-    assert [told(one) for one in definitions_of(XRD)] == [
+    assert [told(definition) for definition in definitions_of(XRD)] == [
         ("xdatabases.example.com", "Cluster", "XDatabase", "v1"),
         ("databases.example.com", "Namespaced", "Database", "v1"),
     ]
@@ -89,7 +94,7 @@ def makers(*live: Object) -> tuple[CrdCreators, ApiServer]:
 
 
 def crds(model: ApiServer) -> list[str]:
-    return [ref_of(one).name for one in model.objects() if one["kind"] == "CustomResourceDefinition"]
+    return [ref_of(obj).name for obj in model.objects() if obj["kind"] == "CustomResourceDefinition"]
 
 
 CRD_OF_TEMPLATES: Object = {
@@ -316,9 +321,9 @@ def test_a_raised_quota_grants_what_it_refused() -> None:
     quotas, found, model = raised("3")
     assert quotas.reconcile()
     allowed = [
-        dig(one, "status", "hard", "services")
-        for one in model.objects()
-        if one["kind"] == "ResourceQuota" and ref_of(one).namespace == "shop"
+        dig(obj, "status", "hard", "services")
+        for obj in model.objects()
+        if obj["kind"] == "ResourceQuota" and ref_of(obj).namespace == "shop"
     ]
     assert allowed == ["3"]
     assert (asked(model, SERVICE), found.all) == ("", ())

@@ -120,13 +120,18 @@ def case_without(*kinds: str, every: int = 1) -> Case:
     """Of these kinds, all or only some objects are missing from the facts."""
     number = 0
     kept: list[object] = []
-    for one in facts().live:
-        if one.ref.kind in kinds:
+    for live_object in facts().live:
+        if live_object.ref.kind in kinds:
             number += 1
             if number % every == 0:
                 continue
-        kept.append(one)
-    found = replace(facts(), live=tuple(one for one in facts().live if any(one is other for other in kept)))
+        kept.append(live_object)
+    found = replace(
+        facts(),
+        live=tuple(
+            live_object for live_object in facts().live if any(live_object is other for other in kept)
+        ),
+    )
     world = SnapshotIndex(found)
     manifest, app = world.decoded[0]
     return Case(world, manifest, app)
@@ -135,7 +140,9 @@ def case_without(*kinds: str, every: int = 1) -> Case:
 def test_the_scenario_ends_well() -> None:
     case = case_without()
     assert (case.app.status.sync.status, case.app.status.health.status) == ("Synced", "Healthy")
-    assert {one.ref.kind for one in facts().live}.issuperset({"Pod", "ReplicaSet", "ControllerRevision"})
+    assert {live_object.ref.kind for live_object in facts().live}.issuperset(
+        {"Pod", "ReplicaSet", "ControllerRevision"}
+    )
 
 
 @given(st.sets(st.sampled_from([*_MADE, "ServiceAccount", "Namespace"])), st.integers(1, 3), st.booleans())
@@ -154,11 +161,11 @@ def test_a_sync_of_it_restarts_nothing(missing: set[str], every: int) -> None:
     """All of it is applied again, and each object says the same as before."""
     case = case_without(*missing, every=every)
     world = simulated(case, everything=True)
-    pods = {one.name for one in world.objects() if one.kind == "Pod"}
+    pods = {obj.name for obj in world.objects() if obj.kind == "Pod"}
     world.sync()
     world.run(timedelta(minutes=5))
     assert world.operation["phase"] == "Succeeded"
-    assert {one.name for one in world.objects() if one.kind == "Pod"} == pods
+    assert {obj.name for obj in world.objects() if obj.kind == "Pod"} == pods
     assert world.codes == ("Synced", "Healthy")
 
 

@@ -47,7 +47,7 @@ def drifted(count: int) -> AppReport:
 
 def test_where_little_is_wrong_all_of_it_moves() -> None:
     report = drifted(2)
-    assert [slice_for(report.case, one) for one in report.findings] == [None] * len(report.findings)
+    assert [slice_for(report.case, finding) for finding in report.findings] == [None] * len(report.findings)
 
 
 def test_where_much_is_wrong_each_finding_moves_its_own() -> None:

@@ -31,7 +31,7 @@ def case(*, live: str = "by hand", spec: Object | None = None, meta: Object | No
 
 def judged(fix: Fix, of: Case | None = None, *, name: str = "settings") -> Proof | Rejected:
     world = of or case()
-    explains = tuple(one.id for one in world.symptoms if f"/{name}:" in one.id)
+    explains = tuple(symptom.id for symptom in world.symptoms if f"/{name}:" in symptom.id)
     finding = Finding(
         about=REF, explains=explains, confidence=Confidence.HIGH, verdict="it", evidence=(), fixes=(fix,)
     )

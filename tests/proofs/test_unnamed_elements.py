@@ -33,7 +33,7 @@ def test_no_error_is_contained(
     scene: str, path: tuple[str, ...], element: Json, caplog: pytest.LogCaptureFixture
 ) -> None:
     found = of_lab(scene)
-    found = replace(found, live=tuple(with_element(one, path, element) for one in found.live))
+    found = replace(found, live=tuple(with_element(live_object, path, element) for live_object in found.live))
     with caplog.at_level(logging.DEBUG, logger="whysync"):
         app.diagnose(app.cases(SnapshotIndex(found)))
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []

@@ -74,7 +74,9 @@ def test_a_deployment_without_its_pods_is_not_rolled_out(replicas: int, *, every
     world.run(A_WHILE)
     assert world.codes == ("Synced", "Healthy")
     assert [
-        one.place for one in world.simulation.model.store.journal[before:] if one.place[0][1] == "pods"
+        change.place
+        for change in world.simulation.model.store.journal[before:]
+        if change.place[0][1] == "pods"
     ] == []
 
 
@@ -82,14 +84,14 @@ def test_only_what_differs_is_loaded() -> None:
     case = case_of(*large_app(60, 1))
     part = simulated(case).part
     assert part.left_out == 59
-    assert [one.ref.name for one in part.desired] == ["shop-0"]
+    assert [desired_object.ref.name for desired_object in part.desired] == ["shop-0"]
     assert simulated(case, everything=True).part.left_out == 0
 
 
 def test_what_a_fix_touches_is_loaded_too() -> None:
     case = case_of(*large_app(60, 1))
     world = simulated(case, touched=[Key("", "ConfigMap", "shop", "settings-7")])
-    assert {one.ref.name for one in world.part.desired} == {"shop-0", "settings-7"}
+    assert {desired_object.ref.name for desired_object in world.part.desired} == {"shop-0", "settings-7"}
 
 
 def test_an_autoscaler_comes_with_its_target_and_its_manifest() -> None:
@@ -128,7 +130,8 @@ def test_a_new_commit_goes_into_the_same_world() -> None:
     case = case_of(*large_app(30, 0))
     world = simulated(case, touched=[Key("apps", "Deployment", "shop", "shop-0")])
     changed = [
-        deployment("shop-0", image="shop:2") if one.ref.name == "shop-0" else one for one in case.desired
+        deployment("shop-0", image="shop:2") if desired_object.ref.name == "shop-0" else desired_object
+        for desired_object in case.desired
     ]
     world.push(changed)
     world.simulation.argocd.refresh(world.app, hard=True)

@@ -50,7 +50,7 @@ def test_an_operator_writes_again() -> None:
         True,
         "an operator (shop-operator)",
     )
-    assert [one.source for one in writer.evidence] == ["desired", "live"]
+    assert [citation.source for citation in writer.evidence] == ["desired", "live"]
     world.sync()
     world.run(timedelta(seconds=5))
     assert replicas(world) == 2

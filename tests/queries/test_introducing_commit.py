@@ -155,7 +155,7 @@ def test_the_version_of_a_chart_is_no_commit() -> None:
 def test_no_commit_is_named_where_it_is_not_plain(of: Object) -> None:
     found = before(deployment("web:2"), *TWO, of=of)
     assert found is not None
-    assert [one.pointer for one in found.evidence] == ["/status/conditions/0"]
+    assert [citation.pointer for citation in found.evidence] == ["/status/conditions/0"]
 
 
 def test_where_the_present_version_could_not_be_made_the_newest_one_is_not_it() -> None:

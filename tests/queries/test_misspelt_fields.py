@@ -114,7 +114,11 @@ def of_crd(spec: Object, pointer: str) -> str | None:
         "spec": spec,
     }
     case = case_of(application(), crd, git)
-    return meant(case, next(one.ref for one in case.desired if one.ref.kind == "Database"), pointer)
+    return meant(
+        case,
+        next(desired_object.ref for desired_object in case.desired if desired_object.ref.kind == "Database"),
+        pointer,
+    )
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,9 @@ def check_json(text: str) -> None:
 
 def check_yaml(text: str) -> None:
     check_lines(text)
-    assert not [one for one in yaml.documents(text) if isinstance(one, yaml.Broken)], text[:2_000]
+    assert not [document for document in yaml.documents(text) if isinstance(document, yaml.Broken)], text[
+        :2_000
+    ]
     text.encode()
 
 

@@ -56,7 +56,7 @@ class Maker:
         if origin is typing.Literal:
             return arguments[self._turn % len(arguments)]
         if origin is tuple and arguments[-1:] != (...,):
-            return tuple(self.made(one, owner) for one in arguments)
+            return tuple(self.made(argument, owner) for argument in arguments)
         if origin in (tuple, list, frozenset, set):
             return cast("object", origin([self.made(arguments[0], owner)] * 2))
         if origin is dict:
@@ -75,7 +75,7 @@ class Maker:
 
     def _member(self, members: tuple[Any, ...], owner: Field | None) -> Any:
         """JSON is recursive, so a string stands for it."""
-        there = [one for one in members if one is not types.NoneType]
+        there = [member for member in members if member is not types.NoneType]
         if str in there and any(typing.get_origin(one) is dict for one in there):
             text = self._text(owner)
             return {text: [text]} if self._turn else text
@@ -103,7 +103,7 @@ def _names(wanted: Any) -> Iterator[str]:
     if issubclass(wanted, msgspec.Struct):
         yield from wanted.__struct_fields__
     elif dataclasses.is_dataclass(wanted):
-        yield from (one.name for one in dataclasses.fields(wanted) if one.init)
+        yield from (field.name for field in dataclasses.fields(wanted) if field.init)
     elif hasattr(wanted, "_fields"):
         yield from cast("tuple[str, ...]", wanted._fields)
     else:

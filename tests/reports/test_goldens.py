@@ -25,7 +25,7 @@ def report_of(*bundles: Path) -> Report:
 
 def _without_skipped(made: json_v1.ReportV1) -> json_v1.ReportV1:
     """Every new rule may be one more that was skipped: that is no reason to rewrite these."""
-    apps = tuple(msgspec.structs.replace(one, skipped=()) for one in made.apps)
+    apps = tuple(msgspec.structs.replace(app, skipped=()) for app in made.apps)
     return msgspec.structs.replace(made, apps=apps)
 
 
@@ -38,7 +38,7 @@ def test_an_example_in_every_form(example: Path, golden: Golden) -> None:
     golden(folder / "ascii.txt", terminal.render(report, Screen(width=80, unicode=False)))
     golden(folder / "report.md", markdown.render(report))
     golden(folder / "report.json", data.as_json(_without_skipped(json_v1.report_v1(report))))
-    cases = [one.case for one in report.apps]
+    cases = [app.case for app in report.apps]
     golden(folder / "get.txt", one_app.render(cases, Screen(width=80), form="text", show_operation=True))
 
 

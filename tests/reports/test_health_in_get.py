@@ -9,7 +9,7 @@ from whysync.reports.screen import Screen
 
 def shown(scenario: str) -> dict[str, list[str]]:
     text = one_app.render(
-        [one.case for one in diagnosed(scenario).apps], Screen(width=200), form="text", show_operation=False
+        [app.case for app in diagnosed(scenario).apps], Screen(width=200), form="text", show_operation=False
     )
     return {words[1]: words for line in text.splitlines() if len(words := line.split()) > 4}
 

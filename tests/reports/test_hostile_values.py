@@ -108,7 +108,7 @@ def _diagnose(report: Report) -> Shown:
 
 
 def _alerts(report: Report) -> Shown:
-    scope = Scope(apps=tuple((one.case.app.namespace, one.case.app.name) for one in report.apps))
+    scope = Scope(apps=tuple((app.case.app.namespace, app.case.app.name) for app in report.apps))
     alerts = alerts_of(scope, AlertLimits())[:1]
     yield "markdown", page(alerts, scope, report)
     yield "json", data.as_json(groups(alerts, scope, url="https://x", known=report))
@@ -295,7 +295,9 @@ def _trees(bundle: Path) -> dict[str, list[Json]]:
     files = [bundle] if bundle.is_file() else sorted(bundle.rglob("*.yaml"))
     return {
         str(file.relative_to(ROOT / "examples")): [
-            one.body for one in yaml.documents(file.read_text()) if isinstance(one, yaml.Document)
+            document.body
+            for document in yaml.documents(file.read_text())
+            if isinstance(document, yaml.Document)
         ]
         for file in files
     }
@@ -312,7 +314,9 @@ def test_each_field_of_a_bundle(name: str, tmp_path: Path) -> None:
         for file, documents in trees.items():
             path = folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n---\n".join(json.dumps(poisoned(one, key, HOSTILE)) for one in documents))
+            path.write_text(
+                "\n---\n".join(json.dumps(poisoned(document, key, HOSTILE)) for document in documents)
+            )
         try:
             for form, text in _everything(folder / Path(next(iter(trees))).parts[0]):
                 check(form, text)
@@ -336,7 +340,8 @@ def _everything(bundle: Path) -> Shown:
     yield from _diff([AppDiff(comparer.compare(case), wanted=lambda _: True) for case in cases])
     yield from _audit(audit(cases))
     objects = tuple(
-        JudgedObject(ref=one.ref, origin=one.origin, judged=judged(one.body, {})) for one in snapshot.live
+        JudgedObject(ref=live_object.ref, origin=live_object.origin, judged=judged(live_object.body, {}))
+        for live_object in snapshot.live
     )
     yield from _health(HealthReport(objects=objects, failing=frozenset(), unread=snapshot.gaps))
     for one in report.apps:

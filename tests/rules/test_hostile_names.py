@@ -25,7 +25,11 @@ HOSTILE = "x$(touch${IFS}p)y"
 
 
 def _hostile(folder: Path) -> Case | None:
-    bodies = [one.body for one in documents((folder / "case.yaml").read_bytes()) if isinstance(one, Document)]
+    bodies = [
+        document.body
+        for document in documents((folder / "case.yaml").read_bytes())
+        if isinstance(document, Document)
+    ]
     text = "".join(f"---\n{json.dumps(body)}\n" for body in bodies)
     text = text.replace("shop", HOSTILE).replace('"web"', f'"{HOSTILE}"')
     world = SnapshotIndex(read_bundle(["-"], stdin=io.BytesIO(text.encode())))

@@ -171,8 +171,13 @@ def _copied(snapshot: Snapshot) -> Snapshot:
 
     def copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
         return tuple(
-            Manifest(copy_object(one.body), role=one.role, origin=one.origin, cluster=one.cluster)
-            for one in manifests
+            Manifest(
+                copy_object(manifest.body),
+                role=manifest.role,
+                origin=manifest.origin,
+                cluster=manifest.cluster,
+            )
+            for manifest in manifests
         )
 
     return replace(
@@ -208,7 +213,7 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
     """Ten minutes of an app, with a new commit after five; looked at every few seconds."""
     clock = Clock(START)
     git = GitRepository(url=URL, clock=clock)
-    git.push({"deploy": [one for name in sorted(names) for one in _parts("shop:1")[name]]})
+    git.push({"deploy": [part for name in sorted(names) for part in _parts("shop:1")[name]]})
     script = Behavior(
         pods=(PodBehavior(name="*", start_seconds=2, ready_seconds=ready_seconds),),
         metrics=(Metric(namespace="shop", name="scaled", after_seconds=60, replicas=3),),
@@ -222,7 +227,7 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
     )
     for second in range(0, 600, step):
         if second <= 300 < second + step:
-            git.push({"deploy": [one for name in sorted(names) for one in _parts("shop:2")[name]]})
+            git.push({"deploy": [part for name in sorted(names) for part in _parts("shop:2")[name]]})
         simulation.run(timedelta(seconds=step))
-        for one in _alarms(snapshot_of(simulation)):
-            yield f"{second + step} s: {one.cause}: {one.verdict}"
+        for alarm in _alarms(snapshot_of(simulation)):
+            yield f"{second + step} s: {alarm.cause}: {alarm.verdict}"

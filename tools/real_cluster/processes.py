@@ -52,7 +52,7 @@ def free_ports(count: int) -> list[int]:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
             one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
+        return [int(socket.getsockname()[1]) for socket in sockets]
 
 
 def _die_with_parent() -> None:

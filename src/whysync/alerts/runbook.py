@@ -70,13 +70,13 @@ def _meanwhile(alert: Alert) -> Iterator[str]:
 
 
 def _of_app(report: Report) -> Iterator[str]:
-    for one in report.apps:
-        yield f"When this was written{_when(one)}, whysync said of {one.case.app.qualified_name}:"
+    for app in report.apps:
+        yield f"When this was written{_when(app)}, whysync said of {app.case.app.qualified_name}:"
         yield ""
-        page = untemplated(markdown.render(Report(apps=(one,), groups=())))
+        page = untemplated(markdown.render(Report(apps=(app,), groups=())))
         if len(page) > LONGEST:
             cut = page[: page.rfind("\n", 0, LONGEST)]
-            page = f"{cut}\n(cut here: whysync diagnose {one.case.app.qualified_name} -o markdown shows all)"
+            page = f"{cut}\n(cut here: whysync diagnose {app.case.app.qualified_name} -o markdown shows all)"
         yield page.rstrip()
 
 
@@ -105,10 +105,10 @@ def _page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None) -> Iter
             yield md("- {}: {}", rule.title, code(f"whysync explain {rule.id}"))
         yield BLANK
         yield from map(Md, _meanwhile(alert))  # whysync's own Markdown
-    for one in known.apps if known else ():
-        yield from (BLANK, md("## {} now", one.case.app.qualified_name), BLANK)
-        yield from (md("{}: {}.", state_of(one), answer_of(one)), BLANK)
-        for line in markdown.lines_of(Report(apps=(one,), groups=())):
+    for app in known.apps if known else ():
+        yield from (BLANK, md("## {} now", app.case.app.qualified_name), BLANK)
+        yield from (md("{}: {}.", state_of(app), answer_of(app)), BLANK)
+        for line in markdown.lines_of(Report(apps=(app,), groups=())):
             yield Md(f"##{line}") if line.startswith("#") else line
 
 

@@ -78,13 +78,15 @@ def _is_quiet(writer: Writer) -> bool:
 
 
 def _differing(desired: Manifest, live: Manifest) -> Iterator[str]:
-    for one in differences(desired.body, live.body):
-        if isinstance(one.found, Missing):
+    for difference in differences(desired.body, live.body):
+        if isinstance(difference.found, Missing):
             continue
-        if one.pointer in _OPEN:  # only the cluster has the whole map: each of its fields has its own story
-            yield from (pointers.child(one.pointer, name) for name in _names(one.found))
+        if (
+            difference.pointer in _OPEN
+        ):  # only the cluster has the whole map: each of its fields has its own story
+            yield from (pointers.child(difference.pointer, name) for name in _names(difference.found))
         else:
-            yield one.pointer
+            yield difference.pointer
 
 
 def _names(value: Json | Missing) -> list[str]:

@@ -21,7 +21,7 @@ def alerts(options: argparse.Namespace) -> int:
     scope = Scope(
         namespaces=tuple(options.namespace or ()),
         projects=tuple(options.project or ()),
-        apps=tuple((one.case.app.namespace, one.case.app.name) for one in known.apps) if known else (),
+        apps=tuple((app.case.app.namespace, app.case.app.name) for app in known.apps) if known else (),
         namespace_label=_label(options.namespace_label),
     )
     chosen = _chosen(alerts_of(scope, _limits(options)), options)

@@ -28,7 +28,7 @@ def diff(options: argparse.Namespace, screen: Screen) -> int:
         AppDiff(comparer.compare(case), wanted=selected)
         for case in chosen(app.cases(world, options.apps), options)
     ]
-    if options.resource and not any(one.resources for one in apps if one.comparison):
+    if options.resource and not any(app.resources for app in apps if app.comparison):
         raise NotFound(
             what=f"no resource is {' or '.join(options.resource)}",
             why="none of the chosen apps has one of that name",
@@ -55,20 +55,20 @@ def _text(apps: Sequence[AppDiff], options: argparse.Namespace, screen: Screen) 
 
 def _exit(apps: Sequence[AppDiff]) -> int:
     """A difference is an answer; where there is none, an app that could not be compared is not "same"."""
-    if any(one.differs and not one.failed for one in apps):
+    if any(app.differs and not app.failed for app in apps):
         return Exit.FOUND
-    return Exit.ERROR if any(one.comparison is None or one.failed for one in apps) else Exit.OK
+    return Exit.ERROR if any(app.comparison is None or app.failed for app in apps) else Exit.OK
 
 
 def _selected(given: Sequence[str]) -> Callable[[ComparedResource], bool]:
     """`GROUP:KIND:NAMESPACE/NAME` as argocd's --resource, or a name alone; `!` in front excludes."""
     tests = [_Wanted.parse(one) for one in given]
-    takes = [one for one in tests if not one.excludes]
-    leaves = [one for one in tests if one.excludes]
+    takes = [test for test in tests if not test.excludes]
+    leaves = [test for test in tests if test.excludes]
 
     def wanted(resource: ComparedResource) -> bool:
-        taken = not takes or any(one.matches(resource) for one in takes)
-        return taken and not any(one.matches(resource) for one in leaves)
+        taken = not takes or any(take.matches(resource) for take in takes)
+        return taken and not any(leaf.matches(resource) for leaf in leaves)
 
     return wanted
 

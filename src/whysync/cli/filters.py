@@ -103,7 +103,7 @@ def chosen_by_column(report: Report, options: argparse.Namespace) -> Report:
 
     if not columns and not conditions:
         return report
-    apps = tuple(one for one in report.apps if fits(one))
+    apps = tuple(app for app in report.apps if fits(app))
     return msgspec.structs.replace(report, apps=apps, groups=app.in_common(apps))
 
 

@@ -63,21 +63,27 @@ def _check(options: argparse.Namespace) -> None:
 
 def _chosen(report: Report, options: argparse.Namespace) -> list[Chosen]:
     found: list[Chosen] = []
-    for one in report.apps:
-        finding = _finding(one, options.finding)
+    for app_report in report.apps:
+        finding = _finding(app_report, options.finding)
         if finding is None or not finding.fixes:
             continue
         if not 1 <= options.pick <= len(finding.fixes):
             raise NotFound(
                 what=f"--pick {options.pick}: there is no such fix",
-                why=f"{one.name} has {len(finding.fixes)} for this finding: "
+                why=f"{app_report.name} has {len(finding.fixes)} for this finding: "
                 + "; ".join(f"{n} {one_line(f.title)}" for n, f in enumerate(finding.fixes, start=1)),
                 next="choose one of these",
             )
         picked: int = options.pick
-        found.append(Chosen(case=one.case, finding=finding, number=picked, fix=finding.fixes[picked - 1]))
-    if options.finding and not found and not any(_finding(one, options.finding) for one in report.apps):
-        known = [finding.id for one in report.apps for finding in one.findings]
+        found.append(
+            Chosen(case=app_report.case, finding=finding, number=picked, fix=finding.fixes[picked - 1])
+        )
+    if (
+        options.finding
+        and not found
+        and not any(_finding(app_report, options.finding) for app_report in report.apps)
+    ):
+        known = [finding.id for app_report in report.apps for finding in app_report.findings]
         raise NotFound(
             what=f"there is no finding {options.finding!r}",
             why=f"found: {', '.join(known[:8])}" if known else "nothing was found",
@@ -95,7 +101,7 @@ def _for_all(report: Report) -> Chosen:
             why="no two of them share a cause that can be mended in one place",
             next="whysync list shows the cause of each; without --for-all, each gets its own fix",
         )
-    first = next(one for one in report.apps if one.case.app.qualified_name in group.apps)
+    first = next(app for app in report.apps if app.case.app.qualified_name in group.apps)
     assert first.first is not None
     tried = ", tried on each of them" if group.checked else ""
     verdict = f"{len(group.apps)} apps, one cause: {group.what}"
@@ -122,7 +128,7 @@ def _nothing(report: Report, form: str) -> int:
         out().put(render([], form=form))
     elif form == "yaml":
         out().put(as_yaml({"apiVersion": "v1", "kind": "List", "items": []}))
-    wrong = [one for one in report.apps if one.findings or one.unexplained]
+    wrong = [app for app in report.apps if app.findings or app.unexplained]
     if not wrong:
         err().say("nothing to fix: nothing is wrong, as far as the facts reach")
         return Exit.OK

@@ -37,8 +37,8 @@ def health(options: argparse.Namespace, screen: Screen) -> int:
     now = _seconds(snapshot.collected_at)
     objects = worst_first(
         [
-            JudgedObject(ref=one.ref, origin=one.origin, judged=judged(one.body, overrides, now=now))
-            for one in _objects(snapshot)
+            JudgedObject(ref=obj.ref, origin=obj.origin, judged=judged(obj.body, overrides, now=now))
+            for obj in _objects(snapshot)
         ]
     )
     if not objects:
@@ -108,7 +108,7 @@ def _settings(given: str | None, snapshot: Snapshot) -> Settings:
 
 
 def _named(name: str, snapshot: Snapshot) -> Object | None:
-    return next((one.body for one in snapshot.settings if one.ref.name == name), None)
+    return next((setting.body for setting in snapshot.settings if setting.ref.name == name), None)
 
 
 def _seconds(instant: datetime | None) -> float | None:

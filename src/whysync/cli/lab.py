@@ -181,7 +181,7 @@ def _deeds(done: ScenarioRun) -> Iterator[Line]:
 def _animate(done: ScenarioRun, picture: Picture, screen: Screen, speed: float) -> None:
     """Nothing is simulated here: the run is over, and is shown as if it went on."""
     scenes = sorted(
-        [*((one.at, 1, one) for one in done.moments), *((one.at, 0, one) for one in done.deeds)],
+        [*((moment.at, 1, moment) for moment in done.moments), *((deed.at, 0, deed) for deed in done.deeds)],
         key=lambda scene: (scene[0], scene[1]),
     )
     height, before = 0, [""]

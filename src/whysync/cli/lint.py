@@ -95,7 +95,7 @@ def _configuration(options: argparse.Namespace, paths: list[str], known: dict[st
     if path:
         configuration = read_configuration(_read(path), path, known)
         above = Path(path).parent
-        crds = tuple(str(above / one) for one in configuration.crds)
+        crds = tuple(str(above / crd) for crd in configuration.crds)
         configuration = msgspec.structs.replace(configuration, crds=crds)
     outside = list(configuration.outside)
     for written in options.outside:

@@ -50,7 +50,7 @@ def plan(options: argparse.Namespace, screen: Screen) -> int:
     finally:
         gc.enable()
     report = _diagnosed(made, trials, prove=not options.no_proof, deadline=options.deadline)
-    made = replace(made, apps=tuple(_every_cause(one) for one in made.apps))
+    made = replace(made, apps=tuple(_every_cause(app) for app in made.apps))
     show(wanted, lambda form, to: _shown(made, report, form, to), screen)
     return Exit.OK if options.exit_zero else _exit(made)
 
@@ -137,14 +137,14 @@ def _relative(place: str, checkout: Checkout) -> str:
 def _diagnosed(made: Plan, trials: dict[str, Trial], *, prove: bool, deadline: Deadline) -> Report:
     """What failed on a cluster is a case like any other."""
     cases = [
-        case_in(run.snapshot, one.name)
-        for one in made.apps
-        if (run := one.decisive) is not None and not run.passed and run.snapshot is not None
+        case_in(run.snapshot, app.name)
+        for app in made.apps
+        if (run := app.decisive) is not None and not run.passed and run.snapshot is not None
     ]
     report = app.diagnose(cases, prove=prove, deadline=deadline)
     if not prove or len(report.apps) > app.MOST_PROVEN:
         return report
-    apps = tuple(with_trials(one, trials.get(one.case.app.qualified_name)) for one in report.apps)
+    apps = tuple(with_trials(app, trials.get(app.case.app.qualified_name)) for app in report.apps)
     return replace(report, apps=apps)
 
 
@@ -160,7 +160,11 @@ def _with_causes(run: Run, name: str) -> Run:
     if run.passed or run.snapshot is None:
         return run
     (report,) = app.diagnose([case_in(run.snapshot, name)], prove=False).apps
-    roots = [one.verdict for one in report.findings if not one.caused_by and one.severity.weight > 0]
+    roots = [
+        finding.verdict
+        for finding in report.findings
+        if not finding.caused_by and finding.severity.weight > 0
+    ]
     return replace(run, message="; ".join(roots[:_MOST_CAUSES])) if roots else run
 
 
@@ -195,5 +199,5 @@ def _shown(made: Plan, report: Report, form: str, screen: Screen) -> Safe:
 def _exit(made: Plan) -> Exit:
     if not made.passed:
         return Exit.FOUND
-    unsure = any(not one.runs or one.unseen for one in made.apps)
+    unsure = any(not app.runs or app.unseen for app in made.apps)
     return Exit.UNSURE if unsure else Exit.OK

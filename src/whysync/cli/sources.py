@@ -161,7 +161,7 @@ def _server(told: _Told) -> ArgoServer:
         tls=replace(tls, insecure=tls.insecure or told.flag("insecure")),
         plaintext=known.plaintext or told.flag("plaintext"),
         root_path=told.value("root_path", "grpc-web-root-path") or known.root_path,
-        headers=tuple(_header(one) for one in _headers(told)),
+        headers=tuple(_header(header) for header in _headers(told)),
         limits=replace(known.limits, deadline=told.options.deadline),
         forward=forward,
         setting=told.server_setting if told.server else f"context {known.context} of argocd's config file",

@@ -22,8 +22,8 @@ def without_repeats(evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     if len(evidence) < 2:
         return evidence
     groups: dict[tuple[str, ...], list[Evidence]] = {}
-    for one in evidence:
-        groups.setdefault(_likeness(one), []).append(one)
+    for citation in evidence:
+        groups.setdefault(_likeness(citation), []).append(citation)
     return tuple(_told_once(alike) for alike in groups.values())
 
 

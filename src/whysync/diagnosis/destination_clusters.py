@@ -18,7 +18,7 @@ IN_CLUSTER = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
 
 def known_clusters(settings: Iterable[Manifest]) -> list[Cluster]:
     """Of Argo CD's cluster Secrets; the one that it runs in needs none."""
-    told = [_cluster_of(one.body) for one in settings if one.ref.kind == "Secret"]
+    told = [_cluster_of(setting.body) for setting in settings if setting.ref.kind == "Secret"]
     clusters = [cluster for cluster in told if cluster is not None]
     if not any(cluster.server == IN_CLUSTER.server for cluster in clusters):
         clusters.append(IN_CLUSTER)
@@ -43,11 +43,11 @@ def managed_namespaces(
     settings: Iterable[Manifest], cluster: Cluster
 ) -> tuple[Manifest, tuple[str, ...]] | None:
     """The Secret of a cluster that Argo CD manages in part, and the namespaces that it names."""
-    for one in settings:
-        told = told_by(one.body) if one.ref.kind == "Secret" else {}
+    for setting in settings:
+        told = told_by(setting.body) if setting.ref.kind == "Secret" else {}
         spaces = namespaces_in(told)
         if spaces and told.get("server") == cluster.server:
-            return one, spaces
+            return setting, spaces
     return None
 
 

@@ -83,7 +83,7 @@ def twins_in(elements: Json | Missing) -> tuple[str, ...]:
 
 def _names(elements: Json | Missing) -> list[str]:
     """The name of each element; nothing where one has none."""
-    names = [text(fields(one).get("name")) for one in items(elements)]
+    names = [text(fields(element).get("name")) for element in items(elements)]
     return names if all(names) else []
 
 

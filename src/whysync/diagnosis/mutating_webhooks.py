@@ -22,10 +22,12 @@ def mutating_webhook(case: Case, ref: Ref) -> tuple[Manifest, str] | None:
 
 
 def _covers(rule: dict[str, Json], ref: Ref) -> bool:
-    groups = [text(one) for one in items(rule.get("apiGroups"))]
-    resources = [text(one) for one in items(rule.get("resources"))]
+    groups = [text(api_group) for api_group in items(rule.get("apiGroups"))]
+    resources = [text(resource) for resource in items(rule.get("resources"))]
     in_group = "*" in groups or ref.group in groups
-    return in_group and any(one in ("*", "*/*") or one in _plurals(ref.kind) for one in resources)
+    return in_group and any(
+        resource in ("*", "*/*") or resource in _plurals(ref.kind) for resource in resources
+    )
 
 
 def _plurals(kind: str) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ class SnapshotIndex:
     def _narrowed(self, place: str | None) -> SnapshotIndex:
         """Argo CD's own workloads stay in sight, wherever the app goes."""
         snapshot = self.snapshot
-        homes = {one.ref.namespace for one in snapshot.settings if one.ref.kind == "ConfigMap"}
+        homes = {setting.ref.namespace for setting in snapshot.settings if setting.ref.kind == "ConfigMap"}
         hub = where_live(IN_CLUSTER, Destination(), self._places)
 
         def counts(cluster: str, namespace: str) -> bool:
@@ -85,14 +85,18 @@ class SnapshotIndex:
         here = SnapshotIndex(
             msgspec.structs.replace(
                 snapshot,
-                live=tuple(one for one in snapshot.live if counts(one.cluster, one.ref.namespace)),
+                live=tuple(
+                    live_object
+                    for live_object in snapshot.live
+                    if counts(live_object.cluster, live_object.ref.namespace)
+                ),
                 events=tuple(
-                    one
-                    for one in snapshot.events
-                    if not one.cluster or counts(one.cluster, one.ref.namespace)
+                    event
+                    for event in snapshot.events
+                    if not event.cluster or counts(event.cluster, event.ref.namespace)
                 ),
                 logs=tuple(
-                    one for one in snapshot.logs if not one.cluster or counts(one.cluster, one.namespace)
+                    log for log in snapshot.logs if not log.cluster or counts(log.cluster, log.namespace)
                 ),
             )
         )

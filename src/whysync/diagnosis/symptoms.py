@@ -329,8 +329,10 @@ def _is_past(pod: Manifest, spoken: ReportedText) -> bool:
 
 
 def _is_ready(live: Manifest) -> bool:
-    conditions = [fields(one) for one in items(live.status.get("conditions"))]
-    told = [one for one in conditions if one.get("type") in ("Ready", "Available", "Complete")]
+    conditions = [fields(condition) for condition in items(live.status.get("conditions"))]
+    told = [
+        condition for condition in conditions if condition.get("type") in ("Ready", "Available", "Complete")
+    ]
     return bool(told) and all(one.get("status") == "True" for one in told)
 
 

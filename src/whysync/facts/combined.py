@@ -19,8 +19,8 @@ def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
     An object is taken as the cluster has it, but for Secrets: what Git wants of them is masked by Argo CD,
     and compares only with the live side that Argo CD masked with it.
     """
-    secrets = [one for one in argocd.live if one.ref.kind == "Secret"]
-    settings = {one.ref.name for one in cluster.settings}
+    secrets = [live_object for live_object in argocd.live if live_object.ref.kind == "Secret"]
+    settings = {setting.ref.name for setting in cluster.settings}
     gaps = [gap for gap in cluster.gaps if not (argocd.desired and gap.what.startswith(_WHAT_GIT_WANTS))]
     return replace(
         argocd,
@@ -30,8 +30,8 @@ def together(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
         live=_first(secrets, cluster.live, argocd.live),
         events=_first(cluster.events, argocd.events),
         logs=tuple(
-            {(one.cluster, one.namespace, one.pod, one.container, one.previous): one
-             for one in (*argocd.logs, *cluster.logs)}.values()
+            {(log.cluster, log.namespace, log.pod, log.container, log.previous): log
+             for log in (*argocd.logs, *cluster.logs)}.values()
         ),
         gaps=tuple(dict.fromkeys((*argocd.gaps, *gaps))),
     )  # fmt: skip

@@ -31,7 +31,7 @@ def applied(fix: Fix, case: Case) -> Case:
     if target is None:
         return case
     if fix.drops:
-        rest = tuple(one for one in case.desired if one is not target)
+        rest = tuple(desired_object for desired_object in case.desired if desired_object is not target)
         return _remade(
             case, SnapshotIndex(msgspec.structs.replace(snapshot, desired={**snapshot.desired, name: rest}))
         )
@@ -56,7 +56,7 @@ def applied(fix: Fix, case: Case) -> Case:
 
 def with_settings_of(world: SnapshotIndex, changed: Manifest) -> SnapshotIndex:
     """The world in which this ConfigMap of Argo CD is another one, or is there at all."""
-    others = tuple(one for one in world.snapshot.settings if one.ref.key != changed.ref.key)
+    others = tuple(setting for setting in world.snapshot.settings if setting.ref.key != changed.ref.key)
     return world.with_settings((*others, changed))
 
 

@@ -325,7 +325,7 @@ def _policy(line: str, case: Case, checkout: Checkout, only: str) -> FileChange:
     assert fix.target is not None
     place = _find(fix, case, checkout, only)
     policy = text(fields(place.body.get("data")).get("policy.csv"))
-    if line.strip() in (one.strip() for one in policy.splitlines()):
+    if line.strip() in (line.strip() for line in policy.splitlines()):
         written = checkout.read(place.path)
         return FileChange(place.path, written, written, str(fix.target))
     edit = Set(pointer="/data/policy.csv", value=with_line(policy, line))
@@ -343,6 +343,6 @@ def policy_edit(line: str, case: Case) -> Fix:
 
 
 def with_line(policy: str, line: str) -> str:
-    if line.strip() in (one.strip() for one in policy.splitlines()):
+    if line.strip() in (line.strip() for line in policy.splitlines()):
         return policy
     return f"{policy}\n{line}\n" if policy and not policy.endswith("\n") else f"{policy}{line}\n"

@@ -89,5 +89,5 @@ def is_in_git(fix: Fix) -> bool:
 
 def made_by(manifest: Object) -> tuple[Ref, ...]:
     if manifest.get("kind") == "List":
-        return tuple(ref_of(fields(one)) for one in items(manifest.get("items")))
+        return tuple(ref_of(fields(item)) for item in items(manifest.get("items")))
     return (ref_of(manifest),)

@@ -47,9 +47,9 @@ def _is_without(before: str, after: str, number: int) -> bool:
 
 def _bodies(text: str) -> list[Json] | None:
     found: list[Json] = []
-    for one in documents(text):
-        if not isinstance(one, Document):
+    for document in documents(text):
+        if not isinstance(document, Document):
             return None
-        if one.body is not None:
-            found.append(one.body)
+        if document.body is not None:
+            found.append(document.body)
     return found

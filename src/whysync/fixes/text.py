@@ -92,7 +92,7 @@ def _first_copy(ref: Ref, case: Case) -> Manifest | None:
         return None
     keys = {last.key, last.key._replace(namespace=case.destination_namespace)}
     keys |= {key._replace(namespace="") for key in keys if key.namespace == case.destination_namespace}
-    return next(one for one in case.desired if one.key in keys)
+    return next(desired_object for desired_object in case.desired if desired_object.key in keys)
 
 
 def unseen_settings(ref: Ref) -> Manifest | None:

@@ -39,7 +39,7 @@ class Timeline:
     def settle(self) -> None:
         """All that happens at this instant."""
         for _ in range(_MOST_ROUNDS):
-            changed = [one.reconcile() for one in self._participants]
+            changed = [participant.reconcile() for participant in self._participants]
             if not any(changed):
                 return
         raise TimelineNeverSettles(f"no rest at {self.clock.stamp()} after {_MOST_ROUNDS} rounds")
@@ -51,7 +51,9 @@ class Timeline:
             self.settle()
             if until is not None and until():
                 return True
-            following = [when for one in self._participants if (when := one.next_wakeup()) is not None]
+            following = [
+                when for participant in self._participants if (when := participant.next_wakeup()) is not None
+            ]
             later = [when for when in following if when > self.clock.now]
             if not later or min(later) > end:
                 self.clock.turn_to(end)

@@ -27,8 +27,8 @@ class Admission:
 
     def __init__(self, model: ApiServer, webhooks: tuple[Webhook, ...]) -> None:
         self._model = model
-        self._down = {one.name: one.unreachable for one in webhooks}
-        self._told = {one.name: one for one in webhooks}
+        self._down = {webhook.name: webhook.unreachable for webhook in webhooks}
+        self._told = {webhook.name: webhook for webhook in webhooks}
         for webhook in webhooks:
             model.webhooks[webhook.name] = self._answer_of(webhook)
 
@@ -61,7 +61,8 @@ class Admission:
             return f'{post}: service "{name}" not found'
         for _, slice in self._model.store.within(("discovery.k8s.io", "endpointslices"), space):
             if text(dig(slice, "metadata", "labels", "kubernetes.io/service-name")) == name and any(
-                dig(one, "conditions", "ready") is not False for one in items(slice.get("endpoints"))
+                dig(endpoint, "conditions", "ready") is not False
+                for endpoint in items(slice.get("endpoints"))
             ):
                 return ""
         return f'{post}: no endpoints available for service "{name}"'
@@ -151,7 +152,7 @@ def _changed(webhook: Webhook, obj: Object) -> Object:
     pod = fields(dig(obj, "spec", "template", "spec")) or fields(obj.get("spec"))
     there = items(pod.get("containers"))
     names = {text(fields(one).get("name")) for one in there}
-    added = [copy(one) for one in webhook.containers if text(one.get("name")) not in names]
+    added = [copy(container) for container in webhook.containers if text(container.get("name")) not in names]
     if pod:
         pod["containers"] = [*there, *added]
     return obj

@@ -58,7 +58,7 @@ def _files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         header["argocdVersion"] = snapshot.argocd_version
     if snapshot.gaps:
         header["gaps"] = [
-            {"what": one.what, "why": one.why, "howToGet": one.how_to_get} for one in snapshot.gaps
+            {"what": gap.what, "why": gap.why, "howToGet": gap.how_to_get} for gap in snapshot.gaps
         ]
     yield "bundle.yaml", yaml.dump(header)
     yield from _objects("applications", snapshot.applications)
@@ -74,7 +74,7 @@ def _files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield f"logs/{_plain(log.namespace)}/{_plain(log.pod)}/{_plain(name)}", lines
     if snapshot.heads:
         heads: list[Json] = [
-            {"repo": one.repo, "revision": one.revision, "commit": one.commit} for one in snapshot.heads
+            {"repo": head.repo, "revision": head.revision, "commit": head.commit} for head in snapshot.heads
         ]
         yield "git/heads.yaml", yaml.dump(heads)
     for extra in snapshot.facts:

@@ -66,7 +66,7 @@ def _of_fix(expected: ExpectedFix | None, fix: Fix | None) -> Iterator[tuple[str
 
 def _conditions(expected: Expected, app: Application) -> Iterator[str]:
     wanted = expected.conditions or {}
-    found = {one.type: one.message for one in app.status.conditions}
+    found = {condition.type: condition.message for condition in app.status.conditions}
     for type in sorted(wanted.keys() | found.keys()):
         if type not in found:
             yield f"condition {type} is missing"

@@ -21,7 +21,7 @@ class Git:
     def __init__(self, scenario: Scenario, clock: Clock) -> None:
         deep = _recursive(scenario.applications)
         self._checkouts = {repo.url: _Checkout(repo, clock, deep) for repo in scenario.repos}
-        self.repositories = GitRepositories([one.repository for one in self._checkouts.values()])
+        self.repositories = GitRepositories([checkout.repository for checkout in self._checkouts.values()])
         for repo in scenario.repos:
             for commit in repo.commits:
                 self.push(repo.url, commit)
@@ -135,12 +135,14 @@ def _plain(files: dict[str, str]) -> Folder:
         if said:
             name = path.rpartition("/")[2]
             return Folder(error=f'Failed to unmarshal "{name}": {said}', code="FailedPrecondition")
-    return Folder(manifests=tuple(one for written in files.values() for one in manifests_in(written)))
+    return Folder(
+        manifests=tuple(manifest for written in files.values() for manifest in manifests_in(written))
+    )
 
 
 def _unreadable(written: str) -> str:
     """Mirrors `getObjsFromYAMLOrJSON`, Argo CD 3.6: what does not look like a manifest is passed over."""
-    if not any(isinstance(one, yaml.Broken) for one in yaml.documents(written)):
+    if not any(isinstance(document, yaml.Broken) for document in yaml.documents(written)):
         return ""
     from whysync.argocd.repo_server.render.decode import (  # seldom needed, and not light
         NotAnObject,
@@ -159,5 +161,5 @@ def _unreadable(written: str) -> str:
 
 def manifests_in(text: str) -> list[Object]:
     """The objects of a file; what has no kind (a values file) is none."""
-    found = (one.body for one in yaml.documents(text) if isinstance(one, yaml.Document))
+    found = (document.body for document in yaml.documents(text) if isinstance(document, yaml.Document))
     return [body for body in found if isinstance(body, dict) and body.get("kind") and body.get("apiVersion")]

@@ -19,7 +19,9 @@ _MOST: Final = 1_000
 def names() -> tuple[str, ...]:
     """The built-in scenarios, by name."""
     folder = files("whysync.lab") / "scenarios"
-    return tuple(sorted(one.name.removesuffix(".yaml") for one in folder.iterdir() if _is_scenario(one.name)))
+    return tuple(
+        sorted(path.name.removesuffix(".yaml") for path in folder.iterdir() if _is_scenario(path.name))
+    )
 
 
 def _is_scenario(name: str) -> bool:

@@ -144,16 +144,18 @@ def _application(node: Node) -> Object:
 
 
 def _names(apps: Iterable[Object]) -> list[str]:
-    return [text(dig(one, "metadata", "name")) for one in apps]
+    return [text(dig(app, "metadata", "name")) for app in apps]
 
 
 def _brought(scenario: Scenario) -> Iterator[Object]:
     """Applications that lie in Git: those of an app of apps."""
     pushed = (step.act.commit for step in scenario.happens if isinstance(step.act, Push))
-    for commit in (*(one for repo in scenario.repos for one in repo.commits), *pushed):
-        for told in (*commit.files.values(), *(one.manifests for one in commit.renders.values())):
+    for commit in (*(commit for repo in scenario.repos for commit in repo.commits), *pushed):
+        for told in (*commit.files.values(), *(render.manifests for render in commit.renders.values())):
             if "kind: Application" in told:
-                yield from (one for one in manifests_in(told) if one.get("kind") == "Application")
+                yield from (
+                    manifest for manifest in manifests_in(told) if manifest.get("kind") == "Application"
+                )
 
 
 def _expected(node: Node, known: list[str]) -> Expected:

@@ -52,7 +52,7 @@ class ScenarioRun:
         git = Git(scenario, self.clock)
         self.simulation = Simulation(
             git.repositories,
-            applications=[copy_object(one) for one in scenario.applications],
+            applications=[copy_object(application) for application in scenario.applications],
             projects=_projects(scenario),
             config_maps=[config_map(name, data) for name, data in _settings(scenario).items()],
             destinations=[self._destination],
@@ -62,10 +62,10 @@ class ScenarioRun:
             ),
             others=[
                 self._people,
-                *(ScenarioWriter(self.model, one, scenario.starts) for one in scenario.cluster.writers),
+                *(ScenarioWriter(self.model, writer, scenario.starts) for writer in scenario.cluster.writers),
             ],
         )
-        self.simulation.secrets += [copy_object(one) for one in scenario.argocd.objects]
+        self.simulation.secrets += [copy_object(obj) for obj in scenario.argocd.objects]
         self._set_up(scenario)
         self._people.enter(
             argocd=self.simulation.argocd,
@@ -77,7 +77,7 @@ class ScenarioRun:
 
     def _set_up(self, scenario: Scenario) -> None:
         """What is there at the start; namespaces that objects live in need not be told."""
-        told = [copy_object(one) for one in scenario.cluster.objects]
+        told = [copy_object(obj) for obj in scenario.cluster.objects]
         named = {text(dig(one, "metadata", "name")) for one in told if one.get("kind") == "Namespace"}
         spaces = [text(dig(one, "metadata", "namespace")) for one in told]
         for space in dict.fromkeys(("default", "kube-system", *(space for space in spaces if space))):
@@ -166,7 +166,7 @@ def _destination(scenario: Scenario, model: ApiServer) -> Destination:
 
 
 def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
-    return tuple(one.with_body(copy_object(one.body)) for one in manifests)
+    return tuple(manifest.with_body(copy_object(manifest.body)) for manifest in manifests)
 
 
 def _settings(scenario: Scenario) -> dict[str, dict[str, str]]:
@@ -177,7 +177,7 @@ def _settings(scenario: Scenario) -> dict[str, dict[str, str]]:
 
 
 def _projects(scenario: Scenario) -> list[Object]:
-    told = [copy_object(one) for one in scenario.projects]
+    told = [copy_object(project) for project in scenario.projects]
     if any(fields(one.get("metadata")).get("name") == "default" for one in told):
         return told
     return [copy_object(_EVERYTHING), *told]

@@ -225,4 +225,4 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def causes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.cause for one in self.expects if one.cause))
+        return tuple(dict.fromkeys(expect.cause for expect in self.expects if expect.cause))

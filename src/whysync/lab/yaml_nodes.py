@@ -129,8 +129,10 @@ class Node:
     def choice(self, options: Sequence[str], default: str | None = None) -> str:
         written = self.text(default)
         if written not in options:
-            near = difflib.get_close_matches(written, [one for one in options if one], n=1, cutoff=0.5)
-            known = ", ".join(one for one in options if one)
+            near = difflib.get_close_matches(
+                written, [option for option in options if option], n=1, cutoff=0.5
+            )
+            known = ", ".join(option for option in options if option)
             self.wrong(
                 f"{self.name} cannot be {written!r}",
                 why=f"did you mean {near[0]!r}?" if near else f"it is one of {known}",

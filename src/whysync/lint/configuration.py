@@ -98,7 +98,7 @@ def read_configuration(written: str, path: str, known: Mapping[str, object]) -> 
         raise _refused(path, str(problem)) from problem
     configuration = whole.lint
     check_version(configuration.kubernetes, path)
-    for severities in (configuration.severities, *(one.severities for one in configuration.paths)):
+    for severities in (configuration.severities, *(path.severities for path in configuration.paths)):
         for check, level in severities.items():
             if check != "*" and check not in known:
                 raise _refused(path, f"there is no check {check!r}")

@@ -40,7 +40,7 @@ class Kustomization:
         for key, kind in _GENERATED.items():
             for one in items(body.get(key)):
                 self.generated.add((kind, text(fields(one).get("name"))))
-        self.images = {text(fields(one).get("name")) for one in items(body.get("images"))}
+        self.images = {text(fields(image).get("name")) for image in items(body.get("images"))}
 
     def _resource(self, named: str) -> None:
         if "://" in named or named.startswith(("github.com/", "git@")) or "?ref=" in named:

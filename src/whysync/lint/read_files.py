@@ -125,11 +125,11 @@ class Reader:
         broken = list[Broken]()
         if not asked and not _OBJECT.search(written) and shown.rpartition("/")[2] not in NAMES:
             return File(shown, written, [], [])  # no manifest, so none of our business
-        for one in documents(written):
-            if isinstance(one, Broken):
-                broken.append(one)
+        for document in documents(written):
+            if isinstance(document, Broken):
+                broken.append(document)
             else:
-                found.append(one)
+                found.append(document)
         if broken and (any(mark in written for mark in _TEMPLATE) or _PLACEHOLDER.search(written)):
             self.notes.append(Note(path=shown, why="a template, not YAML: not read"))
             broken = []
@@ -160,8 +160,8 @@ def tree_of(
             body = fields(file.documents[0].body)
             file.part = Part.KUSTOMIZATION
             tree.kustomizations[file.folder] = Kustomization(file.folder, body, file.path)
-    patches = {path for one in tree.kustomizations.values() for path in one.patches}
-    named = {path for one in tree.kustomizations.values() for path in one.resources}
+    patches = {path for kustomization in tree.kustomizations.values() for path in kustomization.patches}
+    named = {path for kustomization in tree.kustomizations.values() for path in kustomization.resources}
     values = {_joined(folder, name) for folder in charts for name in ("Chart.yaml", "values.yaml")}
     crds = list(definitions)
     for file in files:
@@ -176,7 +176,7 @@ def tree_of(
         if not objects:
             continue
         file.part = _part(file, patches, named, tree)
-        crds += [one.body for one in objects if one.body.get("kind") == _DEFINITION]
+        crds += [obj.body for obj in objects if obj.body.get("kind") == _DEFINITION]
         for item in objects:
             item.kustomized = file.path in named
             tree.add(item)

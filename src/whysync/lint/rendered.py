@@ -48,7 +48,11 @@ def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
     found = [(folder, "Helm") for folder in sorted(charts)]
     found += [(folder, "Kustomize") for folder in _roots(tree)]
     for folder, tool in found:
-        told = [one for one in tree.app_specs if not one.is_template and _names(one.spec, folder)]
+        told = [
+            app_spec
+            for app_spec in tree.app_specs
+            if not app_spec.is_template and _names(app_spec.spec, folder)
+        ]
         if not told:
             name = folder.rpartition("/")[2] or "app"
             app: Object = {"metadata": {"name": name}, "spec": {"destination": {"namespace": "default"}}}
@@ -67,7 +71,7 @@ def _roots(tree: Tree) -> list[str]:
     roots = [name for name in whole if name not in used]
     seen = _below(roots, known)
     rings = [name for name in whole if name not in seen]
-    rings.sort(key=lambda name: not any(_names(one.spec, name) for one in tree.app_specs))
+    rings.sort(key=lambda name: not any(_names(app_spec.spec, name) for app_spec in tree.app_specs))
     for name in rings:
         if name not in seen:
             roots.append(name)
@@ -110,7 +114,7 @@ class Rendered(NamedTuple):
 def rendered(tree: Tree, checks: Iterable[Check], charts: Iterable[str], paths: Iterable[str]) -> Rendered:
     from whysync.argocd.repo_server.git.tree import tree_of_folder
 
-    chosen = {one.id: one for one in checks if one.layer in _LAYERS}
+    chosen = {check.id: check for check in checks if check.layer in _LAYERS}
     wanted = list(sources_of(tree, charts))
     if not wanted or not chosen:
         return Rendered([], [], 0)

@@ -102,4 +102,4 @@ def _take(
 
 
 def covering(ignores: Iterator[Ignore] | list[Ignore], remark: Remark) -> Ignore | None:
-    return next((one for one in ignores if one.covers(remark)), None)
+    return next((ignore for ignore in ignores if ignore.covers(remark)), None)

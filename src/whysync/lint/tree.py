@@ -87,7 +87,7 @@ class Tree:
 
     @cached_property
     def _generated(self) -> set[tuple[str, str]]:
-        return {name for one in self.kustomizations.values() for name in one.generated}
+        return {name for kustomization in self.kustomizations.values() for name in kustomization.generated}
 
     def named(self, kind: str, name: str, namespace: str) -> list[Item]:
         """Objects that a reference may mean: a namespace that one side leaves open fits any."""

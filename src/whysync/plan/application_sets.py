@@ -85,7 +85,7 @@ class _Set:
             raise NotExpanded(f"its {kind} generator has options that are not read here")
         match kind:
             case "list":
-                found = [self._flat(fields(one)) for one in items(how.get("elements"))]
+                found = [self._flat(fields(element)) for element in items(how.get("elements"))]
             case "git":
                 found = list(self._of_git(how))
             case "matrix":
@@ -97,20 +97,20 @@ class _Set:
         return found
 
     def _matrix(self, how: Object) -> list[Object]:
-        parts = [fields(one) for one in items(how.get("generators"))]
+        parts = [fields(generator) for generator in items(how.get("generators"))]
         if len(parts) != 2:
             raise NotExpanded("a matrix has two generators")
         found: list[Object] = []
         for first in self._params(parts[0]):
             second = fields(self._filled(copy_object(parts[1]), first, strict=False))
-            found += [{**first, **one} for one in self._params(second)]
+            found += [{**first, **param} for param in self._params(second)]
             if len(found) > _MOST:
                 raise NotExpanded(f"it makes more than {_MOST} Applications")
         return found
 
     def _merge(self, how: Object) -> list[Object]:
-        keys = [text(one) for one in items(how.get("mergeKeys"))]
-        parts = [self._params(fields(one)) for one in items(how.get("generators"))]
+        keys = [text(merge_key) for merge_key in items(how.get("mergeKeys"))]
+        parts = [self._params(fields(generator)) for generator in items(how.get("generators"))]
         if len(parts) < 2 or not keys:
             raise NotExpanded("a merge has two generators or more, and mergeKeys")
         found = parts[0]
@@ -135,7 +135,7 @@ class _Set:
                 yield params
 
     def _directories(self, how: Object) -> Iterator[Object]:
-        wanted = [fields(one) for one in items(how.get("directories"))]
+        wanted = [fields(directory) for directory in items(how.get("directories"))]
         if not wanted:
             return
         for path in walk(self._root):
@@ -143,11 +143,11 @@ class _Set:
             if path.is_symlink() or not path.is_dir() or any(p.startswith(".") for p in relative.split("/")):
                 continue
             fits = [one for one in wanted if _matches(relative, text(one.get("path")))]
-            if fits and not any(one.get("exclude") is True for one in fits):
+            if fits and not any(fit.get("exclude") is True for fit in fits):
                 yield self._path(relative)
 
     def _files(self, how: Object) -> Iterator[Object]:
-        wanted = [text(fields(one).get("path")) for one in items(how.get("files"))]
+        wanted = [text(fields(file).get("path")) for file in items(how.get("files"))]
         if not wanted:
             return
         for path in walk(self._root):

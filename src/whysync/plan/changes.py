@@ -130,7 +130,7 @@ def _joined(found: list[Change], old: dict[Key, Object], new: dict[Key, Object])
 
 
 def _fields(before: Object, after: Object) -> tuple[str, ...]:
-    return tuple(sorted({one.pointer for one in differences(after, before)})[:_MOST_FIELDS])
+    return tuple(sorted({difference.pointer for difference in differences(after, before)})[:_MOST_FIELDS])
 
 
 def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:

@@ -64,7 +64,7 @@ class Checkout:
 
     def sources(self, applications: list[Object], side: Side) -> GitSources:
         """What renders these Applications, with this side for every branch of this repository."""
-        every = [source for one in applications for source in sources_of(one)]
+        every = [source for application in applications for source in sources_of(application)]
         urls = sorted({text(source.get("repoURL")) for source in every if self.holds(source)})
         own = {repository_key(url) for url in urls}
         tags = {name.removeprefix("refs/tags/") for name in self.repo.refs() if name.startswith("refs/tags/")}
@@ -156,7 +156,7 @@ def _parting(repo: Repo, head: str) -> str:
 def sources_of(application: Object) -> list[Object]:
     spec = fields(application.get("spec"))
     if has_multiple_sources(spec):
-        return [fields(one) for one in items(spec.get("sources"))]
+        return [fields(source) for source in items(spec.get("sources"))]
     return [source_of(spec)]
 
 

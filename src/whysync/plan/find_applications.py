@@ -103,7 +103,7 @@ def _objects(path: Path) -> list[Object]:
     found: list[Object] = []
     # Templates of charts are no YAML: what comes before the first document that is none counts.
     with contextlib.suppress(NotAnObject, RecursionError):
-        found.extend(one.body for one in objects_in(data))
+        found.extend(obj.body for obj in objects_in(data))
     return found
 
 

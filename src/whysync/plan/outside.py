@@ -48,17 +48,21 @@ def outside_objects(
     known: Iterable[Object], desired: list[Object], namespace: str, *, coming: list[Object]
 ) -> list[Object]:
     """What pods of `known` name and `desired` does not bring, and what operators make, also of what comes."""
-    brought = {_name(one, namespace) for one in desired}
+    brought = {_name(desired_object, namespace) for desired_object in desired}
     wanted = {place: None for one in known for place in _named(one, namespace)}
-    wanted |= {place: None for one in (*desired, *coming) for place in _made_by_operators(one, namespace)}
+    wanted |= {
+        place: None
+        for desired_object in (*desired, *coming)
+        for place in _made_by_operators(desired_object, namespace)
+    }
     return [_made(*place, [*desired, *coming], namespace) for place in sorted(wanted) if place not in brought]
 
 
 def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
     """Settings by which custom resources are healthy: their operators are taken to do their work."""
     found: dict[str, str] = {}
-    for one in desired:
-        group, kind = group_of(text(one.get("apiVersion"))), text(one.get("kind"))
+    for desired_object in desired:
+        group, kind = group_of(text(desired_object.get("apiVersion"))), text(desired_object.get("kind"))
         if (
             group
             and kind
@@ -149,14 +153,16 @@ def let_webhooks_fail(case: Case, model: ApiServer) -> None:
 
 
 def _has_ready(slice: Object) -> bool:
-    return any(dig(one, "conditions", "ready") is not False for one in items(slice.get("endpoints")))
+    return any(
+        dig(endpoint, "conditions", "ready") is not False for endpoint in items(slice.get("endpoints"))
+    )
 
 
 def _named(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
     space = text(dig(obj, "metadata", "namespace")) or namespace
-    for one in references_of(Manifest(obj, role=Role.DESIRED)):
-        if one.kind in _KINDS and one.name:
-            yield one.kind, space, one.name
+    for reference in references_of(Manifest(obj, role=Role.DESIRED)):
+        if reference.kind in _KINDS and reference.name:
+            yield reference.kind, space, reference.name
 
 
 def _made_by_operators(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:

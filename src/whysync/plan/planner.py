@@ -86,14 +86,14 @@ def plan(
     found = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
     touched: list[_Touched] = []
     untouched: list[str] = []
-    before = {one.name: one for one in apps_in(checkout, checkout.base)}
+    before = {app.name: app for app in apps_in(checkout, checkout.base)}
     known = {one.name for one in found}
     waiting = list(found)
     while waiting and len(touched) + len(untouched) < _MOST_APPS:
         app = waiting.pop(0)
         old = before.get(app.name) or (app if not app.file else None)
         new = rendered(checkout, app, checkout.head)
-        for child in (FoundApp(body=placed(one), file="") for one in new.objects if is_application(one)):
+        for child in (FoundApp(body=placed(obj), file="") for obj in new.objects if is_application(obj)):
             if child.name not in known:
                 known.add(child.name)
                 waiting.append(child)
@@ -132,7 +132,7 @@ def _chosen(
             )
     elif live is not None:
         own = {one.name for one in found}
-        bodies = (placed(copy_object(one.body)) for one in live.applications)
+        bodies = (placed(copy_object(application.body)) for application in live.applications)
         elsewhere = (FoundApp(body=body, file="") for body in bodies)
         found += [
             one
@@ -186,13 +186,13 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
                 if source.get("ref") and not source.get("path") and not source.get("chart"):
                     continue
                 commit = sources.resolve(source, text(source.get("targetRevision")))
-                for one in sources.rendered(app.body, source, commit).objects:
-                    result.objects.append(one.body)
-                    result.origins.setdefault(key_of(one.body, namespace), str(one.origin))
+                for obj in sources.rendered(app.body, source, commit).objects:
+                    result.objects.append(obj.body)
+                    result.origins.setdefault(key_of(obj.body, namespace), str(obj.origin))
         except RepoProblem as problem:
             result.problem = problem.message
             lacking = sources.unavailable.get(app.name)
-            if lacking is not None or not any(checkout.holds(one) for one in sources_of(app.body)):
+            if lacking is not None or not any(checkout.holds(source) for source in sources_of(app.body)):
                 result.gap = problem.message
     return result
 
@@ -205,7 +205,7 @@ def _facts_of(
     """Nobody asks a cluster about apps that stay as they are, or that cannot be run there."""
     if live is None or closely is None:
         return live
-    there = {qualified(one.body) for one in live.applications}
+    there = {qualified(application.body) for application in live.applications}
     names = {one.app.name for one in touched if not one.new.problem}
     return closely(tuple(sorted(names & there))) if names & there else live
 
@@ -270,7 +270,9 @@ def _planned(
         text(dig(app.body, "spec", "destination", "namespace")),
         prunes=prunes,
         effects=effects,
-        live=frozenset(one.key for one in case.world.snapshot.live) if case is not None and live else None,
+        live=frozenset(live_object.key for live_object in case.world.snapshot.live)
+        if case is not None and live
+        else None,
         origins=new.origins,
     )
     return AppPlan(
@@ -292,7 +294,7 @@ def _found_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
         return None
     if case.desired or not base.objects:
         return case
-    copies = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in base.objects)
+    copies = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in base.objects)
     hidden = mask_snapshot(Snapshot(desired={name: copies}))
     return case_in(replace(live, desired={**live.desired, **hidden.desired}), name)
 
@@ -307,10 +309,12 @@ def _based(
         return None, new.objects
     spec = fields(app.body.get("spec"))
     applications = tuple(
-        one.with_body({**one.body, "spec": spec}) if one.ref.name == app.name.partition("/")[2] else one
-        for one in snapshot.applications
+        application.with_body({**application.body, "spec": spec})
+        if application.ref.name == app.name.partition("/")[2]
+        else application
+        for application in snapshot.applications
     )
-    coming = tuple(Manifest(copy_object(one), role=Role.DESIRED) for one in new.objects)
+    coming = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in new.objects)
     both = masked(replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: coming}))
     desired = dict(both.desired)
     head = [with_shape(one.body, plain) for one, plain in zip(desired.pop(_HEAD), new.objects, strict=True)]
@@ -334,7 +338,11 @@ def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSou
 
 def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]:
     """Secrets that the commit leaves alone are those of the facts, whose values are masked."""
-    seen = {(one.ref.kind, one.ref.name): one.body for one in case.desired if one.ref.kind == "Secret"}
+    seen = {
+        (desired_object.ref.kind, desired_object.ref.name): desired_object.body
+        for desired_object in case.desired
+        if desired_object.ref.kind == "Secret"
+    }
     same = {text(dig(one, "metadata", "name")): one for one in base if one.get("kind") == "Secret"}
     result: list[Object] = []
     for obj in head:

@@ -17,9 +17,9 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     told = list(done.reasons) if done is not None else []
     known = {ref.key for reason in told for ref in reason.refs}
     harm: list[Reason] = []
-    for one in changes:
-        if one.sort is ChangeKind.PRUNE and one.risk and one.ref.key not in known:
-            harm.append(Reason(text=f"it deletes {one.ref}: {one.risk}", refs=(one.ref,)))
+    for change in changes:
+        if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in known:
+            harm.append(Reason(text=f"it deletes {change.ref}: {change.risk}", refs=(change.ref,)))
     if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
         return Safety(sync=SyncSafety.UNSAFE, reasons=tuple([*harm, *told][:_MOST]))
     return done if done is not None else Safety(sync=SyncSafety.SAFE)

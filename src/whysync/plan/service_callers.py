@@ -41,9 +41,9 @@ def needs_of(obj: Object, services: dict[tuple[str, str], Object], namespace: st
 
 def services_in(objects: Iterable[Object], namespace: str) -> dict[tuple[str, str], Object]:
     return {
-        (text(dig(one, "metadata", "namespace")) or namespace, text(dig(one, "metadata", "name"))): one
-        for one in objects
-        if one.get("kind") == "Service"
+        (text(dig(obj, "metadata", "namespace")) or namespace, text(dig(obj, "metadata", "name"))): obj
+        for obj in objects
+        if obj.get("kind") == "Service"
     }
 
 
@@ -92,4 +92,4 @@ def _hosts(word: str) -> Iterator[tuple[str, int]]:
 
 
 def _ports(service: Object) -> set[int]:
-    return {integer(dig(one, "port")) for one in items(dig(service, "spec", "ports"))}
+    return {integer(dig(port, "port")) for port in items(dig(service, "spec", "ports"))}

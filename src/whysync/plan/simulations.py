@@ -78,9 +78,9 @@ def on_empty(
     kinds = Kinds(case, [], [*desired, *later])
     spaces = namespaces(case, [], desired)
     home = definitions(namespace)
-    if not any(is_application(one) for one in desired):
+    if not any(is_application(desired_object) for desired_object in desired):
         home = home[-1:]
-    own = {text(dig(one, "metadata", "name")) for one in definitions(namespace)}
+    own = {text(dig(definition, "metadata", "name")) for definition in definitions(namespace)}
     made = [one for one in kinds.assumed() if text(dig(one, "metadata", "name")) not in own]
     others = outside_objects(known, desired, case.destination_namespace, coming=later)
     model.load([*_usual(), *home, *spaces, *_spaces_of(others, [*home, *spaces], case), *made, *others])
@@ -95,9 +95,9 @@ def on_empty(
         life=lambda model: ControllerManager(model, script),
         namespace=namespace,
     )
-    notes = [f"Namespace {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in spaces]
+    notes = [f"Namespace {text(dig(space, 'metadata', 'name'))} is taken to exist" for space in spaces]
     notes += [f"{gap.what} is not known: taken to fit" for gap in kinds.gaps]
-    notes += [f"{one['kind']} {text(dig(one, 'metadata', 'name'))} is taken to exist" for one in others]
+    notes += [f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is taken to exist" for other in others]
     notes += [f"the operator of {one.rpartition('_')[2]} is taken to do its work" for one in healthy]
     start = len(simulation.argocd.trace)
     ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
@@ -110,7 +110,7 @@ def on_empty(
         message=hidden(ended.message),
         seconds=ended.seconds,
         steps=tuple(
-            replace(step, items=tuple(replace(one, note=hidden(one.note)) for one in step.items))
+            replace(step, items=tuple(replace(item, note=hidden(item.note)) for item in step.items))
             for step in steps
         ),
         notes=(*notes, *ended.notes),
@@ -121,9 +121,9 @@ def on_empty(
 def _hiding(desired: list[Object]) -> Callable[[str], str]:
     """What servers say may repeat a value that they refuse: those of Secrets are marks from here on."""
     masker = Masker()
-    for one in desired:
-        if one.get("kind") == "Secret":
-            masker.mask_object(copy_object(one))
+    for desired_object in desired:
+        if desired_object.get("kind") == "Secret":
+            masker.mask_object(copy_object(desired_object))
     return masker.masked_text
 
 
@@ -163,7 +163,7 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
         safety=_safety(world, effects),
         notes=(
             *(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)),
-            *(f"the cluster is taken to know {text(dig(one, 'spec', 'names', 'kind'))}" for one in kinds),
+            *(f"the cluster is taken to know {text(dig(kind, 'spec', 'names', 'kind'))}" for kind in kinds),
             *([granted] if granted else []),
             *ended.notes,
         ),
@@ -177,14 +177,18 @@ def _seen(simulation: Simulation, application: Object, ended: Ended, desired: li
     found = snapshot_of(simulation)
     name, spec = qualified(application), fields(application.get("spec"))
     apps = tuple(
-        one.with_body({**one.body, "spec": spec}) if one.ref.place == name else one
-        for one in found.applications
+        application.with_body({**application.body, "spec": spec})
+        if application.ref.place == name
+        else application
+        for application in found.applications
     )
-    known = {(one.namespace, one.pod, one.container) for one in found.logs}
-    gone = [one for one in ended.logs if (one.namespace, one.pod, one.container) not in known]
+    known = {(log.namespace, log.pod, log.container) for log in found.logs}
+    gone = [log for log in ended.logs if (log.namespace, log.pod, log.container) not in known]
     rendered = dict(found.desired)
     if rendered.get(name):
-        rendered[name] = tuple(Manifest(one, role=Role.DESIRED, origin="git") for one in desired)
+        rendered[name] = tuple(
+            Manifest(desired_object, role=Role.DESIRED, origin="git") for desired_object in desired
+        )
     return replace(found, applications=apps, desired=rendered, logs=(*found.logs, *gone))
 
 
@@ -195,8 +199,8 @@ def _after(found: Snapshot, ground: PlannedCluster) -> Snapshot:
 def _without_our_settings(found: Snapshot) -> Snapshot:
     """How custom resources are judged here is no setting of anybody's Argo CD."""
     bare = tuple(
-        one.with_body({**one.body, "data": {}}) if one.ref.name == "argocd-cm" else one
-        for one in found.settings
+        setting.with_body({**setting.body, "data": {}}) if setting.ref.name == "argocd-cm" else setting
+        for setting in found.settings
     )
     return replace(found, settings=bare)
 
@@ -204,7 +208,9 @@ def _without_our_settings(found: Snapshot) -> Snapshot:
 def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Object]:
     """What is there from outside lies in a namespace; the app may still ask for it to be made."""
     names = {text(dig(one, "metadata", "name")) for one in known if one.get("kind") == "Namespace"}
-    wanted = {text(dig(one, "metadata", "namespace")) for one in others} - names - {"default", "kube-system"}
+    wanted = (
+        {text(dig(other, "metadata", "namespace")) for other in others} - names - {"default", "kube-system"}
+    )
     if not case.has_sync_option("CreateNamespace=true"):
         wanted.discard(case.destination_namespace)
     return [_namespace(name) for name in sorted(wanted - {""})]
@@ -212,7 +218,7 @@ def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Ob
 
 def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
     """Values are masked in all facts alike: that is no news."""
-    return [one for one in gaps if "masked" not in one.why]
+    return [gap for gap in gaps if "masked" not in gap.why]
 
 
 def _safety(world: SimulatedCase, effects: Effects) -> Safety:
@@ -245,7 +251,7 @@ def _imagined(application: Object, desired: list[Object]) -> Case:
     snapshot = Snapshot(
         collected_at=NOON,
         applications=(Manifest(application, role=Role.APPLICATION),),
-        desired={name: tuple(Manifest(one, role=Role.DESIRED) for one in desired)},
+        desired={name: tuple(Manifest(desired_object, role=Role.DESIRED) for desired_object in desired)},
     )
     return case_in(snapshot, name)
 
@@ -289,4 +295,4 @@ def masked(found: Snapshot) -> Snapshot:
 
 
 def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
-    return tuple(one.with_body(copy_object(one.body)) for one in manifests)
+    return tuple(manifest.with_body(copy_object(manifest.body)) for manifest in manifests)

@@ -109,7 +109,7 @@ def _after(
     moments: Iterable[TraceEvent | None],
     which: Callable[[Iterable[datetime]], datetime],
 ) -> float | None:
-    times = [one.at for one in moments if one is not None]
+    times = [moment.at for moment in moments if moment is not None]
     return (which(times) - start).total_seconds() if times and start is not None else None
 
 

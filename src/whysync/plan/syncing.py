@@ -113,7 +113,7 @@ class _Sync:
             if done:
                 break
             self.logs |= {
-                (one.namespace, one.pod, one.container): one for one in snapshot_of(self.simulation).logs
+                (log.namespace, log.pod, log.container): log for log in snapshot_of(self.simulation).logs
             }
         state = fields(argocd.status(self.name).get("operationState"))
         message = text(state.get("message"))

@@ -99,7 +99,7 @@ def _mended(objects: list[Object], fix: Fix) -> list[Object] | None:
     target = fix.target
     if target is None:
         return None
-    names = [(text(one.get("kind")), text(dig(one, "metadata", "name"))) for one in objects]
+    names = [(text(obj.get("kind")), text(dig(obj, "metadata", "name"))) for obj in objects]
     if names.count((target.kind, target.name)) != 1:
         return None
     return [

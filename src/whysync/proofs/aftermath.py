@@ -53,9 +53,14 @@ def held(world: SimulatedCase) -> Aftermath:
     world.until(enough, WHILE)
     moments = world.simulation.argocd.trace[start:]
     starts = _started(moments)
-    for one in moments:  # a difference that is healed at the same instant is seen by what was written only
-        if starts and one.what is TraceKind.RESULT and one.about is not None and one.text.endswith(_WRITTEN):
-            differs.setdefault(_key_of(world, one.about.key), one.at)
+    for moment in moments:  # a difference that is healed at the same instant is seen by what was written only
+        if (
+            starts
+            and moment.what is TraceKind.RESULT
+            and moment.about is not None
+            and moment.text.endswith(_WRITTEN)
+        ):
+            differs.setdefault(_key_of(world, moment.about.key), moment.at)
     if not differs:
         return Aftermath()
     loop = looping(world.case)
@@ -79,7 +84,7 @@ def _key_of(world: SimulatedCase, told: Key) -> Key:
 
 
 def _started(moments: list[TraceEvent]) -> list[datetime]:
-    return [one.at for one in moments if one.what is TraceKind.STARTED]
+    return [moment.at for moment in moments if moment.what is TraceKind.STARTED]
 
 
 def _differing(world: SimulatedCase) -> frozenset[Key]:
@@ -95,5 +100,5 @@ def period_of(writers: tuple[OtherWriter, ...], spans: list[timedelta]) -> timed
     """Who was seen to take a minute is no faster for being played: the model's own times are short."""
     if not spans:
         return None
-    slowest = max((one.seconds for one in writers if one.timed), default=0.0)
+    slowest = max((writer.seconds for writer in writers if writer.timed), default=0.0)
     return max(sorted(spans)[len(spans) // 2], timedelta(seconds=slowest))

@@ -49,9 +49,13 @@ def touched_by(fix: Fix, case: Case) -> frozenset[Key]:
     if target is None or fix.target is None:
         return frozenset()
     changed = target.with_body(edited(target.body, fix.edits))
-    named = {(one.kind, one.name) for one in references_of(changed)}
+    named = {(reference.kind, reference.name) for reference in references_of(changed)}
     keys = {fix.target.key, target.key}
-    keys |= {one.key for one in case.desired if (one.ref.kind, one.ref.name) in named}
+    keys |= {
+        desired_object.key
+        for desired_object in case.desired
+        if (desired_object.ref.kind, desired_object.ref.name) in named
+    }
     spaced = {key._replace(namespace=case.destination_namespace) for key in keys if not key.namespace}
     return frozenset(keys | spaced)
 
@@ -108,7 +112,11 @@ class Player:
             case FixKind.MANIFEST:
                 changed = target.with_body(edited(target.body, fix.edits))
                 left = [] if fix.drops else [changed]
-                desired = [new for one in case.desired for new in (left if one is target else [one])]
+                desired = [
+                    new
+                    for desired_object in case.desired
+                    for new in (left if desired_object is target else [desired_object])
+                ]
                 self._push(desired, fix.title)
                 live = case.live_of(target.key)
                 written = live is None or is_shown(case, changed, live)
@@ -132,18 +140,20 @@ class Player:
             self._world.simulation.argocd.set_project(copy_object(made))
             self._watch.deed(f"kubectl apply {ref_of(made)}")
             return
-        objects = [fields(one) for one in items(made.get("items"))] if made.get("kind") == "List" else [made]
-        rights = [one for one in objects if one.get("kind") in _RIGHTS]
+        objects = (
+            [fields(item) for item in items(made.get("items"))] if made.get("kind") == "List" else [made]
+        )
+        rights = [obj for obj in objects if obj.get("kind") in _RIGHTS]
         if rights and len(rights) == len(objects):
             terminal = Terminal(self._world.simulation.model)
-            for one in rights:
-                said, failed = terminal.create(copy_object(one), manager="kubectl-create")
-                self._watch.deed(f"kubectl apply {ref_of(one)}", said if failed else "")
+            for right in rights:
+                said, failed = terminal.create(copy_object(right), manager="kubectl-create")
+                self._watch.deed(f"kubectl apply {ref_of(right)}", said if failed else "")
                 if failed:
                     raise Refuted(said)
             self.gaps += lift(self._world)
             return
-        names = ", ".join(str(ref_of(one)) for one in objects)
+        names = ", ".join(str(ref_of(obj)) for obj in objects)
         self._push([*self._world.case.desired, *objects], f"add {names}")
 
     # --- commands --------------------------------------------------------------------------------
@@ -158,7 +168,7 @@ class Player:
             raise Unplayable("it changes nothing: it only looks, or waits")
         self.syncs = any(_is_sync(line) for line in played)
         self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in played)
-        for line in (one for one in lines if one.sort in (LineKind.PLAYED, LineKind.PAUSES)):
+        for line in (line for line in lines if line.sort in (LineKind.PLAYED, LineKind.PAUSES)):
             if line.command is None:
                 self._watch.run(_A_ROLLOUT)
                 self._watch.deed(line.text)
@@ -204,7 +214,9 @@ class Player:
         name = command.words[-1]
         kind = "Secret" if command.words[0] == "secret" else "ConfigMap"
         namespace = command.flag("--namespace", "default")
-        objects = [one.body for one in (*self._world.part.desired, *self._world.part.live)]
+        objects = [
+            desired_object.body for desired_object in (*self._world.part.desired, *self._world.part.live)
+        ]
         keys = asked_keys(objects, kind, namespace, name, self._world.case.destination_namespace)
         made: Object = {
             "apiVersion": "v1",

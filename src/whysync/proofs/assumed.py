@@ -29,8 +29,8 @@ def assumed_objects(
 
     `well` has the keys of what Argo CD calls healthy: all that these name is there.
     """
-    there = {_name(one) for one in live}
-    coming = {_name(one, case.destination_namespace) for one in desired}
+    there = {_name(live_object) for live_object in live}
+    coming = {_name(desired_object, case.destination_namespace) for desired_object in desired}
     missing = _said_to_be_missing(case)
     found: dict[_Name, set[str]] = {}
     for obj in (*live, *desired):
@@ -60,17 +60,28 @@ def asked_keys(objects: Iterable[Object], kind: str, namespace: str, name: str, 
 
 
 def missing_namespaces(case: Case) -> frozenset[str]:
-    return frozenset(one.failure.namespace for one in case.failures(NamespaceMissing))
+    return frozenset(failure.failure.namespace for failure in case.failures(NamespaceMissing))
 
 
 def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
     """Of those that are not live: Argo CD was never told that they are not there."""
-    named = {text(dig(one, "metadata", "namespace")) or case.destination_namespace for one in desired}
-    known = {text(dig(one, "metadata", "name")) for one in live if one.get("kind") == "Namespace"}
-    coming = {text(dig(one, "metadata", "name")) for one in desired if one.get("kind") == "Namespace"}
+    named = {
+        text(dig(desired_object, "metadata", "namespace")) or case.destination_namespace
+        for desired_object in desired
+    }
+    known = {
+        text(dig(live_object, "metadata", "name"))
+        for live_object in live
+        if live_object.get("kind") == "Namespace"
+    }
+    coming = {
+        text(dig(desired_object, "metadata", "name"))
+        for desired_object in desired
+        if desired_object.get("kind") == "Namespace"
+    }
     if case.has_sync_option("CreateNamespace=true"):
         coming.add(case.destination_namespace)
-    used = {text(dig(one, "metadata", "namespace")) for one in live}
+    used = {text(dig(live_object, "metadata", "namespace")) for live_object in live}
     wanted = named - known - (coming - used) - missing_namespaces(case) - {""}
     return [
         {
@@ -86,9 +97,9 @@ def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) ->
 
 def _said_to_be_missing(case: Case) -> set[tuple[str, str]]:
     found = {
-        (one.failure.kind, one.failure.name)
-        for one in case.failures(DependencyMissing)
-        if not one.failure.key
+        (failure.failure.kind, failure.failure.name)
+        for failure in case.failures(DependencyMissing)
+        if not failure.failure.key
     }
     for mount in case.failures(FailedMount):
         found |= {(kind, name) for kind, name in _in_words(mount.message.text)}
@@ -121,7 +132,7 @@ def _named(template: Object) -> Iterator[tuple[str, str, str]]:
         claim = text(dig(volume, "persistentVolumeClaim", "claimName"))
         if claim:
             yield "PersistentVolumeClaim", claim, ""
-        sources = [volume, *(fields(one) for one in items(dig(volume, "projected", "sources")))]
+        sources = [volume, *(fields(source) for source in items(dig(volume, "projected", "sources")))]
         for source in sources:
             for kind, field in (("Secret", "secret"), ("ConfigMap", "configMap")):
                 told = fields(source.get(field))

@@ -83,7 +83,7 @@ def definitions_of(maker: Object) -> Iterator[Object]:
         versions = ("v1", "v1beta1", "v1alpha1")
         yield from _definition("constraints.gatekeeper.sh", names, versions, "Cluster")
     elif maker.get("kind") == _XRDS[1]:
-        told = [fields(one) for one in items(spec.get("versions"))]
+        told = [fields(version) for version in items(spec.get("versions"))]
         served = tuple(text(one.get("name")) for one in told if one.get("served") is not False)
         scope = "Namespaced" if spec.get("scope") == "Namespaced" else "Cluster"
         yield from _definition(text(spec.get("group")), fields(spec.get("names")), served, scope)

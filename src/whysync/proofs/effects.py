@@ -145,7 +145,8 @@ class _Reading:
     def _own_keys(self) -> set[Key]:
         results = items(dig(self._world.operation, "syncResult", "resources"))
         named = {
-            Key(*(text(dig(one, part)) for part in ("group", "kind", "namespace", "name"))) for one in results
+            Key(*(text(dig(result, part)) for part in ("group", "kind", "namespace", "name")))
+            for result in results
         }
         return named | set(self._world.part.keys)
 
@@ -162,18 +163,18 @@ class _Reading:
             ref = ref_of(before if before is not None else changes[0].obj)
             if key in hooks:
                 continue
-            gone = any(one.type == "DELETED" for one in changes)
+            gone = any(change.type == "DELETED" for change in changes)
             if gone:
                 (deleted if changes[-1].type == "DELETED" else recreated).append(ref)
                 continue
             if before is None:
                 created.append(ref)
                 continue
-            if any(dig(one.obj, "metadata", "deletionTimestamp") for one in changes):
+            if any(dig(change.obj, "metadata", "deletionTimestamp") for change in changes):
                 if not dig(before, "metadata", "deletionTimestamp"):
                     deleted.append(ref)
                 continue
-            after = next((one.obj for one in changes if _says_else(before, one.obj)), None)
+            after = next((change.obj for change in changes if _says_else(before, change.obj)), None)
             if after is None:
                 continue
             fields_changed = list(self._changed(ref, before, after))
@@ -254,8 +255,8 @@ class _Reading:
 
 def _says_else(before: Object, after: Object) -> bool:
     """Is more different than the status and the record of writers?"""
-    for one in differences(after, before):
-        if not any(pointers.within(one.pointer, plumbing) for plumbing in _PLUMBING):
+    for difference in differences(after, before):
+        if not any(pointers.within(difference.pointer, plumbing) for plumbing in _PLUMBING):
             return True
     return False
 

@@ -141,7 +141,7 @@ def claim_of(case: Case, finding: Finding, fix: Fix) -> Claim | None:
     """`None`: what it says shows in Argo CD's status, or nowhere."""
     key = finding.about.key
     if finding.cause == "skip-reconcile":
-        return Unlooked(key=key, behind=any(one.startswith("behind") for one in finding.explains))
+        return Unlooked(key=key, behind=any(explain.startswith("behind") for explain in finding.explains))
     live, desired = case.live_of(key), case.desired_of(key)
     if finding.severity is not Severity.INFO or live is None:
         return None

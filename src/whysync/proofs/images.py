@@ -16,7 +16,7 @@ _READY = ("readyReplicas", "numberReady", "succeeded")
 
 def unseen_images(world: SimulatedCase) -> list[str]:
     """Of the pods that run in this world, those that ran nowhere in the facts."""
-    pods = [one for one in world.simulation.model.objects() if one.get("kind") == "Pod"]
+    pods = [obj for obj in world.simulation.model.objects() if obj.get("kind") == "Pod"]
     run = {image for pod in pods for image in _images(fields(pod.get("spec")))}
     return sorted(run - _seen(world.case) - _ran(world))
 
@@ -24,8 +24,10 @@ def unseen_images(world: SimulatedCase) -> list[str]:
 def _ran(world: SimulatedCase) -> set[str]:
     """Of versions whose pods are gone, and that ran until the present one came."""
     found: set[str] = set()
-    for one in world.part.desired:
-        before = ran_before(world.case, one.ref) if one.ref.kind == "Deployment" else None
+    for desired_object in world.part.desired:
+        before = (
+            ran_before(world.case, desired_object.ref) if desired_object.ref.kind == "Deployment" else None
+        )
         if before is not None and not before.runs:
             found |= set(_images(fields(dig(before.kept.spec, "template", "spec"))))
     return found

@@ -217,7 +217,7 @@ class Judge:
         return left
 
     def _new(self, wanted: Signs, course: With) -> Signs:
-        before = {sign for one in self._without.waiting.watch.glimpses for sign in one.signs}
+        before = {sign for glimpse in self._without.waiting.watch.glimpses for sign in glimpse.signs}
         new = course.watch.signs - before - wanted
         return frozenset(sign for sign in new if sign not in _WHOLE_APP or not (_WHOLE_APP & before))
 
@@ -307,7 +307,11 @@ def _of_time(finding: Finding, fix: Fix, case: Case) -> list[str]:
         return [f"how long {fix.target} needs"]
     if "/data/controller.sync.timeout.seconds" in named:
         return ["how long the sync needs"]
-    ended = (one.ref for one in case.results if was_cut_off(one) and f"result:{one.key}" in finding.explains)
+    ended = (
+        result.ref
+        for result in case.results
+        if was_cut_off(result) and f"result:{result.key}" in finding.explains
+    )
     return [f"how long {ref} needs" for ref in ended if fix.commands][:1]
 
 
@@ -316,7 +320,11 @@ def _unseen(world: SimulatedCase) -> str:
     images = unseen_images(world)
     if images:
         return f"{images[0]} runs, which nobody has seen"
-    unready = [one.ref for one in world.part.live if one.ref.kind == "Pod" and is_unready(one)]
+    unready = [
+        live_object.ref
+        for live_object in world.part.live
+        if live_object.ref.kind == "Pod" and is_unready(live_object)
+    ]
     return f"{unready[0]} becomes ready" if unready else ""
 
 
@@ -354,7 +362,11 @@ def _of_owners(fix: Fix, case: Case) -> list[str]:
     )
     if fix.kind is not FixKind.APPLICATION and not patched:
         return []
-    makers = [one.name for one in case.app.metadata.owner_references if one.kind == "ApplicationSet"]
+    makers = [
+        owner_reference.name
+        for owner_reference in case.app.metadata.owner_references
+        if owner_reference.kind == "ApplicationSet"
+    ]
     parent = text(case.application.annotations.get(_TRACKING)).partition(":")[0]
     if makers:
         return [f"whether it lasts: ApplicationSet {makers[0]} makes the app, and its template may undo it"]

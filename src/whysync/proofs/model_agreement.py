@@ -13,7 +13,7 @@ _MOST: Final = 3
 
 def no_comparison(world: SimulatedCase) -> str:
     """Why Argo CD could not compare the app in this world."""
-    told = [text(dig(one, "message")) for one in items(world.status.get("conditions"))]
+    told = [text(dig(condition, "message")) for condition in items(world.status.get("conditions"))]
     return told[0] if told else "nothing tells why"
 
 

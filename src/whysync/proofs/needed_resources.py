@@ -38,9 +38,11 @@ def slice_for(case: Case, finding: Finding) -> frozenset[Key] | None:
     whole = failing or any(one.kind not in _OF_ONE_RESOURCE or one.ref is None for one in told)
     moving = sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
     if moving > _MANY:
-        ground = {one.key for one in case.desired if one.ref.kind in _GROUND}
+        ground = {desired_object.key for desired_object in case.desired if desired_object.ref.kind in _GROUND}
         others = (
-            {one.key for one in case.results if one.status == "SyncFailed"} - keys if whole else set[Key]()
+            {result.key for result in case.results if result.status == "SyncFailed"} - keys
+            if whole
+            else set[Key]()
         )
         return frozenset({*_some(keys), *_some(others), *ground, finding.about.key})
     return None if whole or moving <= _FEW else keys | {finding.about.key}
@@ -52,7 +54,7 @@ def explained_keys(case: Case, finding: Finding) -> frozenset[Key]:
     told = _told(case, finding)
     found = {drifts.get(one.id) or (one.ref.key if one.ref is not None else None) for one in told}
     keys = frozenset(key for key in found if key is not None)
-    return keys or frozenset(one.key for one in case.results if one.status == "SyncFailed")
+    return keys or frozenset(result.key for result in case.results if result.status == "SyncFailed")
 
 
 def _told(case: Case, finding: Finding) -> list[Symptom]:

@@ -17,18 +17,18 @@ _MOST: Final = 50
 def nodes_for(live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
     """As many as the largest DaemonSet counts, with every label that a template asks for."""
     objects = [*live, *desired]
-    if any(one.get("kind") == "Node" for one in objects):
+    if any(obj.get("kind") == "Node" for obj in objects):
         return []
     labels: Object = {}
     for obj in objects:
         for template in pod_templates(obj):
             for key, value in _wished(template):
                 labels.setdefault(key, value)
-    names = {text(dig(one, "spec", "nodeName")) for one in objects if one.get("kind") == "Pod"} - {""}
+    names = {text(dig(obj, "spec", "nodeName")) for obj in objects if obj.get("kind") == "Pod"} - {""}
     daemons = [
-        integer(dig(one, "status", "desiredNumberScheduled"))
-        for one in objects
-        if one.get("kind") == "DaemonSet"
+        integer(dig(obj, "status", "desiredNumberScheduled"))
+        for obj in objects
+        if obj.get("kind") == "DaemonSet"
     ]
     count = min(max([_FEWEST, len(names), *daemons]), _MOST)
     named = [
@@ -42,7 +42,7 @@ def _plain(count: int) -> list[Object]:
     """As the model makes them for itself."""
     empty = ApiServer()
     ensure_nodes(empty, count)
-    return [one for one in empty.objects() if one.get("kind") == "Node"]
+    return [obj for obj in empty.objects() if obj.get("kind") == "Node"]
 
 
 def _wished(template: Object) -> Iterator[tuple[str, str]]:

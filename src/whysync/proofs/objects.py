@@ -77,16 +77,24 @@ class Kinds:
         self._desired = list(desired)
         self.gaps: list[Gap] = []
         self._refused = {
-            (one.failure.group, one.failure.kind) for one in case.failures(KindNotServed) if one.failure.kind
+            (failure.failure.group, failure.failure.kind)
+            for failure in case.failures(KindNotServed)
+            if failure.failure.kind
         }
 
     def assumed(self) -> list[Object]:
         """One that permits everything for each such kind; none where the cluster said that it has none."""
-        defined = {_defined(one) for one in self._live if one.get("kind") == _CRD}
-        coming = {_defined(one): one for one in self._desired if one.get("kind") == _CRD}
-        seen = {_kind(one) for one in self._live}
+        defined = {_defined(live_object) for live_object in self._live if live_object.get("kind") == _CRD}
+        coming = {
+            _defined(desired_object): desired_object
+            for desired_object in self._desired
+            if desired_object.get("kind") == _CRD
+        }
+        seen = {_kind(live_object) for live_object in self._live}
         found: list[Object] = []
-        for group, kind in sorted({_kind(one) for one in (*self._live, *self._desired)} - defined):
+        for group, kind in sorted(
+            {_kind(live_object) for live_object in (*self._live, *self._desired)} - defined
+        ):
             if is_built_in_group(group) or not kind or not group:
                 continue
             if (group, kind) in coming:
@@ -114,7 +122,11 @@ class Kinds:
         return (group, kind) in self._refused or ("", kind) in self._refused
 
     def _definition(self, group: str, kind: str) -> Object:
-        own = [one for one in (*self._live, *self._desired) if _kind(one) == (group, kind)]
+        own = [
+            live_object
+            for live_object in (*self._live, *self._desired)
+            if _kind(live_object) == (group, kind)
+        ]
         versions = list(dict.fromkeys(version_of(text(one.get("apiVersion"))) for one in own))
         names = f"{kind.lower()}s"
         schema: Object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -150,7 +162,7 @@ class Kinds:
         if rows:
             return bool(rows[0].namespace)
         live = [one for one in own if one in self._live]
-        return any(dig(one, "metadata", "namespace") for one in live) if live else True
+        return any(dig(live_object, "metadata", "namespace") for live_object in live) if live else True
 
 
 def _kind(obj: Object) -> tuple[str, str]:

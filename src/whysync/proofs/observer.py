@@ -62,7 +62,7 @@ class Observer:
     @property
     def starts(self) -> list[datetime]:
         """Of syncs."""
-        return [one.at for one in self.moments if one.what is TraceKind.STARTED]
+        return [moment.at for moment in self.moments if moment.what is TraceKind.STARTED]
 
     @property
     def signs(self) -> Signs:
@@ -100,8 +100,8 @@ class Observer:
 
     def since(self, instant: datetime) -> list[Sample]:
         """What was seen from then on, with what was to be seen just then."""
-        later = [one for one in self.glimpses if one.at > instant]
-        before = [one for one in self.glimpses if one.at <= instant]
+        later = [glimpse for glimpse in self.glimpses if glimpse.at > instant]
+        before = [glimpse for glimpse in self.glimpses if glimpse.at <= instant]
         return [*before[-1:], *later]
 
     # --- what is so now --------------------------------------------------------------------------
@@ -135,16 +135,18 @@ class Observer:
 
     def _flickers(self, sign: str, since: datetime) -> bool:
         """Did it come and go within one instant? Self-heal may put right at once what it sees."""
-        moments = [one for one in self.moments if one.at > since]
+        moments = [moment for moment in self.moments if moment.at > since]
         differed = {
-            one.at for one in moments if one.what is TraceKind.STATUS and one.text.startswith("OutOfSync")
+            moment.at
+            for moment in moments
+            if moment.what is TraceKind.STATUS and moment.text.startswith("OutOfSync")
         }
         if sign == DIFFERS:
             return bool(differed)
         return any(
-            f"differs:{one.about.key}" == sign and not one.text.endswith("unchanged")
-            for one in moments
-            if one.what is TraceKind.RESULT and one.about is not None and one.at in differed
+            f"differs:{moment.about.key}" == sign and not moment.text.endswith("unchanged")
+            for moment in moments
+            if moment.what is TraceKind.RESULT and moment.about is not None and moment.at in differed
         )
 
     def held_until(self, signs: Signs, since: datetime, end: datetime) -> bool:

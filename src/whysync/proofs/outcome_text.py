@@ -40,7 +40,8 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         return
     known = world.case.operation
     blocked = any(
-        one.type.endswith("Error") and one.type in message for one in world.case.app.status.conditions
+        condition.type.endswith("Error") and condition.type in message
+        for condition in world.case.app.status.conditions
     )
     before = blocked or (known is not None and known.phase in ("Failed", "Error"))
     running = known is not None and known.phase == "Running"
@@ -113,7 +114,7 @@ def hold_words(world: SimulatedCase, effects: Effects, result: Aftermath) -> Ite
     if result.again is None:
         yield from _unhealthy(world)
         return
-    refs = tuple(dict.fromkeys(one.ref for one in result.writers))
+    refs = tuple(dict.fromkeys(writer.ref for writer in result.writers))
     who = _who_writes(result)
     if result.gone and not result.writers:
         lost = tuple(world.ref(key) for key in result.gone)
@@ -124,7 +125,7 @@ def hold_words(world: SimulatedCase, effects: Effects, result: Aftermath) -> Ite
     elif result.again <= timedelta():
         yield EffectText(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
     elif result.is_loop and result.period is not None:
-        timed = result.seen or any(one.timed for one in result.writers)
+        timed = result.seen or any(writer.timed for writer in result.writers)
         words = f"{who} writes it back after {span(result.again)}, and all repeats"
         if timed:
             words = f"{who} writes it back, and all repeats every ~{span(result.period)}"
@@ -141,12 +142,12 @@ def looping_restarts(effects: Effects, result: Aftermath) -> tuple[Ref, ...]:
     """Workloads whose pods are restarted in each round."""
     if not result.is_loop:
         return ()
-    written = {one.ref.key for one in result.writers}
+    written = {writer.ref.key for writer in result.writers}
     return tuple(ref for ref, pods in effects.restarted if pods and ref.key in written)
 
 
 def _who_writes(result: Aftermath) -> str:
-    names = list(dict.fromkeys(one.who for one in result.writers))
+    names = list(dict.fromkeys(writer.who for writer in result.writers))
     if not names:
         return "somebody"
     return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"
@@ -174,16 +175,16 @@ def side_effects(
             if pods > 1:
                 words = f"it restarts the {pods} pods of {ref}, one after the other"
             yield EffectText(text=words, refs=(ref,), weight=39)
-    back = {one.ref.key for one in result.writers}  # told already: who writes it back has written it
+    back = {writer.ref.key for writer in result.writers}  # told already: who writes it back has written it
     others = [
         one
         for one in effects.overwritten
         if one.is_work and not one.by_hand and not _is_scale(one) and one.ref.key not in back
     ]
-    for one in others[:3]:
-        who = phrase(one.writer) if one.writer is not None else "somebody"
-        words = f"it overwrites {one.pointer} of {one.ref}, which {who} wrote"
-        yield EffectText(text=words, refs=(one.ref,), weight=36)
+    for other in others[:3]:
+        who = phrase(other.writer) if other.writer is not None else "somebody"
+        words = f"it overwrites {other.pointer} of {other.ref}, which {who} wrote"
+        yield EffectText(text=words, refs=(other.ref,), weight=36)
     if effects.created:
         made = effects.created
         yield EffectText(text=f"it creates {listed(made)}", refs=made, weight=20)

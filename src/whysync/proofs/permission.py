@@ -18,7 +18,8 @@ def denied_in(case: Case, finding: Finding) -> ArgocdDenied | None:
     """The refused request that the finding is about."""
     told = set(finding.explains)
     return next(
-        (one.failure for one in case.failures(ArgocdDenied) if not told.isdisjoint(one.symptoms)), None
+        (failure.failure for failure in case.failures(ArgocdDenied) if not told.isdisjoint(failure.symptoms)),
+        None,
     )
 
 

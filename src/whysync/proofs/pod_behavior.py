@@ -37,17 +37,17 @@ _SOON: Final = 120.0
 
 def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -> Behavior:
     objects = list(live)
-    parts = [part for one in objects if one.get("kind") == "Pod" for part in _Seen(case, one).parts()]
+    parts = [part for obj in objects if obj.get("kind") == "Pod" for part in _Seen(case, obj).parts()]
     parts += _failed_hooks(case, desired)
-    services = [one for one in objects if one.get("kind") == "Service"]
+    services = [obj for obj in objects if obj.get("kind") == "Service"]
     pending = any(
-        dig(one, "spec", "type") == "LoadBalancer"
-        and not items(dig(one, "status", "loadBalancer", "ingress"))
-        for one in services
+        dig(service, "spec", "type") == "LoadBalancer"
+        and not items(dig(service, "status", "loadBalancer", "ingress"))
+        for service in services
     )
     unbound = any(
-        one.get("kind") == "PersistentVolumeClaim" and dig(one, "status", "phase") == "Pending"
-        for one in objects
+        obj.get("kind") == "PersistentVolumeClaim" and dig(obj, "status", "phase") == "Pending"
+        for obj in objects
     )
     return Behavior(
         pods=_once(parts),
@@ -62,30 +62,33 @@ def script_of(case: Case, live: Iterable[Object], desired: Iterable[Manifest]) -
 
 def _metrics(case: Case, objects: Iterable[Object]) -> Iterator[Metric]:
     """The metrics of autoscalers ask for what the autoscaler gave last: its present number."""
-    for one in objects:
-        if one.get("kind") != "HorizontalPodAutoscaler":
+    for obj in objects:
+        if obj.get("kind") != "HorizontalPodAutoscaler":
             continue
-        namespace = text(dig(one, "metadata", "namespace"))
-        name = text(dig(one, "metadata", "name"))
-        number = integer(dig(one, "status", "desiredReplicas")) or integer(
-            dig(one, "status", "currentReplicas")
+        namespace = text(dig(obj, "metadata", "namespace"))
+        name = text(dig(obj, "metadata", "name"))
+        number = integer(dig(obj, "status", "desiredReplicas")) or integer(
+            dig(obj, "status", "currentReplicas")
         )
         if not number:
-            target = fields(dig(one, "spec", "scaleTargetRef"))
+            target = fields(dig(obj, "spec", "scaleTargetRef"))
             found = case.live_named(text(target.get("kind")), namespace, text(target.get("name")))
             number = integer(found.spec.get("replicas"), 1) if found is not None else 0
-            if not number and "status" not in one:
-                number = integer(dig(one, "spec", "minReplicas"), 1)
+            if not number and "status" not in obj:
+                number = integer(dig(obj, "spec", "minReplicas"), 1)
         if number:
             yield Metric(namespace=namespace, name=name, replicas=number)
 
 
 def _new_autoscalers(case: Case, desired: Iterable[Manifest]) -> Iterator[Object]:
     """Those that a sync is to bring: what they will ask for nobody knows, so they are content."""
-    for one in desired:
-        if one.ref.kind == "HorizontalPodAutoscaler" and case.live_of(one.key) is None:
-            namespace = one.ref.namespace or case.destination_namespace
-            yield {**one.body, "metadata": {"name": one.ref.name, "namespace": namespace}}
+    for desired_object in desired:
+        if desired_object.ref.kind == "HorizontalPodAutoscaler" and case.live_of(desired_object.key) is None:
+            namespace = desired_object.ref.namespace or case.destination_namespace
+            yield {
+                **desired_object.body,
+                "metadata": {"name": desired_object.ref.name, "namespace": namespace},
+            }
 
 
 def begun_again(pod: Object, now: datetime) -> Object:
@@ -95,12 +98,14 @@ def begun_again(pod: Object, now: datetime) -> Object:
     """
     if dig(pod, "status", "phase") != "Running":
         return pod
-    statuses = [fields(one) for one in items(dig(pod, "status", "containerStatuses"))]
+    statuses = [
+        fields(container_status) for container_status in items(dig(pod, "status", "containerStatuses"))
+    ]
     young = [
-        one.get("ready") is False
-        and "running" in fields(one.get("state"))
-        and _seconds_since(text(dig(one, "state", "running", "startedAt")), now) <= _SOON
-        for one in statuses
+        status.get("ready") is False
+        and "running" in fields(status.get("state"))
+        and _seconds_since(text(dig(status, "state", "running", "startedAt")), now) <= _SOON
+        for status in statuses
     ]
     if not any(young):
         return pod
@@ -130,8 +135,10 @@ class _Seen:
         self._namespace = text(dig(pod, "metadata", "namespace"))
         self._name = text(dig(pod, "metadata", "name"))
         self._labels = _labels_of_template(fields(dig(pod, "metadata", "labels")))
-        owners = [fields(one) for one in items(dig(pod, "metadata", "ownerReferences"))]
-        self._job = next((text(one.get("name")) for one in owners if one.get("kind") == "Job"), "")
+        owners = [
+            fields(owner_reference) for owner_reference in items(dig(pod, "metadata", "ownerReferences"))
+        ]
+        self._job = next((text(owner.get("name")) for owner in owners if owner.get("kind") == "Job"), "")
         self._images = {
             text(dig(one, "name")): text(dig(one, "image"))
             for group in ("initContainers", "containers")
@@ -219,10 +226,12 @@ class _Seen:
                 continue
             words = "".join(char if char.isalnum() or char in "-." else " " for char in line).split()
             hosts = {word.partition(".")[0] for word in words}
-            for one in self._case.desired:
-                absent = one.ref.kind == "Service" and self._case.live_of(one.key) is None
-                if absent and one.ref.name in hosts:
-                    return (one.ref.name,)
+            for desired_object in self._case.desired:
+                absent = (
+                    desired_object.ref.kind == "Service" and self._case.live_of(desired_object.key) is None
+                )
+                if absent and desired_object.ref.name in hosts:
+                    return (desired_object.ref.name,)
         return ()
 
     def _last_lines(self, container: str) -> tuple[str, ...]:
@@ -237,9 +246,11 @@ class _Seen:
 def _once(parts: Iterable[PodBehavior]) -> tuple[PodBehavior, ...]:
     """Pods of one template behave alike: one part for all of them."""
     found: dict[tuple[str, ...], PodBehavior] = {}
-    for one in parts:
-        labels = (text for pair in sorted(one.labels.items()) for text in pair)
-        found.setdefault((one.namespace, one.name, one.image, one.container, one.unschedulable, *labels), one)
+    for part in parts:
+        labels = (text for pair in sorted(part.labels.items()) for text in pair)
+        found.setdefault(
+            (part.namespace, part.name, part.image, part.container, part.unschedulable, *labels), part
+        )
     return tuple(found.values())
 
 
@@ -254,9 +265,9 @@ def _unschedulable(pod: Object) -> str:
     """In the scheduler's words; what objects lack the model finds by itself."""
     if dig(pod, "status", "phase") != "Pending" or dig(pod, "spec", "nodeName"):
         return ""
-    for one in items(dig(pod, "status", "conditions")):
-        if dig(one, "type") == "PodScheduled" and dig(one, "status") == "False":
-            told = text(dig(one, "message"))
+    for condition in items(dig(pod, "status", "conditions")):
+        if dig(condition, "type") == "PodScheduled" and dig(condition, "status") == "False":
+            told = text(dig(condition, "message"))
             return "" if "persistentvolumeclaim" in told.lower() else told
     return ""
 
@@ -267,12 +278,12 @@ def _failed_hooks(case: Case, desired: Iterable[Manifest]) -> Iterator[PodBehavi
     One that the API server refused (`SyncFailed`) never ran.
     """
     failed: dict[str, ResourceResult] = {
-        one.name: one
-        for one in case.results
-        if one.hook_type
-        and one.kind == "Job"
-        and one.hook_phase in ("Failed", "Error")
-        and one.status != "SyncFailed"
+        result.name: result
+        for result in case.results
+        if result.hook_type
+        and result.kind == "Job"
+        and result.hook_phase in ("Failed", "Error")
+        and result.status != "SyncFailed"
     }
     for manifest in desired:
         name = manifest.ref.name
@@ -306,7 +317,9 @@ def _is_another(case: Case, manifest: Manifest) -> bool:
 
 
 def _images(job: Manifest) -> list[str]:
-    return [text(dig(one, "image")) for one in items(dig(job.spec, "template", "spec", "containers"))]
+    return [
+        text(dig(container, "image")) for container in items(dig(job.spec, "template", "spec", "containers"))
+    ]
 
 
 def was_cut_off(result: ResourceResult) -> bool:

@@ -70,24 +70,24 @@ def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
     if failure.reason is not Network.NO_ENDPOINTS:
         return False
     objects = [
-        one
-        for one in world.simulation.model.objects()
-        if dig(one, "metadata", "namespace") == failure.namespace
+        obj
+        for obj in world.simulation.model.objects()
+        if dig(obj, "metadata", "namespace") == failure.namespace
     ]
     service = next(
         (
-            one
-            for one in objects
-            if one.get("kind") == "Service" and dig(one, "metadata", "name") == failure.service
+            obj
+            for obj in objects
+            if obj.get("kind") == "Service" and dig(obj, "metadata", "name") == failure.service
         ),
         None,
     )
     chosen = fields(dig(service, "spec", "selector")) if service is not None else {}
     return any(
-        one.get("kind") == "Pod"
-        and is_ready(one)
-        and is_selected(fields(dig(one, "metadata", "labels")), chosen)
-        for one in objects
+        obj.get("kind") == "Pod"
+        and is_ready(obj)
+        and is_selected(fields(dig(obj, "metadata", "labels")), chosen)
+        for obj in objects
     )
 
 

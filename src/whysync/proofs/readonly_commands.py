@@ -46,14 +46,14 @@ class CommandLine:
 def leaves_a_deed(commands: tuple[str, ...]) -> bool:
     """Does it say where to look, and leave to a person what to do about what is seen there?"""
     looks = [line.text for line in lines_of(commands) if line.sort is LineKind.LOOKS]
-    return any(not one.startswith(_LOOKS_AT_THE_DEED) and "--dry-run" not in one for one in looks)
+    return any(not look.startswith(_LOOKS_AT_THE_DEED) and "--dry-run" not in look for look in looks)
 
 
 def only_waits(commands: tuple[str, ...]) -> bool:
     """Is there nothing to be done but `argocd app wait`, and perhaps a look?"""
     acts = [line for line in lines_of(commands) if line.sort is not LineKind.LOOKS]
     return bool(acts) and all(
-        one.command is not None and (one.command.tool, one.command.verb) == ("argocd", "wait") for one in acts
+        act.command is not None and (act.command.tool, act.command.verb) == ("argocd", "wait") for act in acts
     )
 
 

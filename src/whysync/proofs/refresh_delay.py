@@ -24,8 +24,10 @@ _LONGEST: Final = timedelta(hours=1)
 
 def is_lag(case: Case, finding: Finding) -> bool:
     """Does it explain nothing but that the branch has moved on?"""
-    kinds = {one.id: one.kind for one in case.symptoms}
-    return bool(finding.explains) and all(kinds.get(one) is SymptomKind.BEHIND for one in finding.explains)
+    kinds = {symptom.id: symptom.kind for symptom in case.symptoms}
+    return bool(finding.explains) and all(
+        kinds.get(explain) is SymptomKind.BEHIND for explain in finding.explains
+    )
 
 
 def seen_sooner(case: Case, finding: Finding, fix: Fix) -> Proof:

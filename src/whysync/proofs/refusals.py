@@ -98,10 +98,10 @@ class Refusals:
 
 def _reported(case: Case, ref: Ref) -> ReportedFailure[Failure] | None:
     for kind in _CODES:
-        for one in case.failures(kind):
+        for failure in case.failures(kind):
             # Argo CD gives a namespace also to what lies in none.
-            if one.ref is not None and one.ref.key in (ref.key, ref.key._replace(namespace="")):
-                return one
+            if failure.ref is not None and failure.ref.key in (ref.key, ref.key._replace(namespace="")):
+                return failure
     return None
 
 

@@ -15,7 +15,9 @@ from whysync.proofs.world import SimulatedCase
 def still_differing(world: SimulatedCase, symptoms: Iterable[str]) -> frozenset[str]:
     """Of these symptoms, those of fields that differ at present."""
     snapshot = snapshot_of(world.simulation)
-    application = next((one for one in snapshot.applications if one.ref.place == world.app), None)
+    application = next(
+        (application for application in snapshot.applications if application.ref.place == world.app), None
+    )
     if application is None:
         return frozenset()
     app = decode(application.body, Application)[0] or Application()

@@ -53,7 +53,11 @@ def _without_a_world(case: Case) -> Safety | None:
         hidden = _beyond_the_diff(case)
         if hidden:
             return None if case.desired else unknown(hidden)
-        moving = (is_forced(one) or is_overwritten(case, one, case.live_of(one.key)) for one in case.desired)
+        moving = (
+            is_forced(desired_object)
+            or is_overwritten(case, desired_object, case.live_of(desired_object.key))
+            for desired_object in case.desired
+        )
         return None if any(moving) else _synced(case)
     return None
 
@@ -70,8 +74,8 @@ def _beyond_the_diff(case: Case) -> str:
 
 def _synced(case: Case) -> Safety:
     """Nothing to be done; what hooks do, they do again."""
-    known = [one.ref for one in case.desired if is_hook(one)]
-    hooks = list(dict.fromkeys(known or (one.ref for one in case.results if one.hook_type)))
+    known = [desired_object.ref for desired_object in case.desired if is_hook(desired_object)]
+    hooks = list(dict.fromkeys(known or (result.ref for result in case.results if result.hook_type)))
     words = "nothing differs: it changes nothing"
     if case.app.status.health.status == "Degraded":
         words += ", and mends nothing"

@@ -131,7 +131,7 @@ class _Choice:
         self._namespaces: set[str] = set()
         self._untold: dict[int, tuple[ResourceRow, Manifest]] = {}
         self._gaps: list[Gap] = []
-        self._failed = {one.key for one in case.results if one.status == "SyncFailed"}
+        self._failed = {result.key for result in case.results if result.status == "SyncFailed"}
 
     def made(self) -> Scope:
         case = self._case
@@ -306,8 +306,8 @@ class _Choice:
                     self._take_what_is_left(manifest)
         for manifest in case.live_of_kind(*_WEBHOOKS, "Node", "ValidatingAdmissionPolicy"):
             self._live.setdefault(id(manifest), manifest)
-        for one in case.failures(WebhookDown):
-            service = case.live_named("Service", one.failure.namespace, one.failure.service)
+        for failure in case.failures(WebhookDown):
+            service = case.live_named("Service", failure.failure.namespace, failure.failure.service)
             if service is not None:
                 for manifest in (service, *workloads_behind(case, service)):
                     self._take(manifest)
@@ -315,8 +315,8 @@ class _Choice:
             for manifest in case.live_of_kind(*_RIGHTS):
                 self._live.setdefault(id(manifest), manifest)
         kinds = {
-            (group_of(text(one.body.get("apiVersion"))), one.ref.kind)
-            for one in (*desired, *self._live.values())
+            (group_of(text(desired_object.body.get("apiVersion"))), desired_object.ref.kind)
+            for desired_object in (*desired, *self._live.values())
         }
         for manifest in case.live_of_kind(_CRD):
             if (text(manifest.spec.get("group")), text(dig(manifest.spec, "names", "kind"))) in kinds:

@@ -39,8 +39,8 @@ def is_in_motion(obj: Object) -> bool:
         return _pod_moves(status)
     if kind == "Job":
         done = any(
-            dig(one, "status") == "True" and dig(one, "type") in ("Complete", "Failed")
-            for one in items(status.get("conditions"))
+            dig(condition, "status") == "True" and dig(condition, "type") in ("Complete", "Failed")
+            for condition in items(status.get("conditions"))
         )
         return not done or "ttlSecondsAfterFinished" in fields(obj.get("spec"))
     if kind == "PersistentVolumeClaim":
@@ -51,8 +51,8 @@ def is_in_motion(obj: Object) -> bool:
         if not items(dig(obj, "spec", "template", "spec", "containers")):
             return False  # cut too short to run
         if any(
-            dig(one, "type") == "ReplicaFailure" and dig(one, "status") == "True"
-            for one in items(status.get("conditions"))
+            dig(condition, "type") == "ReplicaFailure" and dig(condition, "status") == "True"
+            for condition in items(status.get("conditions"))
         ):
             return True  # pods that could not be made are tried again
         return not status or integer(status.get("observedGeneration")) < integer(meta.get("generation"))
@@ -68,8 +68,8 @@ def _pod_moves(status: Object) -> bool:
         for group in ("initContainerStatuses", "containerStatuses")
         for one in items(status.get(group))
     ]
-    if any(text(dig(one, "state", "waiting", "reason")) in _STUCK for one in states):
+    if any(text(dig(state, "state", "waiting", "reason")) in _STUCK for state in states):
         return False
-    mains = [fields(one) for one in items(status.get("containerStatuses"))]
-    runs = not mains or all("running" in fields(one.get("state")) for one in mains)
+    mains = [fields(container_status) for container_status in items(status.get("containerStatuses"))]
+    runs = not mains or all("running" in fields(main.get("state")) for main in mains)
     return status.get("phase") != "Running" or not runs

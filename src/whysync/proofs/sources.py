@@ -57,11 +57,15 @@ def held_by(application: Object, desired: Iterable[Object], live: Iterable[Objec
     if len(commit) < _COMMIT or commit == dig(status, "sync", "revision"):
         return None
     namespace = text(dig(application, "spec", "destination", "namespace"))
-    applied = {ref_of(one).key: found for one in live if (found := last_applied(one)) is not None}
+    applied = {
+        ref_of(live_object).key: found
+        for live_object in live
+        if (found := last_applied(live_object)) is not None
+    }
     made = [
-        applied.get(key) or applied.get(key._replace(namespace=namespace)) or one
-        for one in desired
-        for key in (ref_of(one).key,)
+        applied.get(key) or applied.get(key._replace(namespace=namespace)) or desired_object
+        for desired_object in desired
+        for key in (ref_of(desired_object).key,)
     ]
     return Held(commit=commit, manifests=tuple(made))
 
@@ -71,10 +75,14 @@ def sources_of(application: Object) -> Sources:
     status = fields(application.get("status"))
     sync = fields(status.get("sync"))
     several = has_multiple_sources(spec)
-    raw = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
-    commits = [text(one) for one in items(sync.get("revisions"))] if several else [text(sync.get("revision"))]
+    raw = [fields(source) for source in items(spec.get("sources"))] if several else [source_of(spec)]
+    commits = (
+        [text(revision) for revision in items(sync.get("revisions"))]
+        if several
+        else [text(sync.get("revision"))]
+    )
     types = (
-        [text(one) for one in items(status.get("sourceTypes"))]
+        [text(source_type_) for source_type_ in items(status.get("sourceTypes"))]
         if several
         else [text(status.get("sourceType"))]
     )

@@ -44,7 +44,7 @@ def trace_of(without: Run, course: With) -> tuple[str, ...]:
 
 def _lines(watch: Observer, until: datetime | None = None) -> Iterator[str]:
     events = sorted(_events(watch), key=lambda one: (one.at, one.order))
-    shown = [one for one in events if until is None or one.at <= until]
+    shown = [event for event in events if until is None or event.at <= until]
     told: list[str] = []
     for one in shown:
         line = f"  {_since(watch, one.at):>6}  {one.text}"
@@ -86,23 +86,26 @@ def _loop(watch: Observer) -> Iterator[str]:
     if len(gaps) < 2:
         return
     differing = {
-        sign.partition(":")[2] for one in watch.glimpses for sign in one.signs if sign.startswith("differs:")
+        sign.partition(":")[2]
+        for glimpse in watch.glimpses
+        for sign in glimpse.signs
+        if sign.startswith("differs:")
     }
     writers = [one for one in watch.world.writers.all if one.again and str(one.ref.key) in differing]
     seen = looping(watch.world.case)
     period = (seen.period if seen is not None else None) or period_of(tuple(writers), gaps) or gaps[0]
     if not writers:
         yield f"    loop  Argo CD syncs again about every {_brief_time(period)}"
-    for one in writers[:3]:
-        yield f"    loop  about every {_brief_time(period)}: {_both(watch, one)}"
+    for writer in writers[:3]:
+        yield f"    loop  about every {_brief_time(period)}: {_both(watch, writer)}"
 
 
 def _both(watch: Observer, other: OtherWriter) -> str:
     drift = next(
         (
-            one
-            for one in watch.world.case.drifts
-            if one.ref.key == other.ref.key and one.pointer == other.pointer
+            drift
+            for drift in watch.world.case.drifts
+            if drift.ref.key == other.ref.key and drift.pointer == other.pointer
         ),
         None,
     )

@@ -77,7 +77,7 @@ def _workload(name: str, spec: Object) -> Object:
     if not fields(spec.get("selector")):
         more["selector"] = {"matchLabels": chosen}
     meta, pod = fields(template.get("metadata")), fields(template.get("spec"))
-    containers = [fields(one) for one in items(pod.get("containers"))] or [{}]
+    containers = [fields(container) for container in items(pod.get("containers"))] or [{}]
     named: list[Json] = [
         {"name": f"container-{number}", "image": "image:unknown", **one}
         for number, one in enumerate(containers)

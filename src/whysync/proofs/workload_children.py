@@ -37,8 +37,8 @@ class WorkloadChildren:
         self._live = [_identified(one, number) for number, one in enumerate(live)]
         self._well = well
         self._now = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-        self._named = {_name(one): one for one in self._live}
-        self._live = [self._owned(one) for one in self._live]
+        self._named = {_name(live_object): live_object for live_object in self._live}
+        self._live = [self._owned(live_object) for live_object in self._live]
         self._adopted: dict[str, int] = {}
         """Pods at hand that a made ReplicaSet took over, by its id."""
         self._children: dict[str, list[int]] = {}
@@ -95,7 +95,7 @@ class WorkloadChildren:
 
     def _below(self, obj: Object, kind: str) -> list[Object]:
         numbers = self._children.get(text(dig(obj, "metadata", "uid")), ())
-        return [self._live[one] for one in numbers if self._live[one].get("kind") == kind]
+        return [self._live[number] for number in numbers if self._live[number].get("kind") == kind]
 
     def _is_well(self, obj: Object) -> bool:
         return str(ref_of(obj).key) in self._well
@@ -190,7 +190,11 @@ class WorkloadChildren:
         return made
 
     def _nodes(self, wanted: int) -> list[str]:
-        named = [text(dig(one, "metadata", "name")) for one in self._live if one.get("kind") == "Node"]
+        named = [
+            text(dig(live_object, "metadata", "name"))
+            for live_object in self._live
+            if live_object.get("kind") == "Node"
+        ]
         return named or [f"node-{number}" for number in range(1, max(wanted, 3) + 1)]
 
     # --- pods ------------------------------------------------------------------------------------
@@ -218,14 +222,14 @@ class WorkloadChildren:
         ]
         statuses: list[Json] = [
             {
-                "name": text(dig(one, "name")),
-                "image": text(dig(one, "image")),
+                "name": text(dig(container, "name")),
+                "image": text(dig(container, "image")),
                 "ready": ready,
                 "started": True,
                 "restartCount": 0,
                 "state": {"running": {"startedAt": _LONG_AGO}},
             }
-            for one in items(spec.get("containers"))
+            for container in items(spec.get("containers"))
         ]
         return {
             "apiVersion": "v1",
@@ -262,7 +266,7 @@ def _replica_set(deployment: Object, others: list[Object], wanted: int, ready: i
     template = fields(dig(deployment, "spec", "template"))
     hash = template_hash(template)
     name = text(dig(deployment, "metadata", "name"))
-    taken = {text(dig(one, "metadata", "name")) for one in others}
+    taken = {text(dig(other, "metadata", "name")) for other in others}
     title = f"{name}-{hash}"
     if title in taken:
         title = f"{title}x"

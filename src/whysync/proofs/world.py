@@ -83,10 +83,13 @@ class SimulatedCase:
 
         Those that were left out of this world stay out, unless they differ from before. Gives the commit.
         """
-        known = {id(one.body): one for one in self.case.desired}
-        inside = {id(one.body) for one in self.part.desired}
-        bodies = [one.body if isinstance(one, Manifest) else one for one in desired]
-        same = [one.body for one in self.case.desired]
+        known = {id(desired_object.body): desired_object for desired_object in self.case.desired}
+        inside = {id(desired_object.body) for desired_object in self.part.desired}
+        bodies = [
+            desired_object.body if isinstance(desired_object, Manifest) else desired_object
+            for desired_object in desired
+        ]
+        same = [desired_object.body for desired_object in self.case.desired]
         kept = [body for body in bodies if id(body) in inside or (id(body) not in known and body not in same)]
         kept += [
             body
@@ -94,7 +97,9 @@ class SimulatedCase:
             if body not in kept and any(body == other.body for other in self.part.desired)
         ]
         manifests = [Manifest(body, role=Role.DESIRED) for body in kept]
-        made = [whole(one.body) if _is_cut(self.case, one) else one.body for one in manifests]
+        made = [
+            whole(manifest.body) if _is_cut(self.case, manifest) else manifest.body for manifest in manifests
+        ]
         told = {self._placed(body) for body in bodies}
         rest = [body for body in self.part.as_live if self._placed(body) not in told]
         return self._commit(tuple(unmasked(copy_object(body)) for body in (*made, *rest)))
@@ -154,7 +159,7 @@ class SimulatedCase:
         return "operation" in self.simulation.argocd.applications[self.app]
 
     def objects(self) -> dict[Key, Object]:
-        return {ref_of(one).key: one for one in self.simulation.model.objects() if one.get("kind") != "Event"}
+        return {ref_of(obj).key: obj for obj in self.simulation.model.objects() if obj.get("kind") != "Event"}
 
     def ref(self, key: Key) -> Ref:
         """As reports cite it: with the version that the object has."""
@@ -191,14 +196,18 @@ def simulated(
     namespace = argocd_namespace(case)
     clock = Clock(case.now)
     model = ApiServer(clock)
-    refused = {one.key for one in case.results if one.status == "SyncFailed"}
+    refused = {result.key for result in case.results if result.status == "SyncFailed"}
     desired = [
-        unmasked(one.body if one.key in refused or not _is_cut(case, one) else whole(one.body))
-        for one in part.desired
+        unmasked(
+            desired_object.body
+            if desired_object.key in refused or not _is_cut(case, desired_object)
+            else whole(desired_object.body)
+        )
+        for desired_object in part.desired
     ]
-    desired += [unmasked(one) for one in part.as_live]
+    desired += [unmasked(as_live_object) for as_live_object in part.as_live]
     well = _well(case)
-    live = [_put_right(one.body, case, well) for one in part.live]
+    live = [_put_right(live_object.body, case, well) for live_object in part.live]
     kinds = Kinds(case, live, desired)
     definitions = kinds.assumed()
     live += [_stub(row.ref) for row in part.stubs]
@@ -213,12 +222,12 @@ def simulated(
     writers = writers_for(case, part, model, active=others)
     operators = Operators(case, model)
     makers = CrdCreators(case, model)
-    secrets = [one.body for one in case.world.snapshot.settings if one.ref.kind == "Secret"]
+    secrets = [setting.body for setting in case.world.snapshot.settings if setting.ref.kind == "Secret"]
     script = script_of(case, live, part.desired)
     simulation = Simulation(
         writers.rendering(repositories),
         applications=[_quieted(application) if quiet else application],
-        projects=with_project(application, [one.body for one in case.world.snapshot.projects]),
+        projects=with_project(application, [project.body for project in case.world.snapshot.projects]),
         config_maps=_config_maps(case, namespace),
         destinations=[destination_for(application, model, secrets)],
         life=lambda model: life(model, script),
@@ -330,7 +339,7 @@ def _stub(ref: Ref) -> Object:
 
 
 def _config_maps(case: Case, namespace: str) -> list[Object]:
-    maps = [one.body for one in case.world.snapshot.settings if one.ref.kind == "ConfigMap"]
+    maps = [setting.body for setting in case.world.snapshot.settings if setting.ref.kind == "ConfigMap"]
     params = "argocd-cmd-params-cm"
     if case.app.namespace != namespace and not any(dig(one, "metadata", "name") == params for one in maps):
         # Argo CD looks after the app, so it was told to look into its namespace.
@@ -351,9 +360,15 @@ def _gaps(case: Case, strangers: list[Object], part: Scope) -> list[Gap]:
                 how_to_get=f"kubectl -n {namespace} get appproject {case.app.project} -o yaml",
             )
         )
-    for kind in sorted({f"{text(one.get('apiVersion'))} {text(one.get('kind'))}" for one in strangers}):
+    for kind in sorted(
+        {f"{text(stranger.get('apiVersion'))} {text(stranger.get('kind'))}" for stranger in strangers}
+    ):
         found.append(Gap(what=f"objects of {kind}", why="the model does not serve this version of the kind"))
-    masked = [one.ref for one in part.desired if has_marks(one.body) and _differs(case, one)]
+    masked = [
+        desired_object.ref
+        for desired_object in part.desired
+        if has_marks(desired_object.body) and _differs(case, desired_object)
+    ]
     found += [
         Gap(what=f"the values of {ref}", why="they are masked: whether they are right cannot be told")
         for ref in masked

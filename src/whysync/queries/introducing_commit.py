@@ -60,7 +60,7 @@ def well_until_then(deployment: Manifest, new: Manifest) -> Evidence | None:
 
 
 def _conditions(deployment: Manifest) -> list[Object]:
-    return [fields(one) for one in items(deployment.status.get("conditions"))]
+    return [fields(condition) for condition in items(deployment.status.get("conditions"))]
 
 
 def _stopping(deployment: Manifest, new: Manifest) -> timedelta:

@@ -159,7 +159,9 @@ def _kept(case: Case, live: Manifest) -> Iterator[tuple[Manifest, Object, tuple[
 
 def _is_ready(pod: Manifest) -> bool:
     conditions = (fields(raw) for raw in items(pod.status.get("conditions")))
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+    return any(
+        condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions
+    )
 
 
 def _plain(value: Json | Missing) -> Object:
@@ -198,7 +200,7 @@ def _steps(
 
 def _by_name(values: Json | Missing) -> dict[str, Json]:
     """A list of named parts; empty where it is none."""
-    found = {text(fields(one).get("name")): one for one in items(values)}
+    found = {text(fields(value).get("name")): value for value in items(values)}
     return found if "" not in found and len(found) == len(items(values)) else {}
 
 

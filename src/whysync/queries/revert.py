@@ -25,7 +25,7 @@ _BAD = (HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN)
 
 def taken_back(case: Case, ref: Ref) -> Fix | None:
     live = case.live_of(ref.key)
-    drifts = [one for one in case.drifts if one.ref.key == ref.key and one.pointer != TRACKING_ID]
+    drifts = [drift for drift in case.drifts if drift.ref.key == ref.key and drift.pointer != TRACKING_ID]
     if live is None or not drifts or len(drifts) > _MOST:
         return None
     health = case.health_of(live)
@@ -47,7 +47,7 @@ def is_taken_back(case: Case, ref: Ref, explains: Iterable[str]) -> bool:
     What is refused later, such as its Pods, is another story: there Git and the cluster never differed.
     """
     live, desired = case.live_of(ref.key), case.desired_of(ref.key)
-    if live is None or desired is None or not any(one.startswith("result:") for one in explains):
+    if live is None or desired is None or not any(explain.startswith("result:") for explain in explains):
         return False
     return not is_shown(case, desired, live)
 

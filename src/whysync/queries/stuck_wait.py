@@ -112,9 +112,9 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                 said = f": {container.waiting_message}" if container.waiting_message else ""
                 evidence = (cite(story.pod, pointer, says="its Pod cannot start"),)
                 pulls = [
-                    one
-                    for one in understand(container.waiting_message).failures
-                    if isinstance(one, ImagePull)
+                    failure
+                    for failure in understand(container.waiting_message).failures
+                    if isinstance(failure, ImagePull)
                 ]
                 if pulls:
                     why = f": {pulls[0].reason}" if pulls[0].reason else ""

@@ -34,8 +34,8 @@ def why_unfit(case: Case, pod: Manifest) -> str:
         return f"no node has all the labels {', '.join(f'{k}={text(v)}' for k, v in sorted(wanted.items()))}"
     for resource in ("cpu", "memory", "nvidia.com/gpu"):
         asked = sum(
-            amount(dig(one, "resources", "requests", resource)) or 0
-            for one in items(pod.spec.get("containers"))
+            amount(dig(container, "resources", "requests", resource)) or 0
+            for container in items(pod.spec.get("containers"))
         )
         told = [(amount(there), text(there)) for node in nodes if (there := _room(node, resource))]
         most, largest = max(((size or 0, words) for size, words in told), default=(0, "none"))

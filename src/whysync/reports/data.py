@@ -25,7 +25,7 @@ def as_json(value: object) -> Safe:
 def as_yaml(*documents: object) -> Safe:
     from whysync.kubernetes.api.yaml import dump
 
-    return yaml_text(dump(tree(one)) for one in documents)
+    return yaml_text(dump(tree(document)) for document in documents)
 
 
 def yaml_text(dumped: Iterable[str]) -> Safe:

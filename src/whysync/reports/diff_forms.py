@@ -43,11 +43,13 @@ def _app(app: AppDiff) -> Object:
         "argocd": {"sync": status.sync.status, "health": status.health.status},
         "strategy": str(found.strategy) if found else None,
         "notes": list(found.notes) if found else [],
-        "conditions": [{"type": one.type, "message": one.message} for one in found.conditions]
+        "conditions": [
+            {"type": condition.type, "message": condition.message} for condition in found.conditions
+        ]
         if found
         else [],
-        "resources": [_resource(one) for one in app.resources],
-        "idleRules": [_idle(one) for one in app.idle_rules],
+        "resources": [_resource(resource) for resource in app.resources],
+        "idleRules": [_idle(idle_rule) for idle_rule in app.idle_rules],
     }
 
 
@@ -173,7 +175,7 @@ def _section(one: ResourceDiff, app: AppDiff) -> Iterator[Md]:
 
 
 def _hidden(app: AppDiff) -> Iterator[Md]:
-    hidden = [(one, field) for one in app.resources for field in one.ignored]
+    hidden = [(resource, field) for resource in app.resources for field in resource.ignored]
     if not hidden:
         return
     yield md("## Ignored differences")

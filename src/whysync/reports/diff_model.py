@@ -94,7 +94,7 @@ class AppDiff:
         return tuple(sorted(diffs, key=lambda one: (order[one.state], one.resource.key)))
 
     def in_state(self, *states: State) -> tuple[ResourceDiff, ...]:
-        return tuple(one for one in self.resources if one.state in states)
+        return tuple(resource for resource in self.resources if resource.state in states)
 
     @cached_property
     def idle_rules(self) -> tuple[IdleRule, ...]:

@@ -109,7 +109,7 @@ def answer(app: AppDiff, screen: Screen) -> str:
 def strategy_words(app: AppDiff) -> str:
     assert app.comparison is not None
     words = _STRATEGIES[app.comparison.strategy]
-    others = {one.resource.strategy for one in app.resources if one.state is State.DIFFERS}
+    others = {resource.resource.strategy for resource in app.resources if resource.state is State.DIFFERS}
     if app.comparison.strategy is Strategy.LEGACY and Strategy.STRUCTURED_MERGE in others:
         words += "; resources that ask for server-side apply by structured merge"
     return words
@@ -283,13 +283,13 @@ def _cut(text: str, width: int) -> str:
 def _below(app: AppDiff, screen: Screen, shown: Shown) -> Iterator[str]:
     """What counts for less: hidden differences, other opinions, what could not be seen."""
     lines: list[str] = []
-    hidden = [(one, field) for one in app.resources for field in one.ignored]
+    hidden = [(resource, field) for resource in app.resources for field in resource.ignored]
     if shown.ignored:
-        for one in app.resources:
-            if one.state is State.EQUAL and one.ignored:
-                lines += ["", screen.paint(f"===== {one.title} ======", "bold")]
+        for resource in app.resources:
+            if resource.state is State.EQUAL and resource.ignored:
+                lines += ["", screen.paint(f"===== {resource.title} ======", "bold")]
                 lines.append("  equal, but for what is ignored")
-                for field in one.ignored:
+                for field in resource.ignored:
                     lines += _ignored(field, screen)
         lines += _idle_rules(app, screen)
     elif hidden:

@@ -55,7 +55,7 @@ class HealthReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> tuple[JudgedObject, ...]:
-        return tuple(one for one in self.objects if one.code in self.failing)
+        return tuple(obj for obj in self.objects if obj.code in self.failing)
 
 
 def worst_first(objects: Sequence[JudgedObject]) -> tuple[JudgedObject, ...]:
@@ -82,7 +82,7 @@ def as_object(report: HealthReport) -> Object:
     return {
         "version": 1,
         "failed": len(report.failed),
-        "objects": [_object(one) for one in report.objects],
+        "objects": [_object(obj) for obj in report.objects],
         "unread": [{"what": gap.what, "why": gap.why} for gap in report.unread],
     }
 
@@ -105,11 +105,11 @@ def _text(report: HealthReport, screen: Screen, *, wide: bool) -> list[str]:
     lines = [_answer(report, screen), ""]
     judge = ("JUDGED BY",) if wide else ()
     rows: list[tuple[str, ...]] = [("KIND", "NAMESPACE/NAME", "HEALTH", *judge, "MESSAGE")]
-    for one in report.objects:
-        by = (str(one.judged.by),) if wide else ()
-        kind = f"{one.ref.kind}.{one.ref.group}" if wide and one.ref.group else one.ref.kind
-        place = one.ref.place or "(no name)"
-        rows.append((kind, place, one.word, *by, one_line(one.message, 2_000) or "-"))
+    for obj in report.objects:
+        by = (str(obj.judged.by),) if wide else ()
+        kind = f"{obj.ref.kind}.{obj.ref.group}" if wide and obj.ref.group else obj.ref.kind
+        place = obj.ref.place or "(no name)"
+        rows.append((kind, place, obj.word, *by, one_line(obj.message, 2_000) or "-"))
     lines += _colored(table(rows, screen, most=None if wide else max(screen.width, 60)), report, screen)
     for gap in report.unread:
         lines += ["", *screen.wrap(f"not read: {one_line(gap.what)}: {one_line(gap.why)}", indent=0)]
@@ -117,7 +117,7 @@ def _text(report: HealthReport, screen: Screen, *, wide: bool) -> list[str]:
 
 
 def _answer(report: HealthReport, screen: Screen) -> str:
-    counts = Counter(one.word for one in report.objects)
+    counts = Counter(obj.word for obj in report.objects)
     words = [f"{counts[str(code)]} {code}" for code in reversed(HealthCode) if counts[str(code)]]
     if counts["-"]:
         words.append(f"{counts['-']} without a health check")

@@ -33,16 +33,18 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 def listing(entries: list[Entry], screen: Screen, *, form: str) -> Safe:
     match form:
         case "json" | "yaml":
-            data: Json = {"scenarios": [_data(one) for one in entries]}
+            data: Json = {"scenarios": [_data(entry) for entry in entries]}
             return as_json(data) if form == "json" else as_yaml(data)
         case "markdown":
             head = [row("scenario", "what happens", "cause"), rule(3)]
-            return markdown_page([*head, *(row(code(one.name), one.title, one.cause) for one in entries)])
+            return markdown_page(
+                [*head, *(row(code(entry.name), entry.title, entry.cause) for entry in entries)]
+            )
         case "name":
-            return output.text(one.name for one in entries)
+            return output.text(entry.name for entry in entries)
         case _:
             rows = [("NAME", "CAUSE", "WHAT HAPPENS")]
-            rows += [(one.name, one.cause, one.title) for one in entries]
+            rows += [(entry.name, entry.cause, entry.title) for entry in entries]
             most = None if form == "wide" else screen.width
             lines = table([tuple(row) for row in rows], screen, most=most)
             return output.text([*lines, "", "whysync lab run NAME plays one; whysync lab show NAME tells it"])

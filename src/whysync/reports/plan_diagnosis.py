@@ -32,7 +32,7 @@ def diagnosis(report: AppReport) -> Iterator[Xml]:
         yield tag("h4", "Unexplained")
         yield tag("ul", *told)
     if report.gaps:
-        missing = (tag("li", one_line(f"{one.what}: {one.why}")) for one in report.gaps[:_MOST_FINDINGS])
+        missing = (tag("li", one_line(f"{gap.what}: {gap.why}")) for gap in report.gaps[:_MOST_FINDINGS])
         yield tag("h4", "Could not be seen")
         yield tag("ul", *missing)
 
@@ -54,7 +54,7 @@ def _parts(finding: Finding, report: AppReport) -> Iterator[Xml]:
     if finding.root:
         yield tag("p", "Root: ", tag("b", one_line(finding.root)))
     if finding.evidence:
-        seen = [tag("li", _seen(one)) for one in finding.evidence[:_MOST_EVIDENCE]]
+        seen = [tag("li", _seen(citation)) for citation in finding.evidence[:_MOST_EVIDENCE]]
         yield tag("details", tag("summary", "Evidence"), tag("ul", *seen))
     for fix in finding.fixes:
         yield tag("div", BREAK, joined(_fix(fix, report), "\n"), BREAK, class_="fix")

@@ -65,7 +65,7 @@ class Drawing:
 
 
 def marks_of(changes: tuple[Change, ...]) -> dict[tuple[str, str], ChangeKind]:
-    return {(one.ref.kind, one.ref.name): one.sort for one in changes}
+    return {(change.ref.kind, change.ref.name): change.sort for change in changes}
 
 
 def colour_of(sort: ChangeKind) -> str:
@@ -90,12 +90,12 @@ def shown_of(step: Step) -> list[Item]:
     """In their order; where there are too many, those that went wrong are among them in any case."""
     if len(step.items) <= _MOST_CHIPS:
         return list(step.items)
-    bad = [one for one in step.items if one.state in (State.FAILED, State.WAITING)][:_MOST_CHIPS]
-    rest = (one for one in step.items if one.state not in (State.FAILED, State.WAITING))
+    bad = [item for item in step.items if item.state in (State.FAILED, State.WAITING)][:_MOST_CHIPS]
+    rest = (item for item in step.items if item.state not in (State.FAILED, State.WAITING))
     kept = {id(one) for one in bad} | {
         id(one) for one, _ in zip(rest, range(_MOST_CHIPS - len(bad)), strict=False)
     }
-    return [one for one in step.items if id(one) in kept]
+    return [item for item in step.items if id(item) in kept]
 
 
 def lasted(step: Step) -> str:

@@ -78,7 +78,7 @@ def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[str, AppReport]) -
     yield Xml("<header>")
     mark = {"bad": "✗", "wait": "?", "good": "✓"}[look_of(plan)]
     yield tag("h1", f"{mark} {headline(plan)}", class_=look_of(plan))
-    for app in [one for one in apps if not one.passed or not one.runs][:20]:
+    for app in [app for app in apps if not app.passed or not app.runs][:20]:
         yield tag("p", one_line(verdict_words(app, reports.get(app.name)), 600), class_="answer")
     yield tag(
         "p",
@@ -187,11 +187,11 @@ def _changes(app: AppPlan) -> Iterator[Xml]:
     rows = [
         tag(
             "tr",
-            tag("td", MARKS[one.sort], class_=f"sort {colour_of(one.sort)}", title=one.sort.value),
-            tag("td", one_line(change_words(one), 600), class_="name"),
-            tag("td", tag("code", one_line(one.origin)) if one.origin else " ", class_="from"),
+            tag("td", MARKS[change.sort], class_=f"sort {colour_of(change.sort)}", title=change.sort.value),
+            tag("td", one_line(change_words(change), 600), class_="name"),
+            tag("td", tag("code", one_line(change.origin)) if change.origin else " ", class_="from"),
         )
-        for one in app.changes[:_MOST_CHANGES]
+        for change in app.changes[:_MOST_CHANGES]
     ]
     if len(app.changes) > _MOST_CHANGES:
         more = f"and {len(app.changes) - _MOST_CHANGES:,} more: see whysync plan -o json"
@@ -214,7 +214,7 @@ def _safe(app: AppPlan) -> Iterator[Xml]:
 def _notes(app: AppPlan) -> Iterator[Xml]:
     if app.notes:
         yield tag("h3", "Notes")
-        yield tag("ul", *(tag("li", one_line(one)) for one in app.notes[:_MOST_NOTES]))
+        yield tag("ul", *(tag("li", one_line(note)) for note in app.notes[:_MOST_NOTES]))
     granted = list(dict.fromkeys(one_line(note) for run in app.runs for note in run.notes))
     if granted:
         told = [tag("li", one_line(one)) for one in granted[:_MOST_NOTES]]
@@ -226,7 +226,7 @@ def _notes(app: AppPlan) -> Iterator[Xml]:
 def _left(apps: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
     if apps:
         yield tag("h2", f"{len(apps)} more apps, for which there is no room here")
-        yield tag("ul", *(tag("li", one_line(verdict_words(one, reports.get(one.name)))) for one in apps))
+        yield tag("ul", *(tag("li", one_line(verdict_words(app, reports.get(app.name)))) for app in apps))
 
 
 def _footer(plan: Plan) -> Iterator[Xml]:

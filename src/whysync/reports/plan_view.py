@@ -63,7 +63,7 @@ def render(plan: Plan, report: Report, screen: Screen, *, wide: bool = False) ->
 
 
 def by_app(report: Report) -> dict[str, AppReport]:
-    return {one.case.app.qualified_name: one for one in report.apps}
+    return {app.case.app.qualified_name: app for app in report.apps}
 
 
 def verdict_words(app: AppPlan, report: AppReport | None) -> str:
@@ -129,7 +129,7 @@ def _app(
     for one in app.runs:
         yield from _ground(one, app, screen)
     yield from _changes(app, screen)
-    for words in dict.fromkeys((*app.notes, *(note for one in app.runs for note in one.notes))):
+    for words in dict.fromkeys((*app.notes, *(note for run in app.runs for note in run.notes))):
         yield from screen.wrap(
             one_line(words),
             indent=_INDENT,

@@ -37,7 +37,9 @@ def notes_of(fix: Fix, *, everything: bool) -> Iterator[str]:
 
 
 def rejected_in(finding: Finding) -> Iterator[str]:
-    yield from (one_line(f"{one.title}: {one.why}") for one in finding.rejected_fixes)
+    yield from (
+        one_line(f"{rejected_fix.title}: {rejected_fix.why}") for rejected_fix in finding.rejected_fixes
+    )
 
 
 def in_a_sentence(fix: Fix) -> str:

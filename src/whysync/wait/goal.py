@@ -100,7 +100,9 @@ def _has_failed(case: Case, goal: Goal) -> bool:
         return False
     if _settled(case):
         return False
-    return not goal.revision or any(_begins(one, goal.revision) for one in _synced_revisions(case))
+    return not goal.revision or any(
+        _begins(synced_revision, goal.revision) for synced_revision in _synced_revisions(case)
+    )
 
 
 def _is_at(case: Case, goal: Goal) -> bool:
@@ -129,7 +131,7 @@ def _begins(known: str, wanted: str) -> bool:
 
 
 def _short(revisions: tuple[str, ...]) -> str:
-    return ", ".join(one[:12] for one in revisions)
+    return ", ".join(revision[:12] for revision in revisions)
 
 
 def _is_stale(case: Case) -> bool:

@@ -57,7 +57,7 @@ def cases() -> Iterator[Case]:
         "spec: {ipFamilies: 5}",
         "spec: {ports: 5}",
     )
-    yield case("patched", create(service), *(patch("strategic", service, one) for one in changes))
+    yield case("patched", create(service), *(patch("strategic", service, change) for change in changes))
     unfit = ("spec: {hard: {cpu: lots}}", "spec: {hard: {cpu: 1.5.5}}", "spec: {hard: {cpu: true}}")
     yield case("quantities", *(ssa(obj("v1/ResourceQuota q", one)) for one in unfit))
     bytes = obj("v1/Secret s", "data: {a: 'no base!'}")

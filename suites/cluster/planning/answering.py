@@ -93,4 +93,4 @@ def is_configuration(obj: Object) -> bool:
 
 
 def hooks_of(obj: Object) -> list[str]:
-    return [text(dig(one, "name")) for one in items(obj.get("webhooks"))]
+    return [text(dig(webhook, "name")) for webhook in items(obj.get("webhooks"))]

@@ -206,9 +206,9 @@ def _mangled(draw: st.DrawFn, obj: Object) -> Object:
 def _places(value: Json, at: tuple[str, ...]) -> list[tuple[str, ...]]:
     if isinstance(value, dict):
         found = [(*at, key) for key in value]
-        return found + [one for key, item in value.items() for one in _places(item, (*at, key))]
+        return found + [place for key, item in value.items() for place in _places(item, (*at, key))]
     if isinstance(value, list):
-        return [one for number, item in enumerate(value) for one in _places(item, (*at, str(number)))]
+        return [place for number, item in enumerate(value) for place in _places(item, (*at, str(number)))]
     return []
 
 

@@ -97,7 +97,7 @@ class Desk:
         runs: list[Run] = [run for run in found.runs if run.ground is wanted]
         assert runs, (found.notes, [run.message for run in found.runs])
         self.granted = [
-            _object("Namespace", found[1]) for one in runs[0].notes if (found := _GRANTED.match(one))
+            _object("Namespace", found[1]) for note in runs[0].notes if (found := _GRANTED.match(note))
         ]
         return planned_outcome(runs[0], NAME)
 
@@ -164,7 +164,7 @@ class Desk:
             time.sleep(0.05)
 
     def _put(self, obj: Object) -> Object:
-        kinds = {(one.api_version, one.kind): one for one in self._real.kinds()}
+        kinds = {(kind.api_version, kind.kind): kind for kind in self._real.kinds()}
         kind = kinds[text(obj.get("apiVersion")), text(obj.get("kind"))]
         place = text(dig(obj, "metadata", "namespace"))
         answer = self._real.send(Request(verb="create", path=kind.collection(place), body=obj))

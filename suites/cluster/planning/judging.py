@@ -58,7 +58,7 @@ def planned_outcome(run: Run, name: str) -> Outcome:
     if run.snapshot is None:
         assert run.passed, run.message
         return Outcome(phase="Succeeded", message="")
-    (app,) = [one for one in run.snapshot.applications if one.ref.place == name]
+    (app,) = [application for application in run.snapshot.applications if application.ref.place == name]
     return outcome_of(fields(app.body.get("status")), message="" if run.passed else run.message)
 
 

@@ -61,7 +61,7 @@ class Stage:
 
 def stages(scenario: Scenario) -> Iterator[Stage]:
     """Two for each Application with a plain source; raises `NoStage`."""
-    pushes = [one for one in scenario.happens if isinstance(one.act, Push)]
+    pushes = [happen for happen in scenario.happens if isinstance(happen.act, Push)]
     last = pushes[-1] if pushes else None
     before, end = ScenarioRun(scenario), ScenarioRun(scenario)
     if last is not None:
@@ -70,10 +70,10 @@ def stages(scenario: Scenario) -> Iterator[Stage]:
     found = False
     for app in scenario.applications:
         url = text(dig(app, "spec", "source", "repoURL"))
-        repo = next((one for one in scenario.repos if one.url == url), None)
+        repo = next((repo for repo in scenario.repos if repo.url == url), None)
         if repo is None or dig(app, "spec", "source", "chart"):
             continue
-        old = [*repo.commits, *(_commit(one.act) for one in pushes[:-1] if _is_of(one.act, url, scenario))]
+        old = [*repo.commits, *(_commit(push.act) for push in pushes[:-1] if _is_of(push.act, url, scenario))]
         new = [_commit(last.act)] if last is not None and _is_of(last.act, url, scenario) else []
         head = _files([*old, *new])
         sort = _sort(_application(end, text(dig(app, "metadata", "name"))) or {})
@@ -99,7 +99,7 @@ def stages(scenario: Scenario) -> Iterator[Stage]:
 def _sort(application: Object) -> str:
     state = fields(dig(application, "status", "operationState"))
     rows = items(dig(state, "syncResult", "resources"))
-    return "refused" if any(dig(one, "status") == "SyncFailed" for one in rows) else text(state.get("phase"))
+    return "refused" if any(dig(row, "status") == "SyncFailed" for row in rows) else text(state.get("phase"))
 
 
 def _application(play: ScenarioRun, name: str) -> Object | None:
@@ -142,8 +142,8 @@ def _touched(files: dict[str, str]) -> dict[str, str]:
     changed = dict(files)
     for path, content in files.items():
         objects = manifests_in(content) if path.endswith(_MANIFESTS) else []
-        for one in objects:
-            meta = one.get("metadata")
+        for obj in objects:
+            meta = obj.get("metadata")
             if isinstance(meta, dict):
                 meta["annotations"] = {**fields(meta.get("annotations")), "example.com/touched": "again"}
         if objects:

@@ -50,7 +50,7 @@ class Outcome:
 def outcome_of(status: Object, *, message: str = "") -> Outcome:
     """From the status of an Application, after its sync."""
     state = fields(status.get("operationState"))
-    rows = [fields(one) for one in items(dig(state, "syncResult", "resources"))]
+    rows = [fields(resource) for resource in items(dig(state, "syncResult", "resources"))]
     refused = {_ref(row): text(row.get("message")) for row in rows if row.get("status") == "SyncFailed"}
     told = message or text(state.get("message"))
     for one in map(fields, items(status.get("conditions"))):
@@ -142,7 +142,9 @@ def _run(simulation: Simulation, name: str, application: Object) -> Outcome:
     argocd = simulation.argocd
     try:
         simulation.timeline.settle()
-        if any(dig(one, "type") in _STOPPING for one in items(argocd.status(name).get("conditions"))):
+        if any(
+            dig(condition, "type") in _STOPPING for condition in items(argocd.status(name).get("conditions"))
+        ):
             return outcome_of(argocd.status(name))
         argocd.request_sync(name, _operation(application))
         simulation.until(lambda: "operation" not in argocd.applications[name], _LONGEST)

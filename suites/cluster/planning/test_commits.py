@@ -59,7 +59,7 @@ def test_the_command_line_says_the_same(desk: Desk, names: Iterator[str]) -> Non
     code, said = desk.told(commit)
     assert code == 1
     (app,) = items(dig(said, "plan", "apps"))
-    run = next(fields(one) for one in items(dig(app, "runs")) if dig(one, "cluster") == "base")
+    run = next(fields(run) for run in items(dig(app, "runs")) if dig(run, "cluster") == "base")
     failed = {
         (text(dig(item, "ref", "kind")), text(dig(item, "ref", "name"))): text(dig(item, "note"))
         for step in items(run.get("steps"))

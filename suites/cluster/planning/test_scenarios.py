@@ -75,11 +75,15 @@ def _on_the_cluster(
 ) -> list[str]:
     at = f"scenarios/{stage.scenario.name}/{stage.at}"
     found = stage.snapshot()
-    live = [_moved(one.body, answering, stage.play.model) for one in found.live if not _is_argocds(one)]
-    around = [one.body for one in (*found.projects, *found.settings, *found.applications)]
+    live = [
+        _moved(live_object.body, answering, stage.play.model)
+        for live_object in found.live
+        if not _is_argocds(live_object)
+    ]
+    around = [project.body for project in (*found.projects, *found.settings, *found.applications)]
     kubeconfig = server.kubeconfig(_made(home))
     try:
-        with loaded(real, [copy_object(one) for one in (*live, *around)]):
+        with loaded(real, [copy_object(live_object) for live_object in (*live, *around)]):
             access = KubeAccess(kubeconfig=str(kubeconfig), namespace="argocd")
             facts = read_kubernetes(access, Selection(names=(stage.name,), logs=False))
             facts = replace(facts, live=_as_they_were(facts.live, found), collected_at=found.collected_at)
@@ -90,14 +94,14 @@ def _on_the_cluster(
                 _bare(stage.application),
                 stage.objects(),
                 there=there,
-                projects=[one.body for one in found.projects],
-                settings=[one.body for one in found.settings if one.ref.kind == "ConfigMap"],
+                projects=[project.body for project in found.projects],
+                settings=[setting.body for setting in found.settings if setting.ref.kind == "ConfigMap"],
             )
             _clean(real, outcome)
     except Unloadable as problem:
         score.left_out[at] = f"the server does not take what the lab has: {problem}"
         return []
-    run = next((one for one in planned.runs if one.ground is PlannedCluster.LIVE), None)
+    run = next((run for run in planned.runs if run.ground is PlannedCluster.LIVE), None)
     if run is None:
         return [f"{at}: not planned on the cluster as it is: {planned.notes}"]
     if WHOLE in outcome.refused and stage.sort != "refused":
@@ -111,9 +115,9 @@ def _on_nothing(stage: Stage, home: Path, real: Cluster, score: Score) -> list[s
     if not objects:
         return []
     planned = _planned(stage, home / "empty")
-    run = next(one for one in planned.runs if one.ground is PlannedCluster.EMPTY)
+    run = next(run for run in planned.runs if run.ground is PlannedCluster.EMPTY)
     application = _bare(stage.application)
-    desired = {stage.name: tuple(Manifest(one, role=Role.DESIRED) for one in objects)}
+    desired = {stage.name: tuple(Manifest(obj, role=Role.DESIRED) for obj in objects)}
     bare = Snapshot(applications=(Manifest(application, role=Role.APPLICATION),), desired=desired)
     case = case_in(bare, stage.name)
     granted = [*Kinds(case, [], objects).assumed(), *namespaces(case, [], objects)]
@@ -147,8 +151,8 @@ def _moved(body: Object, answering: Answering, model: ApiServer) -> Object:
     """Webhooks that answer in the lab answer here; those that do not are at a closed port."""
     if not is_configuration(body):
         return copy_object(body)
-    judges = {one: model.webhooks[one] for one in hooks_of(body) if one in model.webhooks}
-    if not judges or any(_is_dead(one, model) for one in judges):
+    judges = {hook: model.webhooks[hook] for hook in hooks_of(body) if hook in model.webhooks}
+    if not judges or any(_is_dead(judge, model) for judge in judges):
         return harmless(body)
     answering.judges.update(judges)
     return answering.pointed_here(body)
@@ -164,8 +168,10 @@ def _is_dead(hook: str, model: ApiServer) -> bool:
 
 def _as_they_were(facts: Iterable[Manifest], found: Snapshot) -> tuple[Manifest, ...]:
     """The plan sees the webhooks where they are: behind their Services."""
-    own = {one.ref.key: one for one in found.live if is_configuration(one.body)}
-    return tuple(one.with_body(own[one.key].body) if one.key in own else one for one in facts)
+    own = {
+        live_object.ref.key: live_object for live_object in found.live if is_configuration(live_object.body)
+    }
+    return tuple(fact.with_body(own[fact.key].body) if fact.key in own else fact for fact in facts)
 
 
 def _is_argocds(one: Manifest) -> bool:
@@ -178,7 +184,7 @@ def _bare(application: Object) -> Object:
 
 
 def _read(real: Cluster, bodies: Iterable[Object]) -> list[Object]:
-    answers = (real.send(Request(verb="get", path=f"{collection(one)}/{name(one)}")) for one in bodies)
+    answers = (real.send(Request(verb="get", path=f"{collection(body)}/{name(body)}")) for body in bodies)
     return [answer.body for answer in answers if answer.ok and answer.body is not None]
 
 

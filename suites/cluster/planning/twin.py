@@ -145,9 +145,9 @@ class Twin:
         resource = self.copy.discovery.of_store(place[0])
         if resource is None:
             return ""
-        for one in self.kinds():
-            if (one.group, one.plural) == place[0]:
-                return one.path(place[1], place[2])
+        for kind in self.kinds():
+            if (kind.group, kind.plural) == place[0]:
+                return kind.path(place[1], place[2])
         return ""
 
     def _end(self, path: str) -> None:
@@ -234,9 +234,9 @@ class RealGround(KubectlClusterOps):
 def _serves(twin: Twin, definition: Object) -> bool:
     group, plural = text(dig(definition, "spec", "group")), text(dig(definition, "spec", "names", "plural"))
     versions: list[Json] = [
-        one for one in items(dig(definition, "spec", "versions")) if dig(one, "served") is True
+        version for version in items(dig(definition, "spec", "versions")) if dig(version, "served") is True
     ]
     return all(
-        twin.send(Request(verb="list", path=f"/apis/{group}/{text(dig(one, 'name'))}/{plural}")).ok
-        for one in versions
+        twin.send(Request(verb="list", path=f"/apis/{group}/{text(dig(version, 'name'))}/{plural}")).ok
+        for version in versions
     )

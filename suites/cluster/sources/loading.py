@@ -75,7 +75,7 @@ def loaded(real: Cluster, objects: Iterable[Object]) -> Generator[None]:
 
 def _is_there(body: Object) -> bool:
     """Argo CD's own kinds are defined before any scenario, and all of them need these."""
-    own = {name(one) for one in definitions()}
+    own = {name(definition) for definition in definitions()}
     return body.get("kind") == "CustomResourceDefinition" and name(body) in own
 
 
@@ -134,7 +134,7 @@ def _without_uid(job: Object) -> None:
     spec = fields(job.get("spec"))
     spec.pop("selector", None)
     labels = fields(dig(spec, "template", "metadata", "labels"))
-    for label in [one for one in labels if one.endswith("controller-uid")]:
+    for label in [label for label in labels if label.endswith("controller-uid")]:
         del labels[label]
 
 
@@ -145,9 +145,9 @@ def _keeps_status(real: Cluster, body: Object) -> bool:
         return False
     path = f"/apis/{text(body.get('apiVersion'))}"
     found = real.send(Request(verb="get", path=path)).body or {}
-    kinds = [fields(one) for one in items(found.get("resources"))]
+    kinds = [fields(resource) for resource in items(found.get("resources"))]
     return not any(
-        one.get("kind") == body.get("kind") and text(one.get("name")).endswith("/status") for one in kinds
+        kind.get("kind") == body.get("kind") and text(kind.get("name")).endswith("/status") for kind in kinds
     )
 
 

@@ -92,7 +92,11 @@ def test_several_writers_are_kept_apart(fleet: Ground, tmp_path: Path) -> None:
     label: Object = {"metadata": {**fields(body["metadata"]), "annotations": None, "labels": {"team": "a"}}}
     fleet.apply({**label, "apiVersion": "apps/v1", "kind": "Deployment"}, manager="team-controller")
     found = read(fleet, tmp_path, Selection(names=("shop-0006",)))
-    live = next(one for one in found.live if one.ref.kind == "Deployment" and one.ref.name == "shop-0006")
+    live = next(
+        live_object
+        for live_object in found.live
+        if live_object.ref.kind == "Deployment" and live_object.ref.name == "shop-0006"
+    )
     managers = {text(fields(entry).get("manager")) for entry in items(live.meta.get("managedFields"))}
     assert {"argocd-controller", "kubectl-edit", "team-controller"} <= managers
 
@@ -165,7 +169,7 @@ def test_one_namespace_is_seen_and_the_rest_is_named(fleet: Ground, tmp_path: Pa
     token = fleet.account("narrow", rules, namespaces=("argocd", own))
     found = admitted(fleet, tmp_path, Selection(), token, namespace="argocd")
     assert len([app for app in found.applications if app.ref.name.startswith("shop-")]) == APPS
-    assert {one.ref.namespace for one in found.live if one.ref.kind == "Pod"} == {own}
+    assert {live_object.ref.namespace for live_object in found.live if live_object.ref.kind == "Pod"} == {own}
     assert "forbidden" in told(found)
     assert namespace_of(10) in told(found)
 

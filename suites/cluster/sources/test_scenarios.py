@@ -64,10 +64,14 @@ def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, s
 
 def deleted_when(live: Snapshot, end: Snapshot) -> None:
     """When a deletion began, a server says itself: it was as long ago as in the scenario."""
-    began = {one.key: one.meta["deletionTimestamp"] for one in end.live if "deletionTimestamp" in one.meta}
-    for one in live.live:
-        if "deletionTimestamp" in one.meta and one.key in began:
-            one.meta["deletionTimestamp"] = began[one.key]
+    began = {
+        live_object.key: live_object.meta["deletionTimestamp"]
+        for live_object in end.live
+        if "deletionTimestamp" in live_object.meta
+    }
+    for live_object in live.live:
+        if "deletionTimestamp" in live_object.meta and live_object.key in began:
+            live_object.meta["deletionTimestamp"] = began[live_object.key]
 
 
 def found_in(snapshot: Snapshot) -> dict[str, list[tuple[str, ...]]]:
@@ -99,26 +103,29 @@ def every(snapshot: Snapshot) -> list[Manifest]:
 
 
 def without_danger(snapshot: Snapshot) -> Snapshot:
-    return replace(snapshot, live=tuple(one.with_body(harmless(one.body)) for one in snapshot.live))
+    return replace(
+        snapshot,
+        live=tuple(live_object.with_body(harmless(live_object.body)) for live_object in snapshot.live),
+    )
 
 
 def set_namespaces(snapshot: Snapshot, model: Cluster) -> None:
     """Objects without one get the destination's, as they do on their way to the server."""
-    namespaced = {(one.group, one.kind) for one in model.kinds() if one.namespaced}
+    namespaced = {(kind.group, kind.kind) for kind in model.kinds() if kind.namespaced}
     for app in snapshot.applications:
         place = dig(app.body, "spec", "destination", "namespace")
-        for one in snapshot.desired.get(app.ref.place, ()):
+        for desired_object in snapshot.desired.get(app.ref.place, ()):
             if (
-                (one.ref.group, one.ref.kind) in namespaced
-                and not one.ref.namespace
+                (desired_object.ref.group, desired_object.ref.kind) in namespaced
+                and not desired_object.ref.namespace
                 and isinstance(place, str)
             ):
-                one.meta["namespace"] = place
+                desired_object.meta["namespace"] = place
 
 
 def copied(snapshot: Snapshot) -> Snapshot:
     def fresh(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
-        return tuple(one.with_body(copy_object(one.body)) for one in manifests)
+        return tuple(manifest.with_body(copy_object(manifest.body)) for manifest in manifests)
 
     return replace(
         snapshot,
@@ -135,5 +142,5 @@ def write_desired(snapshot: Snapshot, folder: Path) -> None:
     for app, manifests in snapshot.desired.items():
         place = folder / app.replace("/", "_", 1)
         place.mkdir(parents=True)
-        bodies: list[Object] = [one.body for one in manifests]
+        bodies: list[Object] = [manifest.body for manifest in manifests]
         (place / "all.yaml").write_text("---\n".join(map(yaml.dump, bodies)))

@@ -147,7 +147,7 @@ def test_a_failed_sync_is_tried_again_with_growing_pauses_and_then_given_up() ->
     assert world.phase == "Failed"
     assert world.message.endswith(" (retried 2 times).")
     retries = world.moments(TraceKind.RETRY)
-    assert [one[:8] for one in retries] == ["10:00:00", "10:00:30"], "it says 10 s, and waits for 30"
+    assert [retry[:8] for retry in retries] == ["10:00:00", "10:00:30"], "it says 10 s, and waits for 30"
     assert world.operation.get("retryCount") == 2
     told = world.condition("SyncError") or ""
     assert told.startswith("Failed last sync attempt to [")
@@ -200,7 +200,7 @@ def test_a_user_without_permission_is_refused_and_the_refusal_is_kept() -> None:
         world.argocd.request_sync("shop", user="dev")
     assert "permission denied: applications, sync, default/shop, sub: dev" in str(refused.value)
     assert world.operation == {}
-    (log,) = [one for one in snapshot_of(world).logs if one.pod.startswith("argocd-server")]
+    (log,) = [log for log in snapshot_of(world).logs if log.pod.startswith("argocd-server")]
     assert "permission denied: applications, sync, default/shop" in log.lines[0]
     world.argocd.request_sync("shop")
     with pytest.raises(Denied, match="another operation is already in progress"):
@@ -369,7 +369,10 @@ def test_two_apps_that_share_an_object_warn_of_each_other() -> None:
     world.argocd.add(application(name="other", path="apps/other", automated={}))
     world.minutes(10)
     assert world.data("a", "x") == "1", "who heals itself wins"
-    told = [fields(one).get("message") for one in items(world.argocd.status("other").get("conditions"))]
+    told = [
+        fields(condition).get("message")
+        for condition in items(world.argocd.status("other").get("conditions"))
+    ]
     assert told == ["ConfigMap/a is part of applications argocd/other and shop"]
 
 
@@ -436,8 +439,8 @@ def test_a_world_loaded_from_facts_goes_on_from_there() -> None:
     app = snapshot.applications[0].body
     again = World.of(
         application=app,
-        desired=[one.body for one in snapshot.desired["argocd/shop"]],
-        live=[one.body for one in snapshot.live],
+        desired=[desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
+        live=[live_object.body for live_object in snapshot.live],
         now=world.clock.now,
     )
     again.run(timedelta(minutes=1))

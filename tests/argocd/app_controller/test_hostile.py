@@ -80,7 +80,7 @@ def _played() -> tuple[Object, list[Json], World]:
     world = World.with_objects([MAP, job("done", "PostSync")])
     world.minutes(1)
     snapshot = snapshot_of(world)
-    return snapshot.applications[0].body, [one.body for one in snapshot.live], world
+    return snapshot.applications[0].body, [live_object.body for live_object in snapshot.live], world
 
 
 STATE, LIVE, WORLD = _played()
@@ -95,7 +95,7 @@ def test_any_status_and_any_live_object(place: Path, value: Json, inside: Path, 
     simulation = Simulation.of(
         application=app,
         desired=[config_map("a", x="2")],
-        live=[one for one in live if isinstance(one, dict)],
+        live=[live_object for live_object in live if isinstance(live_object, dict)],
         now=WORLD.clock.now,
     )
     simulation.run(timedelta(minutes=5))

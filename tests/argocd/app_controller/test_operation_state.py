@@ -197,7 +197,7 @@ def test_conditions_of_other_types_stay() -> None:
         status=Status(conditions=(kept, Condition(type="InvalidSpecError", message="old"))),
     )
     found = spec_conditions(app, {}, (), NOW, controller_namespace="argocd")
-    assert [one.type for one in found.conditions] == ["InvalidSpecError", "SyncError"]
+    assert [condition.type for condition in found.conditions] == ["InvalidSpecError", "SyncError"]
     assert found.conditions[0].message == "Application referencing project web which does not exist"
     projects = {"web": AppProject(metadata=Metadata(name="web"))}
     found = spec_conditions(app, projects, (), NOW, controller_namespace="argocd")

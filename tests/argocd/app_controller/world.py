@@ -105,9 +105,9 @@ class World(Simulation):
         return text(self.operation.get("message"))
 
     def condition(self, type: str) -> str | None:
-        for one in items(self.argocd.status("shop").get("conditions")):
-            if fields(one).get("type") == type:
-                return text(fields(one).get("message"))
+        for condition in items(self.argocd.status("shop").get("conditions")):
+            if fields(condition).get("type") == type:
+                return text(fields(condition).get("message"))
         return None
 
     def moments(self, *whats: TraceKind) -> list[str]:

@@ -128,4 +128,4 @@ def compared(
 
 
 def said(found: Comparison) -> list[tuple[str, str]]:
-    return [(one.type, one.message) for one in found.conditions]
+    return [(condition.type, condition.message) for condition in found.conditions]

@@ -37,7 +37,7 @@ def rows(found: Comparison) -> list[Object]:
 
 def test_equal_objects_are_synced() -> None:
     found = compared(targets=[config_map()], live=[live_config_map()])
-    assert (found.sync, [one.sync for one in found.resources]) == (SYNCED, [SYNCED])
+    assert (found.sync, [resource.sync for resource in found.resources]) == (SYNCED, [SYNCED])
     assert found.conditions == ()
 
 
@@ -53,7 +53,7 @@ def test_a_changed_value_is_out_of_sync_and_its_field_is_named() -> None:
 
 def test_a_missing_object_is_out_of_sync_and_leaves_health_alone_while_another_lives() -> None:
     found = compared(targets=[config_map(), config_map("other")], live=[live_config_map()])
-    missing = next(one for one in found.resources if one.live is None)
+    missing = next(resource for resource in found.resources if resource.live is None)
     assert (missing.ref.name, missing.sync, missing.is_missing) == ("other", OUT_OF_SYNC, True)
     assert missing.health is not None
     assert missing.health.code is HealthCode.MISSING
@@ -86,7 +86,7 @@ def test_an_extra_object_that_a_controller_made_is_not_looked_at() -> None:
 
 def test_an_object_of_the_same_name_is_compared_whoevers_it_is() -> None:
     found = compared(targets=[config_map()], live=[live_config_map(owner="")])
-    assert [one.live is not None for one in found.resources] == [True]
+    assert [resource.live is not None for resource in found.resources] == [True]
 
 
 def test_a_mark_that_was_copied_from_another_object_does_not_count() -> None:
@@ -105,14 +105,14 @@ def test_one_object_under_two_api_groups_counts_once() -> None:
 
     ours = role("rbac.authorization.k8s.io/v1")
     found = compared(targets=[ours], live=[ours, role("authorization.openshift.io/v1")])
-    assert [one.ref.group for one in found.resources] == ["rbac.authorization.k8s.io"]
+    assert [resource.ref.group for resource in found.resources] == ["rbac.authorization.k8s.io"]
 
 
 def test_extra_objects_without_a_uid_are_all_kept() -> None:
     found = compared(targets=[config_map()], live=[config_map(name) for name in ("settings", "x", "y")])
-    assert [one.ref.name for one in found.resources] == ["settings", "x", "y"]
-    assert all(dig(one.live, "metadata", "uid") != "" for one in found.resources)
-    assert all("uid" not in fields(dig(one.live, "metadata")) for one in found.resources)
+    assert [resource.ref.name for resource in found.resources] == ["settings", "x", "y"]
+    assert all(dig(resource.live, "metadata", "uid") != "" for resource in found.resources)
+    assert all("uid" not in fields(dig(resource.live, "metadata")) for resource in found.resources)
 
 
 def test_another_api_version_of_the_same_kind_is_no_difference() -> None:
@@ -262,7 +262,7 @@ def test_a_cluster_that_does_not_answer_leaves_all_unknown() -> None:
     assert said(found) == [
         ("ComparisonError", "Failed to load live state: the cluster of shop does not answer True")
     ]
-    assert [one.sync for one in found.resources] == [UNKNOWN]
+    assert [resource.sync for resource in found.resources] == [UNKNOWN]
 
 
 def test_one_object_that_cannot_be_compared_fails_the_app_and_the_others_are_told() -> None:
@@ -272,8 +272,8 @@ def test_one_object_that_cannot_be_compared_fails_the_app_and_the_others_are_tol
         live=[live_config_map("bad"), live_config_map(data={"a": "c"})],
     )
     assert found.sync is UNKNOWN
-    assert [one.sync for one in found.resources] == [UNKNOWN, UNKNOWN]
-    assert [bool(one.error) for one in found.resources] == [True, False]
+    assert [resource.sync for resource in found.resources] == [UNKNOWN, UNKNOWN]
+    assert [bool(resource.error) for resource in found.resources] == [True, False]
     assert found.resources[1].is_modified
     assert found.conditions[0].message.startswith(
         "Failed to compare desired state to live state: failed to calculate diff: "
@@ -320,7 +320,7 @@ def test_health_that_cannot_be_judged_is_a_condition() -> None:
     odd: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": "three"}}
     odd["metadata"] = {"name": "web", "namespace": "shop", "uid": "u"}
     found = compared(targets=[odd], live=[odd])
-    assert [one.type for one in found.conditions] == ["ComparisonError"]
+    assert [condition.type for condition in found.conditions] == ["ComparisonError"]
     assert found.conditions[0].message.startswith(
         'error setting app health: failed to get resource health for "Deployment" with name "web"'
     )
@@ -340,7 +340,7 @@ def test_an_object_of_another_app_is_shared() -> None:
 def test_an_app_outside_of_argo_cds_namespace_is_known_by_both_names() -> None:
     app = application(namespace="team")
     found = compared(app=app, live=[live_config_map(owner="team_shop")])
-    assert [one.requires_pruning for one in found.resources] == [True]
+    assert [resource.requires_pruning for resource in found.resources] == [True]
 
 
 # --- the namespace of the app ------------------------------------------------------------------------
@@ -378,7 +378,7 @@ def test_a_namespace_that_git_has_counts_though_its_kind_is_excluded() -> None:
         live=[NAMESPACE],
         settings={"resource.exclusions": rules},
     )
-    assert [one.is_extra for one in found.resources] == [True]
+    assert [resource.is_extra for resource in found.resources] == [True]
 
 
 def test_changed_metadata_of_the_namespace_drifts_the_app_alone() -> None:
@@ -387,7 +387,7 @@ def test_changed_metadata_of_the_namespace_drifts_the_app_alone() -> None:
     found = compared(
         app=application(spec=spec, status=status), targets=[config_map()], live=[live_config_map()]
     )
-    assert (found.sync, [one.sync for one in found.resources]) == (OUT_OF_SYNC, [SYNCED])
+    assert (found.sync, [resource.sync for resource in found.resources]) == (OUT_OF_SYNC, [SYNCED])
 
 
 # --- strategies --------------------------------------------------------------------------------------
@@ -490,14 +490,14 @@ def test_every_name_gets_one_row_and_the_app_is_as_its_rows(
     targets = [config_map(name, data={"v": value}) for name, value in wanted]
     live = [live_config_map(name, data={"v": value}) for name, value in there]
     found = compared(targets=targets, live=live)
-    names = [one.ref.name for one in found.resources]
+    names = [resource.ref.name for resource in found.resources]
     assert sorted(names) == sorted({name for name, _ in [*wanted, *there]})
-    drifts = any(one.sync is OUT_OF_SYNC for one in found.resources)
+    drifts = any(resource.sync is OUT_OF_SYNC for resource in found.resources)
     assert found.sync is (OUT_OF_SYNC if drifts else SYNCED)
     last_wanted, last_there = dict(wanted), dict(there)
-    for one in found.resources:
-        equal = last_wanted.get(one.ref.name) == last_there.get(one.ref.name)
-        assert one.sync is (SYNCED if equal else OUT_OF_SYNC)
+    for resource in found.resources:
+        equal = last_wanted.get(resource.ref.name) == last_there.get(resource.ref.name)
+        assert resource.sync is (SYNCED if equal else OUT_OF_SYNC)
 
 
 @given(objects=OBJECTS, seed=st.randoms(use_true_random=False))

@@ -78,7 +78,7 @@ def test_manifests_that_argo_cd_rendered_ask_for_their_marks() -> None:
 
 def test_an_extra_object_is_known_by_its_mark() -> None:
     found = comparison(config_map(desired=True), config_map(marked=True), config_map("old", marked=True))
-    assert [one.ref.name for one in found.resources if one.is_extra] == ["old"]
+    assert [resource.ref.name for resource in found.resources if resource.is_extra] == ["old"]
 
 
 def test_an_extra_object_without_a_mark_is_known_by_its_row() -> None:
@@ -86,7 +86,7 @@ def test_an_extra_object_without_a_mark_is_known_by_its_row() -> None:
     app = application(status={"resources": rows})
     found = compared(config_map(desired=True), config_map(), config_map("old"), app=app)
     assert found.comparison is not None
-    extra = next(one for one in found.comparison.resources if one.is_extra)
+    extra = next(resource for resource in found.comparison.resources if resource.is_extra)
     assert not found.is_unseen(extra)
 
 
@@ -105,7 +105,7 @@ def test_what_argo_cd_calls_synced_and_the_facts_lack_is_unseen() -> None:
         app=application(status={"resources": [*rows, row("ConfigMap", "hidden")]}),
     )
     assert found.comparison is not None
-    unseen = {one.ref.name: found.is_unseen(one) for one in found.comparison.resources}
+    unseen = {resource.ref.name: found.is_unseen(resource) for resource in found.comparison.resources}
     assert unseen == {"settings": False, "other": True, "gone": False, "hidden": True}
 
 
@@ -131,7 +131,7 @@ def test_settings_and_project_are_found() -> None:
         "metadata": {**fields(service["metadata"]), "annotations": {"whysync.dev/role": "desired"}},
     }
     found = comparison(settings, project, config_map(desired=True), config_map(value="x"), wanted, service)
-    assert {one.ref.kind: one.sync for one in found.resources} == {
+    assert {resource.ref.kind: resource.sync for resource in found.resources} == {
         "ConfigMap": SyncCode.SYNCED,
         "Service": SyncCode.UNKNOWN,
     }

@@ -117,7 +117,7 @@ def test_what_is_granted_from_the_start() -> None:
 def test_the_built_in_lines_are_those_of_argocd() -> None:
     with (CONFORMANCE / "rbac.jsonl").open(encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]
-    recorded = next(one["builtin_policy"] for one in records if one["id"] == "rbac/builtin-allow-1")
+    recorded = next(record["builtin_policy"] for record in records if record["id"] == "rbac/builtin-allow-1")
     theirs = {str(line) for line in read_lines(recorded, "built-in")}
     assert theirs == {str(line) for line in (*policy().permissions, *policy().grants)}
 

@@ -49,7 +49,7 @@ def test_a_branch_is_resolved_and_rendered(shop: Made, sources: GitSources) -> N
     commit = repository.resolve(source, "main")
     assert commit == first
     rendered = repository.render(app(source), source, commit)
-    assert [one["kind"] for one in rendered.manifests] == ["ConfigMap"]
+    assert [manifest["kind"] for manifest in rendered.manifests] == ["ConfigMap"]
     assert rendered.source_type == "Directory"
     assert repository.heads() == (Head(repo="https://example.org/shop", revision="main", commit=first),)
     made = sources.rendered(app(source), source, commit)

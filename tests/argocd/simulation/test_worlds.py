@@ -39,8 +39,8 @@ def test_apps_go_to_the_cluster_that_they_name() -> None:
     assert (data(near, "a"), data(near, "b")) == ({"x": "1"}, None)
     assert (data(far, "a"), data(far, "b")) == (None, {"x": "2"})
     snapshot = snapshot_of(simulation)
-    assert {one.cluster for one in snapshot.live} == {"in-cluster", "far"}
-    assert [one.ref.name for one in snapshot.settings if one.ref.kind == "Secret"] == [
+    assert {live_object.cluster for live_object in snapshot.live} == {"in-cluster", "far"}
+    assert [setting.ref.name for setting in snapshot.settings if setting.ref.kind == "Secret"] == [
         "cluster-far.example.com"
     ]
     assert simulation.argocd.sync_and_health("far") == ("Synced", "Healthy")
@@ -181,9 +181,9 @@ def test_facts_without_marks_get_them() -> None:
     world.minutes(1)
     snapshot = snapshot_of(world)
     bare: list[Object] = []
-    for one in snapshot.live:
-        meta = {key: value for key, value in one.meta.items() if key != "annotations"}
-        bare.append({**one.body, "metadata": meta})
+    for live_object in snapshot.live:
+        meta = {key: value for key, value in live_object.meta.items() if key != "annotations"}
+        bare.append({**live_object.body, "metadata": meta})
     app = snapshot.applications[0].body
     again = Simulation.of(
         application=app, desired=[config_map("a", x="2")], live=bare, now=world.clock.now + timedelta(hours=1)
@@ -207,8 +207,8 @@ def test_a_snapshot_can_be_played_on() -> None:
     snapshot = snapshot_of(world)
     again = Simulation.of(
         application=snapshot.applications[0].body,
-        desired=[one.body for one in snapshot.desired["argocd/shop"]],
-        live=[one.body for one in snapshot.live],
+        desired=[desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
+        live=[live_object.body for live_object in snapshot.live],
         now=world.clock.now,
     )
     again.run(timedelta(minutes=1))

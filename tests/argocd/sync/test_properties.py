@@ -50,7 +50,7 @@ class Scene:
 
     def ground(self) -> MemoryGround:
         return MemoryGround(
-            objects={ref_of(one).key: one for one in self.live},
+            objects={ref_of(live_object).key: live_object for live_object in self.live},
             refusals=dict.fromkeys(self.refused, "refused"),
         )
 
@@ -82,8 +82,8 @@ def test_the_same_scene_gives_the_same_operation(scene: Scene) -> None:
 def test_results_never_vanish_and_never_move(scene: Scene) -> None:
     states = scene.run(scene.ground())
     for before, after in pairwise(states):
-        known = [one.task for one in before.results]
-        assert [one.task for one in after.results][: len(known)] == known
+        known = [result.task for result in before.results]
+        assert [result.task for result in after.results][: len(known)] == known
         assert all(
             now.message or not then.message for then, now in zip(before.results, after.results, strict=False)
         )
@@ -96,7 +96,7 @@ def test_an_operation_can_be_kept_as_json_between_its_steps(scene: Scene) -> Non
     for expected in scene.run(plain):
         state = step(state, kept.request(scene.targets, scene.hooks, scene.options), kept)
         assert state == expected
-        rows = [result_json(one) for one in state.results]
+        rows = [result_json(result) for result in state.results]
         state = State(phase=state.phase, message=state.message, results=results_from_json(rows))
 
 
@@ -114,7 +114,7 @@ def test_what_is_finished_stays_finished(scene: Scene) -> None:
         assert last.phase == "Running"
         ended = terminate(last, request, ground)
         assert (ended.phase, ended.message) == ("Failed", "Operation terminated")
-        assert not any(one.hook_type and one.hook_phase == "Running" for one in ended.results)
+        assert not any(result.hook_type and result.hook_phase == "Running" for result in ended.results)
 
 
 @given(scenes())
@@ -132,5 +132,5 @@ def test_a_successful_sync_has_applied_everything(scene: Scene) -> None:
     ground = scene.ground()
     last = scene.run(ground)[-1]
     if last.phase == "Succeeded" and not scene.options.dry_run:
-        assert {ref_of(one).key for one in scene.targets} <= set(ground.objects)
-        assert not any(one.status == "SyncFailed" for one in last.results)
+        assert {ref_of(target).key for target in scene.targets} <= set(ground.objects)
+        assert not any(result.status == "SyncFailed" for result in last.results)

@@ -86,7 +86,7 @@ class Scene:
 def scene(*targets: Object, live: Sequence[Object] = (), **more: Json) -> Scene:
     return Scene(
         targets=targets,
-        ground=MemoryGround(objects={ref_of(one).key: one for one in live}),
+        ground=MemoryGround(objects={ref_of(live_object).key: live_object for live_object in live}),
         app=application(**{key: fields(value) for key, value in more.items()}),
         settings=Settings(),
         project=OPEN_PROJECT,
@@ -124,7 +124,7 @@ def test_a_sync_records_what_it_did_and_where_from() -> None:
 def test_history_is_kept_short() -> None:
     before: list[Json] = [{"id": at} for at in range(10)]
     turn = scene(config_map(), status={"history": before}).turn()
-    assert [fields(one)["id"] for one in turn.history or ()] == list(range(1, 11))
+    assert [fields(entry)["id"] for entry in turn.history or ()] == list(range(1, 11))
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_the_namespace_is_made_with_its_metadata() -> None:
     here = scene(config_map(), spec={"syncPolicy": policy})
     turn = here.turn(syncOptions=["CreateNamespace=true"])
     assert dig(turn.operation_state, "syncResult", "managedNamespaceMetadata") == {"labels": {"team": "shop"}}
-    namespace = next(one for one in here.ground.objects.values() if one["kind"] == "Namespace")
+    namespace = next(obj for obj in here.ground.objects.values() if obj["kind"] == "Namespace")
     assert dig(namespace, "metadata", "labels") == {"team": "shop"}
 
 

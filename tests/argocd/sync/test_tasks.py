@@ -52,7 +52,9 @@ def test_an_unknown_kind_makes_the_whole_sync_invalid_and_nothing_is_changed() -
     last = step(State(), _request(Pair(WIDGET, None), Pair(thing("a"), None)), ground)
     assert last.phase == "Failed"
     assert last.message == 'one or more synchronization tasks are not valid: Widget "" not found'
-    assert [(one.name, one.status, one.hook_phase) for one in last.results] == [("w", "SyncFailed", "")]
+    assert [(result.name, result.status, result.hook_phase) for result in last.results] == [
+        ("w", "SyncFailed", "")
+    ]
     assert ground.commands == []
 
 
@@ -85,7 +87,7 @@ def test_the_project_forbids_each_object_by_itself() -> None:
     )
     last = step(State(), request, StubGround())
     assert last.message == "one or more synchronization tasks are not valid: not permitted"
-    assert [one.name for one in last.results] == ["b"]
+    assert [result.name for result in last.results] == ["b"]
 
 
 def test_a_target_gets_the_namespace_of_the_destination_and_finds_its_live_object() -> None:

@@ -23,7 +23,7 @@ PRUNE = SyncOptions(prune=True)
 
 
 def _outcomes(state: State) -> dict[str, tuple[str, str]]:
-    return {one.name: (one.status, one.hook_phase) for one in state.results}
+    return {result.name: (result.status, result.hook_phase) for result in state.results}
 
 
 def test_one_wave_succeeds_as_soon_as_it_is_applied_whatever_becomes_of_it() -> None:
@@ -31,7 +31,10 @@ def test_one_wave_succeeds_as_soon_as_it_is_applied_whatever_becomes_of_it() -> 
     (last,) = ground.run([deployment("api", ready=False), thing("settings")])
     assert (last.phase, last.message) == ("Succeeded", "successfully synced (all tasks run)")
     assert _outcomes(last) == {"settings": ("Synced", "Running"), "api": ("Synced", "Running")}
-    assert [one.message for one in last.results] == ["ConfigMap/settings created", "Deployment/api created"]
+    assert [result.message for result in last.results] == [
+        "ConfigMap/settings created",
+        "Deployment/api created",
+    ]
 
 
 def test_a_wave_waits_for_the_health_of_the_one_before() -> None:
@@ -165,7 +168,7 @@ def test_a_dry_run_changes_nothing_and_says_so() -> None:
     ground = MemoryGround(objects={ref_of(extra).key: extra})
     (last,) = ground.run([thing("a"), thing("b", wave="1")], options=SyncOptions(dry_run=True, prune=True))
     assert (last.phase, ground.names, ground.log) == ("Succeeded", {"extra"}, [])
-    assert {one.message for one in last.results} == {
+    assert {result.message for result in last.results} == {
         "pruned (dry run)",
         "ConfigMap/a configured (dry run)",
         "ConfigMap/b configured (dry run)",

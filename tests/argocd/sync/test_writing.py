@@ -34,7 +34,7 @@ def test_a_namespace_is_updated_where_others_are_replaced() -> None:
     live: Object = {**namespace, "metadata": {"name": "n", "resourceVersion": "7"}}
     told = apply_object(_step(ground, SyncOptions(replace=True)), namespace, live, dry_run=False)
     assert told == ("Synced", "Namespace/n updated")
-    assert [dig(one, "metadata", "resourceVersion") for one in ground.updates] == ["7"]
+    assert [dig(update, "metadata", "resourceVersion") for update in ground.updates] == ["7"]
     assert ground.commands == []
 
 

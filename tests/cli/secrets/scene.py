@@ -51,7 +51,7 @@ def checkout(folder: Path, mint: Mint) -> Shop:
     shop = Shop(folder, base=files("base"))
     for name, text in files("head").items():
         shop.put(name, text)
-    others = [one for one in _objects(mint, "file") if "." in str(one["apiVersion"]).split("/")[0]]
+    others = [obj for obj in _objects(mint, "file") if "." in str(obj["apiVersion"]).split("/")[0]]
     (folder / "other").mkdir()
     (folder / "other/objects.yaml").write_text("---\n".join(map(yaml.dump, others)))
     application = fields(yaml.load(APP))

@@ -27,10 +27,12 @@ class Answers:
     def __init__(self, snapshot: Snapshot, *, home: str = "argocd") -> None:
         self.snapshot = snapshot
         self.home = home
-        self.apps = {one.ref.place: one.body for one in snapshot.applications}
-        self.live = [one.body for one in snapshot.live]
-        self._by_key = {ref_of(one).key: one for one in self.live}
-        maps = {one.ref.name: one.body for one in snapshot.settings if one.ref.kind == "ConfigMap"}
+        self.apps = {application.ref.place: application.body for application in snapshot.applications}
+        self.live = [live_object.body for live_object in snapshot.live]
+        self._by_key = {ref_of(live_object).key: live_object for live_object in self.live}
+        maps = {
+            setting.ref.name: setting.body for setting in snapshot.settings if setting.ref.kind == "ConfigMap"
+        }
         self._cm = maps.get("argocd-cm", {})
         self._settings = Settings.from_config_maps(self._cm, maps.get("argocd-cmd-params-cm"))
         # for those who test what becomes of secrets: an Argo CD that does not hide them, and has more of them
@@ -60,13 +62,13 @@ class Answers:
         }
 
     def projects(self) -> Object:
-        return _listed(one.body for one in self.snapshot.projects)
+        return _listed(project.body for project in self.snapshot.projects)
 
     def clusters(self) -> Object:
         state: Json = {"status": "Successful", "message": "", "attemptedAt": "2026-03-02T09:00:00Z"}
         known: list[Json] = [{"server": IN_CLUSTER, "name": "in-cluster", "connectionState": state}]
-        for one in self.snapshot.settings:
-            if told := told_by(one.body):
+        for setting in self.snapshot.settings:
+            if told := told_by(setting.body):
                 known.append({**told, "connectionState": state, "config": {"tlsClientConfig": {}}})
         return {"metadata": {}, "items": [*known, *self.more_clusters]}
 
@@ -112,7 +114,7 @@ class Answers:
 
     def _tree(self, place: str) -> Object:
         nodes: dict[str, Json] = {}
-        waiting = [*self._managed(place), *(one for one in self._hooks(place))]
+        waiting = [*self._managed(place), *(hook for hook in self._hooks(place))]
         for target, live in waiting:
             if live is None:
                 nodes[str(ref_of(target or {}).key)] = self._absent(place, target or {})
@@ -142,15 +144,15 @@ class Answers:
         found = list(items(dig(body, "metadata", "ownerReferences")))
         if ref.kind != "PersistentVolumeClaim" or found:
             return found
-        for one in self.live:
-            owner = ref_of(one)
+        for live_object in self.live:
+            owner = ref_of(live_object)
             if owner.kind != "StatefulSet" or owner.namespace != ref.namespace:
                 continue
-            for template in items(dig(one, "spec", "volumeClaimTemplates")):
+            for template in items(dig(live_object, "spec", "volumeClaimTemplates")):
                 name = f"{text(dig(template, 'metadata', 'name'))}-{owner.name}-"
                 if ref.name.startswith(name) and ref.name.removeprefix(name).isdecimal():
-                    uid: Json = text(dig(one, "metadata", "uid"))
-                    found.append({**_named(one), "apiVersion": "apps/v1", "uid": uid})
+                    uid: Json = text(dig(live_object, "metadata", "uid"))
+                    found.append({**_named(live_object), "apiVersion": "apps/v1", "uid": uid})
         return found
 
     def _node(self, body: Object) -> Object:
@@ -162,8 +164,8 @@ class Answers:
                 **({"message": verdict.message} if verdict.message else {}),
             }
         parents: list[Json] = [
-            {**_named(fields(one)), "uid": fields(one).get("uid"), "namespace": ref_of(body).namespace}
-            for one in self._owners(body)
+            {**_named(fields(owner)), "uid": fields(owner).get("uid"), "namespace": ref_of(body).namespace}
+            for owner in self._owners(body)
         ]
         node: Object = {
             **_named(body),
@@ -202,8 +204,11 @@ class Answers:
         return _hidden(target, live) if self.hides else (target, live)
 
     def manifests(self, place: str) -> Object:
-        desired = [self._hidden(one.body, None)[0] for one in self.snapshot.desired.get(place, ())]
-        return {"manifests": [json.dumps(one) for one in desired]}
+        desired = [
+            self._hidden(desired_object.body, None)[0]
+            for desired_object in self.snapshot.desired.get(place, ())
+        ]
+        return {"manifests": [json.dumps(desired_object) for desired_object in desired]}
 
     def resource(self, place: str, query: dict[str, str]) -> Object | None:
         for raw in items(self.tree(place)["nodes"]):
@@ -215,7 +220,11 @@ class Answers:
                 query["resourceName"],
             )
             if node.get("uid") and tuple(_key(node)) == wanted:
-                found = next(one for one in self.live if dig(one, "metadata", "uid") == node["uid"])
+                found = next(
+                    live_object
+                    for live_object in self.live
+                    if dig(live_object, "metadata", "uid") == node["uid"]
+                )
                 return {"manifest": json.dumps(self._hidden(None, found)[1])}
         return None
 
@@ -225,10 +234,10 @@ class Answers:
             app = self.apps[place]
             name, uid = text(dig(app, "metadata", "name")), text(dig(app, "metadata", "uid"))
         found: list[Object] = []
-        for one in self.snapshot.events:
-            about = fields(one.body.get("involvedObject") or one.body.get("regarding"))
+        for event in self.snapshot.events:
+            about = fields(event.body.get("involvedObject") or event.body.get("regarding"))
             if about.get("name") == name and text(about.get("uid")) in ("", uid):
-                found.append(one.body)
+                found.append(event.body)
         return {"metadata": {}, **_listed(found)}
 
     def logs(self, pod: str, query: dict[str, str]) -> bytes:
@@ -252,10 +261,13 @@ class Answers:
         """Each row of the Application, with its two sides; the hooks among them are filtered out."""
         home = text(dig(self.apps[place], "spec", "destination", "namespace"))
         targets: dict[Key, Object] = {}
-        for one in self.snapshot.desired.get(place, ()):
-            if not is_hook(one.body):
-                targets[one.key] = one.body
-                targets.setdefault(one.key._replace(namespace=one.key.namespace or home), one.body)
+        for desired_object in self.snapshot.desired.get(place, ()):
+            if not is_hook(desired_object.body):
+                targets[desired_object.key] = desired_object.body
+                targets.setdefault(
+                    desired_object.key._replace(namespace=desired_object.key.namespace or home),
+                    desired_object.body,
+                )
         for raw in items(dig(self.apps[place], "status", "resources")):
             key = _key(fields(raw))
             target = targets.get(key) or targets.get(key._replace(namespace=""))
@@ -270,11 +282,11 @@ class Answers:
     def _hooks(self, place: str) -> Iterator[tuple[Object, Object]]:
         """Hooks that are there: in the tree, though not among the managed resources."""
         home = text(dig(self.apps[place], "spec", "destination", "namespace"))
-        for one in self.snapshot.desired.get(place, ()):
-            key = one.key._replace(namespace=one.key.namespace or home)
+        for desired_object in self.snapshot.desired.get(place, ()):
+            key = desired_object.key._replace(namespace=desired_object.key.namespace or home)
             live = self._by_key.get(key)
-            if is_hook(one.body) and live is not None:
-                yield one.body, live
+            if is_hook(desired_object.body) and live is not None:
+                yield desired_object.body, live
 
 
 def _as_sent(override: Object) -> Object:
@@ -291,7 +303,7 @@ def _as_sent(override: Object) -> Object:
 def _hidden(target: Object | None, live: Object | None) -> tuple[Object | None, Object | None]:
     """A Secret's values as plus signs: more of them for each other value of a key (`HideSecretData`)."""
     sides = [copy_object(one) if one is not None else None for one in (target, live)]
-    if not any(one is not None and one.get("kind") == "Secret" for one in sides):
+    if not any(side is not None and side.get("kind") == "Secret" for side in sides):
         return target, live
     seen: dict[str, list[Json]] = {}
     for side in sides:
@@ -312,7 +324,7 @@ def _hidden(target: Object | None, live: Object | None) -> tuple[Object | None, 
 
 
 def _listed(bodies: Iterable[Object]) -> Object:
-    return {"items": [_untyped(one) for one in bodies] or None}
+    return {"items": [_untyped(body) for body in bodies] or None}
 
 
 def _untyped(body: Object) -> Object:

@@ -33,7 +33,7 @@ def of_lab(name: str) -> Snapshot:
 
 
 def _copies(manifests: tuple[Manifest, ...]) -> tuple[Manifest, ...]:
-    return tuple(one.with_body(copy_object(one.body)) for one in manifests)
+    return tuple(manifest.with_body(copy_object(manifest.body)) for manifest in manifests)
 
 
 def application(

@@ -56,7 +56,9 @@ def whole() -> Snapshot:
 def test_a_fault_is_a_gap_and_the_rest_is_there(question: str, fault: Fault, whole: Snapshot) -> None:
     found, took = read(REST[question], fault)
     assert took < 10
-    assert [one.ref for one in found.applications] == [one.ref for one in whole.applications]
+    assert [application.ref for application in found.applications] == [
+        application.ref for application in whole.applications
+    ]
     if question == "logs" and fault in (Fault.A_LIST, Fault.EMPTY, Fault.GARBLED, Fault.A_PAGE):
         assert found.logs == ()  # a stream of nothing: the kubelet has none
         return
@@ -97,7 +99,9 @@ def test_without_applications_there_is_a_clear_error(fault: Fault) -> None:
 def test_a_fault_that_passes_leaves_no_trace(question: str, fault: Fault, whole: Snapshot) -> None:
     found, _ = read(question, fault, times=1)
     assert found.gaps == ()
-    assert [one.body for one in found.live] == [one.body for one in whole.live]
+    assert [live_object.body for live_object in found.live] == [
+        live_object.body for live_object in whole.live
+    ]
 
 
 def test_a_server_that_is_gone_is_not_asked_on() -> None:

@@ -19,7 +19,7 @@ EVERYTHING = Selection()
 
 
 def names(snapshot: Snapshot) -> list[str]:
-    return [one.ref.place for one in snapshot.applications]
+    return [application.ref.place for application in snapshot.applications]
 
 
 def test_it_is_a_snapshot_like_any_other() -> None:
@@ -28,9 +28,13 @@ def test_it_is_a_snapshot_like_any_other() -> None:
     assert names(found) == ["argocd/quiet", "argocd/shop"]
     assert found.argocd_version == "v3.6.0"
     assert found.collected_at == shop().collected_at, "the server's clock, not ours"
-    assert [one.ref.name for one in found.projects] == ["default"]
-    assert {str(one.ref) for one in found.live} == {"Deployment shop/web", "Secret shop/db", "Pod shop/web-1"}
-    assert [str(one.ref) for one in found.desired["argocd/shop"]] == [
+    assert [project.ref.name for project in found.projects] == ["default"]
+    assert {str(live_object.ref) for live_object in found.live} == {
+        "Deployment shop/web",
+        "Secret shop/db",
+        "Pod shop/web-1",
+    }
+    assert [str(desired_object.ref) for desired_object in found.desired["argocd/shop"]] == [
         "Deployment shop/web",
         "Secret shop/db",
         "Job shop/migrate",
@@ -43,15 +47,19 @@ def test_the_two_sides_of_a_secret_are_masked_together() -> None:
     """The manifests mask a Secret alone: every value would look equal."""
     with ArgoCD(shop()) as argocd:
         found = read_argocd(argocd.server(), EVERYTHING)
-    (wanted,) = (one.body for one in found.desired["argocd/shop"] if one.ref.kind == "Secret")
-    (there,) = (one.body for one in found.live if one.ref.kind == "Secret")
+    (wanted,) = (
+        desired_object.body
+        for desired_object in found.desired["argocd/shop"]
+        if desired_object.ref.kind == "Secret"
+    )
+    (there,) = (live_object.body for live_object in found.live if live_object.ref.kind == "Secret")
     assert dig(wanted, "data", "password") != dig(there, "data", "password")
 
 
 def test_the_health_of_rows_comes_from_the_tree() -> None:
     with ArgoCD(shop()) as argocd:
         found = read_argocd(argocd.server(), EVERYTHING)
-    (app,) = (one for one in found.applications if one.ref.name == "shop")
+    (app,) = (application for application in found.applications if application.ref.name == "shop")
     assert dig(app.body, "status", "resources", 0, "health", "status") in ("Healthy", "Progressing")
 
 
@@ -206,7 +214,7 @@ def test_several_clusters_keep_their_objects_apart() -> None:
     )
     with ArgoCD(of(one, two, live=live(obj("ConfigMap", "web")))) as argocd:
         found = read_argocd(argocd.server(), EVERYTHING, everything=True)
-    assert sorted(one.cluster for one in found.live) == ["in-cluster", "stage"]
+    assert sorted(live_object.cluster for live_object in found.live) == ["in-cluster", "stage"]
 
 
 def test_settings_are_those_that_the_api_shows() -> None:

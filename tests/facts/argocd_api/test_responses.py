@@ -106,4 +106,4 @@ def test_apps_with_odd_names_are_asked_for_as_they_are() -> None:
     odd = application("a b%2F..ü")
     with ArgoCD(of(odd)) as argocd:
         found = read_argocd(argocd.server(), Selection(), everything=True)
-    assert [one.ref.name for one in found.applications] == ["a b%2F..ü"]
+    assert [application.ref.name for application in found.applications] == ["a b%2F..ü"]

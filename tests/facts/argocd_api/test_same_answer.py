@@ -100,7 +100,7 @@ def _without_row_health(value: Json) -> None:
 
 
 def rules(apps: list[Object]) -> list[list[Json]]:
-    return [[fields(finding)["id"] for finding in items(one["findings"])] for one in apps]
+    return [[fields(finding)["id"] for finding in items(app["findings"])] for app in apps]
 
 
 def asked(argocd: ArgoCD) -> Snapshot:
@@ -140,5 +140,5 @@ def test_what_was_collected_gives_the_answer_of_the_api(name: str, tmp_path: Pat
     assert read.unknown == ()
     assert read.gaps == live.gaps == taken.gaps
     assert read.collected_at == live.collected_at
-    assert [one.body for one in read.live] == [one.body for one in live.live]
+    assert [live_object.body for live_object in read.live] == [live_object.body for live_object in live.live]
     assert answer(read) == answer(live)

@@ -74,14 +74,14 @@ def tar(path: Path, files: dict[str, str], *, packed: bool = True, prefix: str =
 
 
 def names(manifests: tuple[Manifest, ...]) -> list[str]:
-    return [one.ref.name for one in manifests]
+    return [manifest.ref.name for manifest in manifests]
 
 
 def shown(snapshot: Snapshot) -> object:
     """Everything of a Snapshot in a form that compares."""
 
     def plain(manifests: tuple[Manifest, ...]) -> list[object]:
-        return [(one.body, one.role, one.origin, one.cluster) for one in manifests]
+        return [(manifest.body, manifest.role, manifest.origin, manifest.cluster) for manifest in manifests]
 
     return (
         [plain(group) for group in (snapshot.applications, snapshot.projects, snapshot.settings)],
@@ -102,7 +102,7 @@ def test_a_folder(tmp_path: Path) -> None:
     assert names(found.projects) == ["default"]
     assert names(found.settings) == ["argocd-cm"]
     assert {app: names(group) for app, group in found.desired.items()} == {"argocd/web": ["one", "two"]}
-    origins = [one.origin for one in found.desired["argocd/web"]]
+    origins = [desired_object.origin for desired_object in found.desired["argocd/web"]]
     assert origins == [
         "desired/web/all.yaml",
         "desired/web/all.yaml#2",
@@ -148,13 +148,13 @@ def test_one_file_of_many_documents(tmp_path: Path) -> None:
     path.write_text(text)
     found = read_bundle([path])
     assert names(found.applications) == ["web"]
-    assert [one.origin for one in found.live] == ["case.yaml#2"]
+    assert [live_object.origin for live_object in found.live] == ["case.yaml#2"]
     assert found.desired["argocd/web"][0].body == found.live[0].body
     again = read_bundle(["-"], stdin=io.BytesIO(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()))
-    assert [one.origin for one in again.live] == ["stdin#2"]
+    assert [live_object.origin for live_object in again.live] == ["stdin#2"]
     packed = tmp_path / "case.yaml.gz"
     packed.write_bytes(gzip.compress(text.encode()))
-    assert [one.origin for one in read_bundle([packed]).live] == ["case.yaml#2"]
+    assert [live_object.origin for live_object in read_bundle([packed]).live] == ["case.yaml#2"]
 
 
 def test_lists_and_answers_of_argocd_are_unfolded(tmp_path: Path) -> None:
@@ -177,7 +177,10 @@ def test_lists_and_answers_of_argocd_are_unfolded(tmp_path: Path) -> None:
         "tree.json": json.dumps({"nodes": [{"kind": "Pod", "name": "p"}]}),
     }
     found = read_bundle([folder(tmp_path, files)])
-    assert [(one.ref.kind, one.origin) for one in found.live] == [("Pod", "all.json"), ("Node", "all.json#2")]
+    assert [(live_object.ref.kind, live_object.origin) for live_object in found.live] == [
+        ("Pod", "all.json"),
+        ("Node", "all.json#2"),
+    ]
     assert found.applications[0].ref.group == "argoproj.io"
     assert names(found.projects) == ["default"]
     assert names(found.desired["argocd/web"]) == ["m"]
@@ -217,11 +220,11 @@ def test_desired_objects_go_to_the_application_that_is_named(tmp_path: Path) -> 
 def test_clusters_are_folders_below_live(tmp_path: Path) -> None:
     files = {"live/east/a.yaml": CONFIG.replace("NAME", "a"), "live/shop/b.yaml": CONFIG.replace("NAME", "b")}
     found = read_bundle([folder(tmp_path, files)])
-    assert [one.ref.cluster for one in found.live] == ["east", ""]
+    assert [live_object.ref.cluster for live_object in found.live] == ["east", ""]
     (tmp_path / "bundle.yaml").write_text(
         "apiVersion: whysync.dev/v1\nkind: Bundle\nclusters: [{name: shop}]\n"
     )
-    assert [one.ref.cluster for one in read_bundle([tmp_path]).live] == ["", "shop"]
+    assert [live_object.ref.cluster for live_object in read_bundle([tmp_path]).live] == ["", "shop"]
 
 
 def test_settings_are_known_by_name_and_label(tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_the_newer_of_two_equal_names_is_taken(tmp_path: Path) -> None:
 
     files = {"live/a.yaml": version(10, "a: new"), "live/b.yaml": version(9, "a: old")}
     found = read_bundle([folder(tmp_path, files)])
-    assert [one.body["data"] for one in found.live] == [{"a": "new"}]
+    assert [live_object.body["data"] for live_object in found.live] == [{"a": "new"}]
     (gap,) = found.gaps
     assert "live/a.yaml" in gap.why
     (tmp_path / "live/b.yaml").write_text(files["live/a.yaml"])
@@ -258,7 +261,7 @@ def test_several_inputs_are_one_bundle(tmp_path: Path) -> None:
     two = tar(tmp_path / "two.tgz", {"live/b.yaml": CONFIG.replace("NAME", "b")})
     three = folder(tmp_path, {"app.yaml": APP.replace("NAME", "web")}) / "app.yaml"
     found = read_bundle([one, two, three])
-    assert [one.origin for one in found.live] == ["one/live/a.yaml", "two.tgz/live/b.yaml"]
+    assert [live_object.origin for live_object in found.live] == ["one/live/a.yaml", "two.tgz/live/b.yaml"]
     assert names(found.applications) == ["web"]
 
 

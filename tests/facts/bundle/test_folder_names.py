@@ -29,4 +29,4 @@ def test_a_part_of_a_bundle_keeps_its_meaning(tmp_path: Path) -> None:
     (tmp_path / "desired" / "shop" / "one.yaml").write_text(SERVICE)
     (tmp_path / "app.yaml").write_text(APPLICATION)
     snapshot = read_bundle([tmp_path / "app.yaml", tmp_path / "desired"])
-    assert [one.ref.kind for one in snapshot.desired["argocd/shop"]] == ["Service"]
+    assert [desired_object.ref.kind for desired_object in snapshot.desired["argocd/shop"]] == ["Service"]

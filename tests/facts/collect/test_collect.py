@@ -38,7 +38,7 @@ def piece(name: str, **more: object) -> Snapshot:
 
 
 def files(folder: Path) -> list[str]:
-    return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:
@@ -58,10 +58,10 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
         assert sorted((str(one.ref), str(one.body)) for one in getattr(read, part)) == sorted(
             (str(one.ref), str(one.body)) for one in getattr(whole, part)
         )
-    assert [one.body for one in read.desired["argocd/shop"]] == [
-        one.body for one in whole.desired["argocd/shop"]
+    assert [desired_object.body for desired_object in read.desired["argocd/shop"]] == [
+        desired_object.body for desired_object in whole.desired["argocd/shop"]
     ]
-    assert [(one.pod, one.lines, one.previous) for one in read.logs] == [
+    assert [(log.pod, log.lines, log.previous) for log in read.logs] == [
         ("web-1", ("panic: no database",), True)
     ]
     assert taken.counts == {"applications": 2, "projects": 1, "desired": 3, "live": 3, "logs": 1}
@@ -79,7 +79,9 @@ def test_an_archive_appears_when_it_is_whole(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "out.tar.gz") as archive:
         assert all((member.uname, member.uid, member.mtime) == ("", 0, 0) for member in archive)
     assert stat.S_IMODE((tmp_path / "out.tar.gz").stat().st_mode) == 0o600
-    assert [one.ref.name for one in read_bundle([tmp_path / "out.tar.gz"]).applications] == ["one"]
+    assert [application.ref.name for application in read_bundle([tmp_path / "out.tar.gz"]).applications] == [
+        "one"
+    ]
 
 
 def test_the_same_facts_give_the_same_bytes(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_it_is_for_nobody_elses_eyes(tmp_path: Path) -> None:
     bundle = Collection(Target.of(str(tmp_path / "out")), "test")
     bundle.add(piece("one"))
     bundle.finish()
-    for path in (tmp_path / "out", *(one for one in (tmp_path / "out").rglob("*") if one.is_file())):
+    for path in (tmp_path / "out", *(path for path in (tmp_path / "out").rglob("*") if path.is_file())):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
@@ -104,7 +106,7 @@ def test_what_apps_share_is_there_once(tmp_path: Path) -> None:
     bundle.add(piece("two"))
     taken = bundle.finish()
     read = read_bundle([tmp_path / "out"])
-    assert sorted(str(one.ref) for one in read.live) == [
+    assert sorted(str(live_object.ref) for live_object in read.live) == [
         "ConfigMap one/one",
         "ConfigMap shop/shared",
         "ConfigMap two/two",
@@ -126,7 +128,9 @@ class TestGoingOn:
         second.add(piece("two"))
         taken = second.finish()
         assert taken.resumed == 1
-        assert sorted(one.ref.name for one in read_bundle([tmp_path / "out"]).applications) == ["one", "two"]
+        assert sorted(
+            application.ref.name for application in read_bundle([tmp_path / "out"]).applications
+        ) == ["one", "two"]
         assert len(read_bundle([tmp_path / "out"]).live) == 3
 
     def test_the_half_of_a_piece_is_thrown_away(self, tmp_path: Path) -> None:
@@ -230,7 +234,7 @@ class TestGoingOn:
         other = obj("Secret", "b", namespace="two", stringData={"k": "second-secret-value"})
         second.add(mask_snapshot(of(application("two"), live=live(other)), second.masker()))
         assert second.finish().masked == 2
-        values = [one.body["stringData"] for one in read_bundle([tmp_path / "out"]).live]
+        values = [live_object.body["stringData"] for live_object in read_bundle([tmp_path / "out"]).live]
         assert values == [{"k": "<masked 1>"}, {"k": "<masked 2>"}]
 
     def test_another_question_is_another_bundle(self, tmp_path: Path) -> None:
@@ -256,10 +260,10 @@ class TestGoingOn:
         assert place.server is not None
         bundle = Collection(Target.of(str(folder / "out")), "test")
         before = len(bundle.done)
-        for one in read_argocd_in_pieces(
+        for read_argocd_in_piece in read_argocd_in_pieces(
             place.server, Selection(), done=bundle.done, masker=bundle.masker(), at_once=2
         ):
-            bundle.add(one)
+            bundle.add(read_argocd_in_piece)
         bundle.finish()
         return before
 
@@ -314,7 +318,7 @@ def test_big_lists_are_cut_into_files_that_can_be_read(tmp_path: Path) -> None:
     sizes = [path.stat().st_size for path in (tmp_path / "out/live").iterdir()]
     assert len(sizes) == 2
     assert max(sizes) <= LARGEST
-    assert [one.ref.name for one in read_bundle([tmp_path / "out"]).live] == [
+    assert [live_object.ref.name for live_object in read_bundle([tmp_path / "out"]).live] == [
         f"c-{at:02}" for at in range(20)
     ]
 

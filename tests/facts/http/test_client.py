@@ -318,8 +318,8 @@ def test_each_address_of_a_host_has_its_reason(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(problems.Unreachable) as caught:
         asyncio.run(talk())
     reasons = caught.value.why.split("; ")
-    assert {one.partition(" port ")[0] for one in reasons} == {"::1", "127.0.0.1"}
-    assert any("connection refused" in one for one in reasons)
+    assert {reason.partition(" port ")[0] for reason in reasons} == {"::1", "127.0.0.1"}
+    assert any("connection refused" in reason for reason in reasons)
 
 
 @pytest.mark.parametrize(

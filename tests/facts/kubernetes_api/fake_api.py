@@ -112,11 +112,11 @@ class FakeApi:
 
     def _listed(self, group: str, plural: str, namespace: str) -> list[Object]:
         return [
-            one
-            for one in self.objects
-            if group_of(text(one.get("apiVersion"))) == group
-            and _plural(one) == plural
-            and (not namespace or dig(one, "metadata", "namespace") == namespace)
+            obj
+            for obj in self.objects
+            if group_of(text(obj.get("apiVersion"))) == group
+            and _plural(obj) == plural
+            and (not namespace or dig(obj, "metadata", "namespace") == namespace)
         ]
 
     def _log(self, namespace: str, pod: str, query: dict[str, str]) -> Says:

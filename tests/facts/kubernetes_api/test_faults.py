@@ -23,8 +23,8 @@ APP = Selection(names=("argocd/api",))
 
 
 def facts(snapshot: Snapshot) -> object:
-    live = [(str(one.ref), one.body) for one in (*snapshot.live, *snapshot.events)]
-    return live, snapshot.logs, [one.body for one in snapshot.applications], snapshot.gaps
+    live = [(str(live_object.ref), live_object.body) for live_object in (*snapshot.live, *snapshot.events)]
+    return live, snapshot.logs, [application.body for application in snapshot.applications], snapshot.gaps
 
 
 @cache
@@ -141,7 +141,7 @@ def test_a_page_that_has_expired_loses_nothing(*, offers_to_go_on: bool) -> None
         return api(asked)
 
     found = read(answering, APP)
-    names = [one.ref.name for one in found.live if one.ref.kind == "ConfigMap"]
+    names = [live_object.ref.name for live_object in found.live if live_object.ref.kind == "ConfigMap"]
     assert sorted(names) == [f"c-{n:02d}" for n in range(20)]
     assert found.gaps == ()
 
@@ -155,7 +155,7 @@ def test_a_page_that_never_comes_is_a_gap_and_the_first_ones_stay() -> None:
         return Says(503, b"no") if lost else api(asked)
 
     found = read(answering, APP)
-    assert len([one for one in found.live if one.ref.kind == "ConfigMap"]) == 6
+    assert len([live_object for live_object in found.live if live_object.ref.kind == "ConfigMap"]) == 6
     assert any("a part of live configmaps in namespace api" in gap.what for gap in found.gaps)
 
 

@@ -27,8 +27,8 @@ def causes(snapshot: Snapshot) -> dict[str, list[str]]:
 
 def kinds(snapshot: Snapshot) -> dict[str, int]:
     found: dict[str, int] = {}
-    for one in snapshot.live:
-        found[one.ref.kind] = found.get(one.ref.kind, 0) + 1
+    for live_object in snapshot.live:
+        found[live_object.ref.kind] = found.get(live_object.ref.kind, 0) + 1
     return found
 
 
@@ -58,7 +58,7 @@ def test_a_fleet_is_read_where_something_is_wrong() -> None:
     found = read(api)
     assert [app.ref.name for app in found.applications] == ["api", "fine", "web"]
     assert [project.ref.name for project in found.projects] == ["default"]
-    assert {one.ref.name for one in found.settings} == {"argocd-cm", "repo"}
+    assert {setting.ref.name for setting in found.settings} == {"argocd-cm", "repo"}
     assert kinds(found) == {"Deployment": 2, "Namespace": 2, "Pod": 3, "ReplicaSet": 1, "Secret": 1}
     assert len(found.events) == 1
     assert found.collected_at is not None
@@ -248,7 +248,11 @@ def test_other_clusters_by_the_kubeconfig() -> None:
     spoke = FakeApi([deployment("far", "far", live=9), thing("v1", "Namespace", "far")])
     with serving(spoke) as other:
         found = read(hub(other.url), others={"staging": other.url})
-    clusters = {one.ref.name: one.cluster for one in found.live if one.ref.kind == "Deployment"}
+    clusters = {
+        live_object.ref.name: live_object.cluster
+        for live_object in found.live
+        if live_object.ref.kind == "Deployment"
+    }
     assert clusters == {"web": "in-cluster", "api": "in-cluster", "far": "stage"}
     assert "stage" not in gaps(found)
 
@@ -262,7 +266,7 @@ def test_other_clusters_by_their_secret_only_when_allowed() -> None:
         assert "--use-cluster-secrets" in gaps(found)
         assert spoke.paths == []
         allowed = read(hub(other.url, config=config), use_cluster_secrets=True)
-    assert "far" in {one.ref.name for one in allowed.live}
+    assert "far" in {live_object.ref.name for live_object in allowed.live}
     assert "spoke-token-12345" not in everything_in(allowed)
     assert other.asked[0].headers["authorization"] == "Bearer spoke-token-12345"
 
@@ -273,7 +277,7 @@ def test_a_cluster_that_is_out_of_reach_is_a_gap_and_the_others_are_answered() -
     found = read(hub(url), others={"staging": url})
     assert "live objects on cluster stage" in gaps(found)
     assert "cannot be reached" in gaps(found)
-    assert "web" in {one.ref.name for one in found.live}
+    assert "web" in {live_object.ref.name for live_object in found.live}
     aws = read(hub(url, config='{"awsAuthConfig": {"clusterName": "x"}}'), use_cluster_secrets=True)
     assert "a program of its own (awsAuthConfig)" in gaps(aws)
 

@@ -43,8 +43,8 @@ def everything(snapshot: Snapshot) -> str:
     """All text in a Snapshot."""
     groups = (snapshot.applications, snapshot.projects, snapshot.settings, snapshot.live, snapshot.events)
     manifests = [one for group in (*groups, *snapshot.desired.values()) for one in group]
-    bodies = json.dumps([one.body for one in manifests], ensure_ascii=False)
-    return "\n".join([bodies, *(one.origin for one in manifests), repr(snapshot)])
+    bodies = json.dumps([manifest.body for manifest in manifests], ensure_ascii=False)
+    return "\n".join([bodies, *(manifest.origin for manifest in manifests), repr(snapshot)])
 
 
 def test_secret_data_and_string_data_of_the_same_bytes_are_equal() -> None:

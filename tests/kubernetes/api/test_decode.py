@@ -28,7 +28,7 @@ def test_a_whole_application() -> None:
     assert problems == ()
     assert (app.qualified_name, app.project) == ("argocd/shop", "default")
     assert app.status.reconciled_at == datetime(2026, 3, 2, 3, 10, tzinfo=UTC)
-    assert [str(one.ref) for one in app.status.resources] == ["ConfigMap shop/settings"]
+    assert [str(resource.ref) for resource in app.status.resources] == ["ConfigMap shop/settings"]
     assert app.sources[0].target_revision == "main"
 
 
@@ -70,7 +70,7 @@ def test_a_part_of_the_wrong_type_is_left_out_and_named(part: str, value: Json) 
 def test_the_good_rows_stay_when_one_is_bad() -> None:
     rows: list[Json] = [row("ConfigMap", "one"), {"kind": 5, "name": "bad"}, row("ConfigMap", "two")]
     app, problems = read(application(status={"resources": rows}))
-    assert [one.name for one in app.status.resources] == ["one", "bad", "two"]
+    assert [resource.name for resource in app.status.resources] == ["one", "bad", "two"]
     assert len(problems) == 1
     assert "kind" in problems[0]
 

@@ -236,4 +236,4 @@ def test_any_structure_gives_values_or_a_problem(text: str) -> None:
 
 
 def test_json_values_behind_each_other_may_be_scalars() -> None:
-    assert [one.body for one in documents("{}0") if isinstance(one, Document)] == [{}, 0]
+    assert [document.body for document in documents("{}0") if isinstance(document, Document)] == [{}, 0]

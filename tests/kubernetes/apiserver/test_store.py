@@ -203,7 +203,7 @@ def test_ids_that_were_loaded_are_never_given_again(numbers: list[int], nameless
         loaded.append(obj)
     model = ApiServer()
     model.load(loaded)
-    known = [text(dig(one, "metadata", "uid")) for one in model.objects() if one.get("kind") == "ConfigMap"]
+    known = [text(dig(obj, "metadata", "uid")) for obj in model.objects() if obj.get("kind") == "ConfigMap"]
     assert len(set(known)) == len(set(numbers)) + nameless
     assert model.store.uid() not in {*known, *(uid for one in loaded for uid in owners_of(one))}
 

@@ -18,7 +18,7 @@ def labelled(name: str, **labels: Json) -> Object:
 
 
 def names(answer: Answer) -> list[str]:
-    return [text(dig(one, "metadata", "name")) for one in items((answer.body or {}).get("items"))]
+    return [text(dig(item, "metadata", "name")) for item in items((answer.body or {}).get("items"))]
 
 
 def test_a_watch_tells_what_happened_since(talk: Talk) -> None:

@@ -74,7 +74,7 @@ def test_values_in_gos_own_syntax() -> None:
 
 
 def test_preferred_versions_come_first(talk: Talk) -> None:
-    versions = [one.version for one in talk.model.kinds() if one.kind == "HorizontalPodAutoscaler"]
+    versions = [kind.version for kind in talk.model.kinds() if kind.kind == "HorizontalPodAutoscaler"]
     assert versions == ["v2", "v1"]
 
 

@@ -134,5 +134,9 @@ class Playground:
         app = Manifest(_APP, role=Role.APPLICATION)
         world = SnapshotIndex(Snapshot(applications=(app,), live=live, logs=tuple(self.life.logs.all())))
         manifest, decoded = world.decoded[0]
-        ref = next(one.ref for one in live if one.ref.kind == "Pod" and one.ref.name == name)
+        ref = next(
+            live_object.ref
+            for live_object in live
+            if live_object.ref.kind == "Pod" and live_object.ref.name == name
+        )
         return stories_of(Case(world, manifest, decoded), ref)[0]

@@ -41,7 +41,10 @@ def test_rules_come_from_the_roles_that_the_selectors_match_each_once() -> None:
         send(play, "create", one)
     play.run(1)
     assert found(play, "all")["rules"] == [WATCH, READ]
-    managers = [dig(one, "manager") for one in items(dig(found(play, "all"), "metadata", "managedFields"))]
+    managers = [
+        dig(managed_field, "manager")
+        for managed_field in items(dig(found(play, "all"), "metadata", "managedFields"))
+    ]
     assert "clusterrole-aggregation-controller" in managers
 
 

@@ -173,7 +173,9 @@ def test_pods_that_crash_after_the_rollout_do_not_run_out_of_time() -> None:
     assert condition(deployed(play), "Progressing")[:2] == ("True", "NewReplicaSetAvailable")
     assert condition(deployed(play), "Available")[0] == "False"
     assert play.health("deployments", "web", group="apps") == "Progressing"
-    (controller,) = [one for one in play.life.all.controllers if one.name == "deployment"]
+    (controller,) = [
+        controller for controller in play.life.all.controllers if controller.name == "deployment"
+    ]
     assert controller.next_wakeup() is None  # it need not look again every second
 
 

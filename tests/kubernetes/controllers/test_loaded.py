@@ -20,7 +20,7 @@ KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 def again(play: Playground, seconds: float) -> ApiServer:
     """The same objects in another cluster, some time later."""
     model = ApiServer(Clock(play.model.clock.now))
-    assert model.load([copy_object(one) for one in play.model.objects()]) == []
+    assert model.load([copy_object(obj) for obj in play.model.objects()]) == []
     Timeline(model.clock, [ControllerManager(model)]).run(timedelta(seconds=seconds))
     return model
 
@@ -28,15 +28,15 @@ def again(play: Playground, seconds: float) -> ApiServer:
 def shapes(model: ApiServer) -> dict[tuple[str, str], Object]:
     """All but events, versions and who wrote what."""
     found: dict[tuple[str, str], Object] = {}
-    for one in model.objects():
-        if one.get("kind") == "Event":
+    for obj in model.objects():
+        if obj.get("kind") == "Event":
             continue
         meta = {
             key: value
-            for key, value in fields(one.get("metadata")).items()
+            for key, value in fields(obj.get("metadata")).items()
             if key not in {"resourceVersion", "managedFields"}
         }
-        found[text(one.get("kind")), text(meta.get("name"))] = {**one, "metadata": meta}
+        found[text(obj.get("kind")), text(meta.get("name"))] = {**obj, "metadata": meta}
     return found
 
 

@@ -406,7 +406,7 @@ def test_the_kubelet_owns_what_it_wrote() -> None:
     play.create(pod())
     play.run(10)
     entries = [fields(raw) for raw in items(dig(play.get("pods", "web"), "metadata", "managedFields"))]
-    own = next(one for one in entries if one["manager"] == "kubelet")
+    own = next(entry for entry in entries if entry["manager"] == "kubelet")
     assert own["subresource"] == "status"
     owned = fields(dig(own, "fieldsV1", "f:status"))
     assert "f:phase" in owned

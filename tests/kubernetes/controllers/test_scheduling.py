@@ -57,7 +57,7 @@ def test_no_node_will_do(spec: Object, said: str) -> None:
     assert ("Warning", "FailedScheduling", message) in play.events()
     assert play.phase() == "Pending"
     assert play.health() == "Progressing"
-    assert any(isinstance(one, Unschedulable) for one in understand(message).failures)
+    assert any(isinstance(failure, Unschedulable) for failure in understand(message).failures)
 
 
 def test_a_full_cluster_takes_the_pod_when_another_goes() -> None:

@@ -14,7 +14,7 @@ _SLICES = ("discovery.k8s.io", "endpointslices")
 
 def addresses(play: Playground, name: str, key: str = "addresses") -> list[str]:
     subsets = items(play.get("endpoints", name).get("subsets"))
-    return [text(fields(raw).get("ip")) for one in subsets for raw in items(fields(one).get(key))]
+    return [text(fields(raw).get("ip")) for subset in subsets for raw in items(fields(subset).get(key))]
 
 
 def slices(play: Playground) -> list[Object]:
@@ -48,7 +48,7 @@ def test_named_ports_are_those_of_each_pod() -> None:
     play.create(pod("c", labels={"app": "web"}))
     play.run(10)
     subsets = items(play.get("endpoints", "web")["subsets"])
-    assert [dig(one, "ports", 0, "port") for one in subsets] == [8080, 9090]
+    assert [dig(subset, "ports", 0, "port") for subset in subsets] == [8080, 9090]
     assert len(slices(play)) == 2
 
 

@@ -167,10 +167,12 @@ def _result_key(row: Object) -> tuple[str, ...]:
 
 def _wanted(state: Object) -> str:
     sync = fields(dig(state, "operation", "sync"))
-    revisions = [text(one) for one in items(sync.get("revisions"))] or [text(sync.get("revision"))]
+    revisions = [text(revision) for revision in items(sync.get("revisions"))] or [text(sync.get("revision"))]
     by = fields(dig(state, "operation", "initiatedBy"))
     who = "automated" if by.get("automated") is True else text(by.get("username")) or "somebody"
-    return f"sync to {', '.join(one for one in revisions if one) or 'the newest commit'} ({who})"
+    return (
+        f"sync to {', '.join(revision for revision in revisions if revision) or 'the newest commit'} ({who})"
+    )
 
 
 def _automated(app: Object) -> tuple[bool, bool]:
@@ -185,5 +187,5 @@ def _codes(status: Object) -> tuple[str, str]:
 
 
 def _conditions(status: Object) -> list[tuple[str, str]]:
-    found = (fields(one) for one in items(status.get("conditions")))
+    found = (fields(condition) for condition in items(status.get("conditions")))
     return [(text(one.get("type")), text(one.get("message"))) for one in found]

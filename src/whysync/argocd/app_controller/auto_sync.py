@@ -104,7 +104,7 @@ def already_attempted(app: Object, desired: Sequence[str], *, revisions_have_cha
         return Attempt(attempted=phase in COMPLETED, phase=phase)
     spec = fields(app.get("spec"))
     if has_multiple_sources(spec):
-        tried = tuple(text(one) for one in items(result.get("revisions")))
+        tried = tuple(text(revision) for revision in items(result.get("revisions")))
     else:
         tried = (text(result.get("revision")),)
     same_revisions = not revisions_have_changes or tried == tuple(desired)
@@ -146,7 +146,7 @@ def auto_sync(
         return refused
     spec = fields(app.get("spec"))
     desired = (
-        tuple(text(one) for one in items(status.get("revisions")))
+        tuple(text(revision) for revision in items(status.get("revisions")))
         if has_multiple_sources(spec)
         else (text(status.get("revision")),)
     )

@@ -64,9 +64,9 @@ def aim_at_spec(application: Object, *, recent: bool, hard: bool, fresh: bool) -
     status = fields(fields(application.get("status")).get("sync"))
     several = has_multiple_sources(spec)
     if several:
-        sources = tuple(fields(one) for one in items(spec.get("sources")))
-        known = tuple(text(one) for one in items(status.get("revisions")))
-        revisions = known if recent else tuple(text(one.get("targetRevision")) for one in sources)
+        sources = tuple(fields(source) for source in items(spec.get("sources")))
+        known = tuple(text(revision) for revision in items(status.get("revisions")))
+        revisions = known if recent else tuple(text(source.get("targetRevision")) for source in sources)
     else:
         sources = (source_of(spec),)
         revisions = (text(status.get("revision")) if recent else text(sources[0].get("targetRevision")),)
@@ -148,7 +148,7 @@ def _has_changes(application: Object, aim: Aim) -> bool:
     """Mirrors `evaluateRevisionChanges`, Argo CD 3.6; differs: the paths that an app watches have no say."""
     status = fields(fields(application.get("status")).get("sync"))
     known = (
-        [text(one) for one in items(status.get("revisions"))]
+        [text(revision) for revision in items(status.get("revisions"))]
         if aim.several
         else [text(status.get("revision"))]
     )

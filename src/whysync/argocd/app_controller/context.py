@@ -65,9 +65,11 @@ class ControllerContext:
     ) -> None:
         self.clock = clock
         self.namespace = namespace
-        self.destinations = {one.server: one for one in destinations}
-        self.config_maps = {text(dig(one, "metadata", "name")): one for one in config_maps}
-        self.projects = {text(dig(one, "metadata", "name")): one for one in projects}
+        self.destinations = {destination.server: destination for destination in destinations}
+        self.config_maps = {
+            text(dig(config_map, "metadata", "name")): config_map for config_map in config_maps
+        }
+        self.projects = {text(dig(project, "metadata", "name")): project for project in projects}
         self.projects.setdefault("default", DEFAULT_PROJECT)
         self.settings = self._settings()
         self._paced = pace is not None
@@ -192,14 +194,14 @@ class ControllerContext:
     @property
     def writes(self) -> int:
         """How much was ever written to the clusters, by anybody."""
-        return sum(len(one.model.store.journal) for one in self.destinations.values())
+        return sum(len(destination.model.store.journal) for destination in self.destinations.values())
 
     @property
     def clusters(self) -> list[Cluster]:
-        return [one.cluster for one in self.destinations.values()]
+        return [destination.cluster for destination in self.destinations.values()]
 
     def clusters_of(self, project: str) -> list[Cluster]:
-        return [one for one in self.clusters if one.project == project]
+        return [cluster for cluster in self.clusters if cluster.project == project]
 
     def cluster_of(self, app: Application) -> Cluster:
         """Raises `NoCluster`."""

@@ -129,14 +129,14 @@ class AppFinalizer:
     def _targets(self, app: Object, typed: Application, instance: str) -> tuple[Object, ...]:
         spec = fields(app.get("spec"))
         several = has_multiple_sources(spec)
-        sources = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
+        sources = [fields(source) for source in items(spec.get("sources"))] if several else [source_of(spec)]
         wish = ManifestRequest(
             application=app,
             instance=instance,
             namespace=typed.spec.destination.namespace,
             settings=self._office.settings,
         )
-        revisions = [text(one.get("targetRevision")) for one in sources]
+        revisions = [text(source.get("targetRevision")) for source in sources]
         try:
             return self._office.repo_server.manifests(wish, sources, revisions).objects
         except NoTargets as problem:

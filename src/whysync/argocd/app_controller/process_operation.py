@@ -79,7 +79,7 @@ class OperationProcessor:
         meta = fields(app.get("metadata"))
         return (
             self._office.writes,
-            *(one.unreachable for one in self._office.destinations.values()),
+            *(destination.unreachable for destination in self._office.destinations.values()),
             app.get("spec"),
             app.get("operation"),
             dig(app, "status", "operationState"),
@@ -169,4 +169,4 @@ class _Turn:
 def _local(manifests: tuple[str, ...]) -> tuple[Object, ...]:
     import msgspec
 
-    return tuple(fields(msgspec.json.decode(one)) for one in manifests)
+    return tuple(fields(msgspec.json.decode(manifest)) for manifest in manifests)

@@ -45,7 +45,7 @@ class QueueState:
     def waves(self) -> dict[tuple[str, str, str], int]:
         """The wave of each object of Git, by group, kind and name."""
         if self._waves is None or self._waves[0] is not self.targets:
-            refs = ((ref_of(one), one) for one in self.targets)
+            refs = ((ref_of(target), target) for target in self.targets)
             found = {(ref.group, ref.kind, ref.name): wave_of(one) for ref, one in refs}
             self._waves = self.targets, found
         return self._waves[1]

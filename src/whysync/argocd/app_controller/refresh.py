@@ -214,7 +214,7 @@ class Refresher:
             keys = orphans(
                 project,
                 cache.top_level(typed.spec.destination.namespace),
-                managed=(one.key for one in found.comparison.resources),
+                managed=(resource.key for resource in found.comparison.resources),
                 existing_apps=names,
             )
             count = sum(1 for _ in cache.below(keys))

@@ -15,7 +15,7 @@ from whysync.kubernetes.api.decode import decode
 
 def with_condition(status: Object, type: str, message: str, now: datetime) -> Object:
     """The status with the one condition of this type, or without any."""
-    before = [decode(fields(one), Condition)[0] for one in items(status.get("conditions"))]
+    before = [decode(fields(condition), Condition)[0] for condition in items(status.get("conditions"))]
     told = [Condition(type=type, message=message)] if message else []
     after = set_conditions([one for one in before if one is not None], told, (type,), now)
     left: Object = {key: value for key, value in status.items() if key != "conditions"}

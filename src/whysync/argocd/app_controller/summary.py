@@ -45,7 +45,7 @@ def _addresses(ingress: Object) -> Iterator[str]:
     if not given:
         return
     secured = {
-        text(host) for one in items(dig(ingress, "spec", "tls")) for host in items(fields(one).get("hosts"))
+        text(host) for tl in items(dig(ingress, "spec", "tls")) for host in items(fields(tl).get("hosts"))
     }
     for rule in items(dig(ingress, "spec", "rules")):
         host = text(fields(rule).get("host"))

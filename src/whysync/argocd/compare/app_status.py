@@ -86,7 +86,7 @@ def go_time(instant: datetime) -> str:
 
 def conditions_json(conditions: Iterable[Condition]) -> Object:
     """The part of the status that holds them; none, and there is no such part."""
-    told: list[Json] = [_condition(one) for one in conditions]
+    told: list[Json] = [_condition(condition) for condition in conditions]
     return {"conditions": told} if told else {}
 
 
@@ -119,7 +119,8 @@ def _rows(inputs: Inputs, resources: Sequence[ComparedResource], *, inline: bool
         return ordered(map(row, resources))
     known = inputs.memory.memo(_Row)
     return inputs.memory.memo(_Rows).recall(
-        lambda: ordered(known.recall(lambda one=one: row(one), one) for one in resources), resources
+        lambda: ordered(known.recall(lambda one=resource: row(one), resource) for resource in resources),
+        resources,
     )
 
 

@@ -324,14 +324,14 @@ class _Run:
         if not nameless:
             return pairing
         real = {id(stand_ins[key]): body for key, body in nameless.items()}
-        pairs = (Pair(one.target, real.get(id(one.live), one.live)) for one in pairing.pairs)
+        pairs = (Pair(pair.target, real.get(id(pair.live), pair.live)) for pair in pairing.pairs)
         return Pairing(tuple(pairs), pairing.hooks)
 
     def is_namespaced(self, ref: Ref) -> bool | None:
         return self.inputs.scopes.is_namespaced(ref.group, ref.kind)
 
     def health(self, pairing: Pairing) -> AppHealth:
-        return health_from([self.part(one) for one in pairing.pairs], app=self.inputs.application)
+        return health_from([self.part(pair) for pair in pairing.pairs], app=self.inputs.application)
 
     def part(self, pair: Pair) -> Part | None:
         """Remembered, as long as no script of the settings has a say: such a one may ask for the time."""

@@ -131,4 +131,4 @@ class Comparison:
     has_post_delete_hooks: bool = False
 
     def resource(self, key: Key) -> ComparedResource | None:
-        return next((one for one in self.resources if one.key == key), None)
+        return next((resource for resource in self.resources if resource.key == key), None)

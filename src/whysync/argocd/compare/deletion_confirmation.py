@@ -34,4 +34,11 @@ def _value(obj: Object, app_sync_options: tuple[str, ...], name: str) -> str | N
     if own is not None:
         return own
     prefix = f"{name}="
-    return next((one.removeprefix(prefix) for one in app_sync_options if one.startswith(prefix)), None)
+    return next(
+        (
+            app_sync_option.removeprefix(prefix)
+            for app_sync_option in app_sync_options
+            if app_sync_option.startswith(prefix)
+        ),
+        None,
+    )

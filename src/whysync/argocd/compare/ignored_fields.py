@@ -55,8 +55,8 @@ class IgnoredFields:
 
     def idle_rules(self) -> tuple[IdleRule, ...]:
         """Those of `spec.ignoreDifferences` that hide nothing in any resource."""
-        resources = [one for one in self._comparison.resources if one.live is not None]
-        busy = {id(field.rule) for one in resources for field in self.of(one) if field.rule}
+        resources = [resource for resource in self._comparison.resources if resource.live is not None]
+        busy = {id(field.rule) for resource in resources for field in self.of(resource) if field.rule}
         idle = (rule for rule in self._rules if rule.override_key is None and id(rule) not in busy)
         return tuple(_idle(rule, resources) for rule in idle)
 

@@ -56,7 +56,9 @@ def has_option(obj: Object, key: str, option: str) -> bool:
 def option_value(obj: Object, key: str, name: str) -> str | None:
     """The first value of `name=value`; a bare `name` has none."""
     prefix = f"{name}="
-    return next((one.removeprefix(prefix) for one in options(obj, key) if one.startswith(prefix)), None)
+    return next(
+        (option.removeprefix(prefix) for option in options(obj, key) if option.startswith(prefix)), None
+    )
 
 
 def number(obj: Object, key: str) -> int | None:

@@ -26,7 +26,7 @@ def destination_cluster(
         raise NoCluster(f"{told}: {destination.name} {destination.server}")
     if destination.server:
         server = destination.server.rstrip("/")
-        found = next((one for one in clusters if one.server.rstrip("/") == server), None)
+        found = next((cluster for cluster in clusters if cluster.server.rstrip("/") == server), None)
         if found is None:
             reason = lookup_error or f'cluster "{server}" not found'
             raise NoCluster(f'error getting cluster by server "{destination.server}": {reason}')
@@ -35,7 +35,7 @@ def destination_cluster(
         raise NoCluster("Destination server missing from app spec")
     if lookup_error:
         raise NoCluster(f'error getting cluster by name "{destination.name}": {lookup_error}')
-    named = [one for one in clusters if one.name == destination.name]
+    named = [cluster for cluster in clusters if cluster.name == destination.name]
     if not named:
         raise NoCluster(f"there are no clusters with this name: {destination.name}")
     if len(named) > 1:
@@ -59,7 +59,7 @@ def spec_problems(
         cluster = destination_cluster(spec.destination, clusters, lookup_error=lookup_error)
     except NoCluster as problem:
         return (*problems, str(problem))
-    own = [one for one in clusters if one.project == project.metadata.name]
+    own = [cluster for cluster in clusters if cluster.project == project.metadata.name]
     if not destination_verdict(project, cluster, spec.destination.namespace, own).permitted:
         server = cluster.name if spec.destination.name else cluster.server
         problems.append(

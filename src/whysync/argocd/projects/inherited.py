@@ -79,7 +79,10 @@ def selects(selector: Object, labels: Mapping[str, str]) -> bool | None:
     for key, value in fields(selector.get("matchLabels")).items():
         if labels.get(key) != value:
             return False
-    verdicts = [_expression(fields(one), labels) for one in items(selector.get("matchExpressions"))]
+    verdicts = [
+        _expression(fields(match_expression), labels)
+        for match_expression in items(selector.get("matchExpressions"))
+    ]
     return None if None in verdicts else all(verdicts)
 
 

@@ -60,7 +60,7 @@ class GitSources:
         self.options = options or RenderOptions()
         self.unavailable: dict[str, SourceError] = {}
         """By the qualified name of an app: why this machine cannot render it."""
-        self._repos = {repository_key(one.url): one for one in repos}
+        self._repos = {repository_key(repo.url): repo for repo in repos}
         self._stands_for = stands_for
         self._namespace = namespace
         self._trees: dict[tuple[str, str], Tree] = {}
@@ -82,7 +82,7 @@ class GitSources:
 
     def render(self, application: Object, source: Object, commit: str) -> Rendered:
         made = self.rendered(application, source, commit)
-        return Rendered(manifests=tuple(one.body for one in made.objects), source_type=made.source_type)
+        return Rendered(manifests=tuple(obj.body for obj in made.objects), source_type=made.source_type)
 
     def heads(self) -> Sequence[Head]:
         return tuple(
@@ -140,8 +140,8 @@ class GitSources:
 
     def refresh(self) -> None:
         """Branches are asked for once, so that virtual hours cost no real requests; this asks them anew."""
-        for one in self._repos.values():
-            one.forget()
+        for repo in self._repos.values():
+            repo.forget()
 
     def close(self) -> None:
         for tree in self._trees.values():
@@ -242,9 +242,11 @@ class GitSources:
 
 def _used(source: Object) -> set[str]:
     helm = fields(source.get("helm"))
-    files = [text(one) for one in items(helm.get("valueFiles"))]
-    files += [text(fields(one).get("path")) for one in items(helm.get("fileParameters"))]
-    return {one.partition("/")[0] for one in files if one.startswith("$")}
+    files = [text(value_file) for value_file in items(helm.get("valueFiles"))]
+    files += [
+        text(fields(file_parameter).get("path")) for file_parameter in items(helm.get("fileParameters"))
+    ]
+    return {file.partition("/")[0] for file in files if file.startswith("$")}
 
 
 def _check_scheme(url: str) -> None:

@@ -181,7 +181,7 @@ class GitRepository:
         manifests = folder.manifests
         if folder.random:
             self.renderings += 1
-            manifests = tuple(self._made_up(one) for one in manifests)
+            manifests = tuple(self._made_up(manifest) for manifest in manifests)
         return Rendered(manifests=manifests, source_type=folder.source_type)
 
     def _made_up(self, manifest: Object) -> Object:

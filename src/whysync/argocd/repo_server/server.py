@@ -221,7 +221,7 @@ def _unlisted(objects: Sequence[Object]) -> list[Object]:
     found: list[Object] = []
     for obj in objects:
         if text(obj.get("kind")).endswith("List") and isinstance(obj.get("items"), list):
-            found += [fields(one) for one in items(obj.get("items"))]
+            found += [fields(item) for item in items(obj.get("items"))]
         elif obj:
             found.append(obj)
     return found

@@ -102,7 +102,7 @@ class Server:
         for name, app in list(self._registry.applications.items()):
             spec = fields(app.get("spec"))
             sources = items(spec.get("sources")) if has_multiple_sources(spec) else [source_of(spec)]
-            if any(_place(text(fields(one).get("repoURL"))) == pushed for one in sources):
+            if any(_place(text(fields(source).get("repoURL"))) == pushed for source in sources):
                 refresh(name)
 
     # --- the requests ----------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Server:
         sync: Object = {**wanted}
         if has_multiple_sources(spec):
             sources = [fields(one) for one in items(spec["sources"])]
-            told = [text(one) for one in items(wanted.get("revisions"))] or [""] * len(sources)
+            told = [text(revision) for revision in items(wanted.get("revisions"))] or [""] * len(sources)
             commits: list[Json] = [self._commit(*one, wanted) for one in zip(sources, told, strict=False)]
             sync |= {"sources": spec["sources"], "revisions": commits}
         else:
@@ -157,8 +157,8 @@ class Server:
         policy = fields(dig(app, "spec", "syncPolicy"))
         if _is_automated(policy):
             raise _denied("FailedPrecondition", "rollback cannot be initiated when auto-sync is enabled")
-        history = [fields(one) for one in items(dig(app, "status", "history"))]
-        entry = next((one for one in history if integer(one.get("id"), -1) == id), None)
+        history = [fields(entry) for entry in items(dig(app, "status", "history"))]
+        entry = next((entry for entry in history if integer(entry.get("id"), -1) == id), None)
         if entry is None:
             raise _denied("InvalidArgument", f"application {name} does not have deployment with id {id}")
         sync: Object = {

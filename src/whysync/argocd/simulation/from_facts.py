@@ -29,7 +29,7 @@ def with_project(application: Object, projects: Iterable[Object]) -> list[Object
     app = decode(application, Application)[0] or Application()
     if any(dig(one, "metadata", "name") == app.project for one in found):
         return found
-    if any("which does not exist" in one.message for one in app.status.conditions):
+    if any("which does not exist" in condition.message for condition in app.status.conditions):
         return found
     meta: Object = {"name": app.project, "namespace": app.namespace}
     return [*found, {**DEFAULT_PROJECT, "metadata": meta}]
@@ -42,9 +42,9 @@ def marked_live(
 
     Only where nothing is marked at all, as in facts that were written by hand: else the marks tell.
     """
-    objects = [_sound(one) for one in live]
+    objects = [_sound(live_object) for live_object in live]
     method, label = settings.tracking_method, settings.instance_label_key
-    if any(owner_of(one, method=method, label_key=label) for one in objects):
+    if any(owner_of(obj, method=method, label_key=label) for obj in objects):
         return objects
     app = decode(application, Application)[0] or Application()
     own = {row.key for row in app.status.resources if not row.hook}
@@ -52,7 +52,7 @@ def marked_live(
         ref = ref_of(target)
         own |= {ref.key, ref.key._replace(namespace=ref.namespace or app.spec.destination.namespace)}
     instance = instance_name(app.name, app.namespace, namespace)
-    return [_marked(one, instance, app, settings) if ref_of(one).key in own else one for one in objects]
+    return [_marked(obj, instance, app, settings) if ref_of(obj).key in own else obj for obj in objects]
 
 
 def _sound(obj: Object) -> Object:
@@ -106,9 +106,11 @@ def repositories_for(application: Object, desired: Iterable[Object], clock: Cloc
     spec = fields(application.get("spec"))
     status = fields(dig(application, "status", "sync"))
     several = has_multiple_sources(spec)
-    sources = [fields(one) for one in items(spec.get("sources"))] if several else [source_of(spec)]
+    sources = [fields(source) for source in items(spec.get("sources"))] if several else [source_of(spec)]
     revisions = (
-        [text(one) for one in items(status.get("revisions"))] if several else [text(status.get("revision"))]
+        [text(revision) for revision in items(status.get("revisions"))]
+        if several
+        else [text(status.get("revision"))]
     )
     found: dict[str, GitRepository] = {}
     kind = text(dig(application, "status", "sourceType")) or "Directory"

@@ -95,7 +95,9 @@ class Simulation:
         """Live objects that were given, and that the model does not serve."""
         self.secrets: list[Object] = []
         """Of Argo CD's own, that a snapshot shows beside its settings: clusters, repositories."""
-        home = next((one for one in self.destinations if one.server == IN_CLUSTER), None)
+        home = next(
+            (destination for destination in self.destinations if destination.server == IN_CLUSTER), None
+        )
         if home is not None and isinstance(repository, GitRepositories) and repository.has_applications():
             home.model.load(definitions(namespace))
         self.argocd = ApplicationController(
@@ -108,7 +110,9 @@ class Simulation:
             ground=ground,
             pace=pace,
         )
-        self.controller_managers = [(life or GarbageCollectionOnly)(one.model) for one in self.destinations]
+        self.controller_managers = [
+            (life or GarbageCollectionOnly)(destination.model) for destination in self.destinations
+        ]
         self.participants: list[Participant] = [*self.controller_managers, *others, self.argocd]
         self.timeline = Timeline(self.clock, self.participants)
 
@@ -175,5 +179,5 @@ class Simulation:
 
 
 def settings_of(config_maps: Iterable[Object]) -> Settings:
-    maps = {text(dig(one, "metadata", "name")): one for one in config_maps}
+    maps = {text(dig(config_map, "metadata", "name")): config_map for config_map in config_maps}
     return Settings.from_config_maps(maps.get("argocd-cm"), maps.get("argocd-cmd-params-cm"))

@@ -211,7 +211,9 @@ def prune_fate(live: Object, options: SyncOptions, *, confirmed: bool = False) -
 
 def pruning_required(results: Iterable[ResourceResult]) -> int:
     """How many objects a sync left that pruning would delete; those that forbid it do not count."""
-    return sum(1 for one in results if one.status == "PruneSkipped" and "no prune" not in one.message)
+    return sum(
+        1 for result in results if result.status == "PruneSkipped" and "no prune" not in result.message
+    )
 
 
 def _replacing(target: Object, live: Object | None) -> ApplyMethod:

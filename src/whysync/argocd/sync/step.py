@@ -52,7 +52,7 @@ def terminate(state: State, request: Request, ground: ClusterOps) -> State:
 def _advance(now: Step) -> None:
     planned = plan(now)
     if not planned.is_valid:
-        refused = (one.message for one in now.results if one.status == Code.SYNC_FAILED)
+        refused = (result.message for result in now.results if result.status == Code.SYNC_FAILED)
         return now.say(Phase.FAILED, messages.not_valid(refused))
     works = planned.works
     if not now.has_begun and not try_everything(now, works):

@@ -151,8 +151,8 @@ class _Turn:
         revisions = items(self.result.get("revisions")) if several else [self.result.get("revision")]
         wanted = Wanted(
             sources=tuple(fields(one) for one in several or [self.result.get("source")]),
-            revisions=tuple(text(one) for one in revisions),
-            manifests=tuple(text(one) for one in items(self.operation.get("manifests"))),
+            revisions=tuple(text(revision) for revision in revisions),
+            manifests=tuple(text(manifest) for manifest in items(self.operation.get("manifests"))),
         )
         try:
             comparison = self.sync.compare(wanted)
@@ -165,12 +165,19 @@ class _Turn:
         return comparison
 
     def stop_on_conditions(self, comparison: Comparison) -> None:
-        told = [decode(fields(one), Condition)[0] for one in items(comparison.status.get("conditions"))]
+        told = [
+            decode(fields(condition), Condition)[0]
+            for condition in items(comparison.status.get("conditions"))
+        ]
         conditions = [one for one in told if one is not None]
-        shared = next((one for one in conditions if one.type == "SharedResourceWarning"), None)
+        shared = next(
+            (condition for condition in conditions if condition.type == "SharedResourceWarning"), None
+        )
         if shared is not None and self.options.fail_on_shared:
             raise self.end(Phase.FAILED, messages.shared_resource(shared.message))
-        stopping = [(one.type, one.message) for one in conditions if one.type in _STOPPING]
+        stopping = [
+            (condition.type, condition.message) for condition in conditions if condition.type in _STOPPING
+        ]
         if stopping:
             raise self.end(Phase.ERROR, messages.conditions(stopping))
 
@@ -224,7 +231,7 @@ class _Turn:
         if isinstance(metadata, dict):
             result["managedNamespaceMetadata"] = metadata
         if after.results:
-            result["resources"] = [_clearer(one, ground) for one in after.results]
+            result["resources"] = [_clearer(result, ground) for result in after.results]
         self.state |= {"phase": after.phase, "message": after.message, "syncResult": result}
 
 

@@ -214,8 +214,8 @@ def is_cached(app: Object, now: datetime | None) -> bool:
     refreshed by a question: Argo CD answers with the error instead (`getCachedAppState`, 3.6).
     """
     conditions = dig(app, "status", "conditions")
-    for one in conditions if isinstance(conditions, list) else ():
-        if text(dig(one, "type")) in ("ComparisonError", "InvalidSpecError"):
+    for condition in conditions if isinstance(conditions, list) else ():
+        if text(dig(condition, "type")) in ("ComparisonError", "InvalidSpecError"):
             return True
     compared = text(dig(app, "status", "reconciledAt"))
     try:

@@ -41,10 +41,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         wanted = name or self.current
         if not wanted:
             return None
-        for one in self.contexts:
-            if one.name == wanted:
-                return one
-        known = ", ".join(one.name for one in self.contexts) or "none"
+        for context in self.contexts:
+            if context.name == wanted:
+                return context
+        known = ", ".join(context.name for context in self.contexts) or "none"
         raise NotFound(
             what=f"there is no context {wanted!r} in {self.path}",
             why=f"it has {known}",

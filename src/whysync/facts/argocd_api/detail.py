@@ -137,7 +137,7 @@ class Reader:
     async def _rendered(self, app: AppId, body: Object) -> Object:
         """At the commits that were compared: a branch that moved on since is another matter."""
         sync = dig(body, "status", "sync")
-        revisions = tuple(text(one) for one in items(dig(sync, "revisions")))
+        revisions = tuple(text(revision) for revision in items(dig(sync, "revisions")))
         several = bool(revisions)
         if not revisions and text(dig(sync, "revision")):
             revisions = (text(dig(sync, "revision")),)
@@ -246,7 +246,7 @@ class Reader:
         marks, which those of the manifests have not. The same where the manifests could not be had.
         """
         home = text(dig(body, "spec", "destination", "namespace"))
-        compared = {ref_of(one).key: one for one in states.targets}
+        compared = {ref_of(target).key: target for target in states.targets}
         found: list[Object] = []
         for one in rendered:
             key = ref_of(one).key

@@ -98,7 +98,7 @@ def _with_local(found: Snapshot, folder: str, home: str) -> Snapshot:
     from whysync.facts.kubernetes_api.discovery import Kinds
     from whysync.kubernetes.api.decode import decode
 
-    decoded = ((one, decode(one.body, Application)[0]) for one in found.applications)
+    decoded = ((application, decode(application.body, Application)[0]) for application in found.applications)
     apps = [(one, app) for one, app in decoded if app is not None]
     # Without the kinds of a cluster no namespace is filled in: the objects stay as they are written.
     local, gaps = local_manifests(folder, apps, found.settings, Kinds(()), home or "argocd")
@@ -203,22 +203,22 @@ class _Around:
             collected_at=now.replace(microsecond=0),
             argocd_version=self.version.partition("+")[0],
             applications=tuple(
-                Manifest(one.application, role=Role.APPLICATION, origin="Argo CD: applications")
-                for one in details
+                Manifest(detail.application, role=Role.APPLICATION, origin="Argo CD: applications")
+                for detail in details
             ),
             projects=tuple(
-                Manifest(one, role=Role.PROJECT, origin="Argo CD: projects") for one in self.projects
+                Manifest(project, role=Role.PROJECT, origin="Argo CD: projects") for project in self.projects
             ),
             settings=tuple(
-                Manifest(one, role=Role.SETTINGS, origin="Argo CD: settings") for one in self.settings
+                Manifest(setting, role=Role.SETTINGS, origin="Argo CD: settings") for setting in self.settings
             ),
-            desired={id_of(one.application).place: one.desired for one in details if one.desired},
-            live=_once(body for one in details for body in one.live),
-            events=_once(body for one in details for body in one.events),
-            logs=tuple(dict.fromkeys(log for one in details for log in one.logs)),
+            desired={id_of(detail.application).place: detail.desired for detail in details if detail.desired},
+            live=_once(body for detail in details for body in detail.live),
+            events=_once(body for detail in details for body in detail.events),
+            logs=tuple(dict.fromkeys(log for detail in details for log in detail.logs)),
             facts=(
                 *(Extra(name=name, body=body, origin="Argo CD") for name, body in self.facts.items() if body),
-                *(fact for one in details for fact in one.facts),
+                *(fact for detail in details for fact in detail.facts),
             ),
             gaps=gaps.told(),
         )
@@ -238,7 +238,7 @@ async def _around(api: Api, apps: list[Object], gaps: Gaps) -> _Around:
     around = _Around(version=version or {}, settings=settings or {}, projects=known)
     around.settings += cluster_secrets(clusters or {}, around.home or "argocd")
     around.clusters = {
-        text(dig(one, "server")): text(dig(one, "name")) for one in items((clusters or {}).get("items"))
+        text(dig(item, "server")): text(dig(item, "name")) for item in items((clusters or {}).get("items"))
     }
     around.facts = {
         "settings": settings or {},
@@ -267,5 +267,7 @@ def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> No
 
 def _once(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """An object that two Applications have in their trees is one object."""
-    found = {(one.cluster, one.ref.group, one.key, one.uid): one for one in manifests}
+    found = {
+        (manifest.cluster, manifest.ref.group, manifest.key, manifest.uid): manifest for manifest in manifests
+    }
     return tuple(found.values())

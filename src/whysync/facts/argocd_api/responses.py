@@ -84,7 +84,7 @@ def _node(raw: Object) -> Node:
         name=text(raw.get("name")),
         uid=text(raw.get("uid")),
         health=text(fields(raw.get("health")).get("status")),
-        parents=tuple(text(fields(one).get("uid")) for one in items(raw.get("parentRefs"))),
+        parents=tuple(text(fields(parent_ref).get("uid")) for parent_ref in items(raw.get("parentRefs"))),
         created_at=text(raw.get("createdAt")),
     )
 
@@ -151,7 +151,7 @@ def inner_object(written: str) -> Object | None:
 
 
 def manifests_of(answer: Object) -> tuple[Object, ...]:
-    found = (inner_object(text(one)) for one in items(answer.get("manifests")))
+    found = (inner_object(text(manifest)) for manifest in items(answer.get("manifests")))
     return tuple(one for one in found if one is not None)
 
 
@@ -222,7 +222,7 @@ def failing_containers(pod: Object) -> tuple[Container, ...]:
     """
     status = fields(pod.get("status"))
     owners = items(fields(pod.get("metadata")).get("ownerReferences"))
-    of_job = any(fields(one).get("kind") == "Job" for one in owners)
+    of_job = any(fields(owner).get("kind") == "Job" for owner in owners)
     found: list[Container] = []
     for place in ("initContainerStatuses", "containerStatuses"):
         for raw in items(status.get(place)):

@@ -69,7 +69,7 @@ def cluster_secrets(clusters: Object, namespace: str) -> Iterator[Object]:
         if not server or server == IN_CLUSTER:
             continue
         values = {name: text(cluster.get(name)) for name in ("server", "name", "project")}
-        values["namespaces"] = ",".join(text(one) for one in items(cluster.get("namespaces")))
+        values["namespaces"] = ",".join(text(namespace) for namespace in items(cluster.get("namespaces")))
         yield {
             "apiVersion": "v1",
             "kind": "Secret",

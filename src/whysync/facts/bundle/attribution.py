@@ -30,12 +30,12 @@ def attributed(
     labels = (*_configured_label(settings), *INSTANCE_LABELS)
     owned: dict[str, list[Manifest]] = {}
     nobodys: list[Manifest] = []
-    for one in desired:
-        owner = names.only if names.only is not None else _owner(one, names, labels)
+    for desired_object in desired:
+        owner = names.only if names.only is not None else _owner(desired_object, names, labels)
         if owner is None:
-            nobodys.append(one.manifest)
+            nobodys.append(desired_object.manifest)
         else:
-            owned.setdefault(owner, []).append(one.manifest)
+            owned.setdefault(owner, []).append(desired_object.manifest)
     return owned, _gaps(nobodys)
 
 
@@ -74,9 +74,9 @@ def _owner(one: Desired, names: _Names, labels: tuple[str, ...]) -> str | None:
 
 
 def _configured_label(settings: Sequence[Manifest]) -> tuple[str, ...]:
-    for one in settings:
-        if one.ref.name == "argocd-cm":
-            label = text(dig(one.body, "data", "application.instanceLabelKey"))
+    for setting in settings:
+        if setting.ref.name == "argocd-cm":
+            label = text(dig(setting.body, "data", "application.instanceLabelKey"))
             return (label,) if label else ()
     return ()
 
@@ -84,7 +84,7 @@ def _configured_label(settings: Sequence[Manifest]) -> tuple[str, ...]:
 def _gaps(nobodys: Sequence[Manifest]) -> list[Gap]:
     if not nobodys:
         return []
-    shown = ", ".join(f"{one.ref} ({one.origin})" for one in nobodys[:3])
+    shown = ", ".join(f"{nobody.ref} ({nobody.origin})" for nobody in nobodys[:3])
     more = f" and {len(nobodys) - 3} more" if len(nobodys) > 3 else ""
     why = "the bundle has several Applications and nothing says which one these belong to"
     return [Gap(what=f"the Application of desired {shown}{more}", why=why, how_to_get=_HOW)]

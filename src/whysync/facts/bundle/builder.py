@@ -88,8 +88,8 @@ class BundleBuilder:
             content: Object = body if isinstance(body, dict) else {"items": [body]}
             self.facts.append(Extra(name=_stem(place.file), body=content, origin=origin(number)))
         else:
-            for one in objects_in(body):
-                self._add_object(one, place, origin(number))
+            for obj in objects_in(body):
+                self._add_object(obj, place, origin(number))
                 number += 1
             return number
         return number + 1

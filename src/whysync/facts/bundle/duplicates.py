@@ -12,25 +12,25 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[Manifest, ...]:
     """Each object once, where it first stood. An object without a name (`generateName`) has no double."""
     kept: dict[object, Manifest] = {}
-    for one in manifests:
-        ref = one.ref
+    for manifest in manifests:
+        ref = manifest.ref
         if not ref.name:
-            kept[id(one)] = one
+            kept[id(manifest)] = manifest
             continue
         # An Event is served by two API groups.
-        group = "" if one.role is Role.EVENT else ref.group
-        key = (group, ref.kind, ref.namespace, ref.name, one.cluster)
+        group = "" if manifest.role is Role.EVENT else ref.group
+        key = (group, ref.kind, ref.namespace, ref.name, manifest.cluster)
         before = kept.get(key)
         if before is None:
-            kept[key] = one
+            kept[key] = manifest
             continue
-        newest = before if _version(before) > _version(one) else one
+        newest = before if _version(before) > _version(manifest) else manifest
         kept[key] = newest
-        if before.body != one.body and one.role is not Role.EVENT:
+        if before.body != manifest.body and manifest.role is not Role.EVENT:
             gaps.append(
                 Gap(
-                    what=f"which {one.role} {ref} is the right one",
-                    why=f"{before.origin} and {one.origin} differ; {newest.origin} was taken",
+                    what=f"which {manifest.role} {ref} is the right one",
+                    why=f"{before.origin} and {manifest.origin} differ; {newest.origin} was taken",
                     how_to_get="collect the bundle again, or leave one of them out",
                 )
             )

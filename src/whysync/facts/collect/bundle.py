@@ -103,10 +103,14 @@ class Collection:
                 size += self._write(batch)
                 written += (name for name, _ in batch)
             piece = Piece(
-                apps=tuple(one.ref.place for one in snapshot.applications),
+                apps=tuple(application.ref.place for application in snapshot.applications),
                 files=tuple(dict.fromkeys(written)),
                 shared=tuple(shared),
-                clusters={files.safe(one.cluster): one.cluster for one in snapshot.live if one.cluster},
+                clusters={
+                    files.safe(live_object.cluster): live_object.cluster
+                    for live_object in snapshot.live
+                    if live_object.cluster
+                },
                 marks=max(marks, default=0),
                 bytes=size,
                 gaps=tuple((gap.what, gap.why, gap.how_to_get) for gap in snapshot.gaps),
@@ -140,7 +144,7 @@ class Collection:
             heads=tuple(dict.fromkeys(heads)),
             gaps=tuple(dict.fromkeys((*gaps, *more))),
         )
-        clusters = {folder: name for one in pieces for folder, name in one.clusters.items()}
+        clusters = {folder: name for piece in pieces for folder, name in piece.clusters.items()}
         try:
             about = [("bundle.yaml", files.header(whole, clusters))]
             if whole.heads:

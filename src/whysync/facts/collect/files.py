@@ -23,17 +23,17 @@ Text = tuple[str, str]
 
 def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]) -> Iterator[Text]:
     """`number` tells this piece from others; `is_new` is asked once for each object that others may share."""
-    for one in snapshot.applications:
-        yield f"applications/{_of(one)}.yaml", yaml.dump(one.body)
-    for one in snapshot.projects:
-        if is_new(one):
-            yield f"projects/{_of(one)}.yaml", yaml.dump(one.body)
-    for one in snapshot.settings:
-        if is_new(one):
-            yield f"settings/{one.ref.kind.lower()}_{_of(one)}.yaml", yaml.dump(one.body)
+    for application in snapshot.applications:
+        yield f"applications/{_of(application)}.yaml", yaml.dump(application.body)
+    for project in snapshot.projects:
+        if is_new(project):
+            yield f"projects/{_of(project)}.yaml", yaml.dump(project.body)
+    for setting in snapshot.settings:
+        if is_new(setting):
+            yield f"settings/{setting.ref.kind.lower()}_{_of(setting)}.yaml", yaml.dump(setting.body)
     for app, manifests in snapshot.desired.items():
         folder = f"desired/{safe(app.replace('/', '_', 1))}"
-        yield from _pieces(f"{folder}/manifests", (one.body for one in manifests))
+        yield from _pieces(f"{folder}/manifests", (manifest.body for manifest in manifests))
     yield from _by_place("live", filter(is_new, snapshot.live), number, clusters=True)
     yield from _by_place("events", filter(is_new, snapshot.events), number, clusters=False)
     for log in snapshot.logs:
@@ -52,7 +52,7 @@ def header(snapshot: Snapshot, clusters: Mapping[str, str]) -> str:
     if snapshot.argocd_version:
         told["argocdVersion"] = snapshot.argocd_version
     gaps: list[Json] = [
-        {"what": one.what, "why": one.why, "howToGet": one.how_to_get} for one in snapshot.gaps
+        {"what": gap.what, "why": gap.why, "howToGet": gap.how_to_get} for gap in snapshot.gaps
     ]
     if gaps:
         told["gaps"] = gaps
@@ -63,7 +63,7 @@ def header(snapshot: Snapshot, clusters: Mapping[str, str]) -> str:
 
 def heads(snapshot: Snapshot) -> str:
     found: list[Json] = [
-        {"repo": one.repo, "revision": one.revision, "commit": one.commit} for one in snapshot.heads
+        {"repo": head.repo, "revision": head.revision, "commit": head.commit} for head in snapshot.heads
     ]
     return yaml.dump(found)
 
@@ -81,9 +81,9 @@ def _of(one: Manifest) -> str:
 def _by_place(folder: str, manifests: Iterable[Manifest], number: int, *, clusters: bool) -> Iterator[Text]:
     """A file for each namespace, below the folder of its cluster where there are several."""
     places: defaultdict[str, list[Object]] = defaultdict(list)
-    for one in manifests:
-        cluster = f"{safe(one.cluster)}/" if clusters and one.cluster else ""
-        places[f"{folder}/{cluster}{safe(one.ref.namespace or ALL_NAMESPACES)}"].append(one.body)
+    for manifest in manifests:
+        cluster = f"{safe(manifest.cluster)}/" if clusters and manifest.cluster else ""
+        places[f"{folder}/{cluster}{safe(manifest.ref.namespace or ALL_NAMESPACES)}"].append(manifest.body)
     for place, bodies in sorted(places.items()):
         yield from _pieces(f"{place}.{number:04d}", bodies)
 

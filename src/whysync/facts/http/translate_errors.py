@@ -94,8 +94,8 @@ def _behind(problem: BaseException | None, seen: set[int] | None = None) -> Iter
         seen.add(id(problem))
         yield problem
         if isinstance(problem, BaseExceptionGroup):
-            for one in cast("tuple[BaseException, ...]", problem.exceptions):
-                yield from _behind(one, seen)
+            for exception in cast("tuple[BaseException, ...]", problem.exceptions):
+                yield from _behind(exception, seen)
         problem = problem.__cause__ or problem.__context__
 
 

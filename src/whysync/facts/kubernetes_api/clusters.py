@@ -157,10 +157,10 @@ def _out_of_reach(called: str, why: str, how: str) -> Target:
 
 
 def _known(settings: Iterable[Manifest]) -> Iterator[Known]:
-    for one in settings:
-        if one.ref.kind != "Secret" or one.labels.get(_SECRET_TYPE) != "cluster":
+    for setting in settings:
+        if setting.ref.kind != "Secret" or setting.labels.get(_SECRET_TYPE) != "cluster":
             continue
-        data = fields(one.body.get("data"))
+        data = fields(setting.body.get("data"))
         try:
             config = fields(yaml.load(_plain(data.get("config")) or "{}"))
         except yaml.Invalid:

@@ -96,7 +96,7 @@ async def _kinds(client: Client, answer: Object, lost: list[str]) -> list[Kind]:
         group = fields(raw)
         name = text(group.get("name"))
         preferred = text(fields(group.get("preferredVersion")).get("version"))
-        served = [text(fields(one).get("version")) for one in items(group.get("versions"))]
+        served = [text(fields(version).get("version")) for version in items(group.get("versions"))]
         wanted += [(name, version) for version in sorted(served, key=lambda one: one != preferred)]
     return await _one_by_one(client, wanted, lost)
 

@@ -102,7 +102,7 @@ class ExecPlugin:
 
     def _run(self, leash: Leash) -> Credential:
         interactive = self._is_interactive()
-        arguments = [one for one in items(self._spec.get("args")) if isinstance(one, str)]
+        arguments = [arg for arg in items(self._spec.get("args")) if isinstance(arg, str)]
         own = INTERACTIVE_LOGIN_SECONDS if interactive else LOGIN_SECONDS
         seconds = min(own, self.deadline.left())
         try:

@@ -115,7 +115,7 @@ def _some(names: list[str]) -> str:
 
 
 def _places(namespaces: list[str]) -> str:
-    named = sorted(one for one in namespaces if one)
+    named = sorted(namespace for namespace in namespaces if namespace)
     if not named:
         return ""
     if len(named) == 1:

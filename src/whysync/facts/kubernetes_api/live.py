@@ -235,7 +235,7 @@ class _Reader:
 
 def _remaining(namespace: Manifest) -> frozenset[str]:
     """`Some resources are remaining: widgets.example.com has 1 resource instances, pods. has 2 …`"""
-    told = [text(fields(one).get("message")) for one in items(namespace.status.get("conditions"))]
+    told = [text(fields(condition).get("message")) for condition in items(namespace.status.get("conditions"))]
     return frozenset(
         word.rstrip(".")
         for message in told

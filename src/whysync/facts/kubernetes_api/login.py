@@ -145,7 +145,7 @@ def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
     """The command line counts before the kubeconfig."""
     name = identity.user or user.text("as")
     groups = identity.groups or tuple(
-        one for one in items(user.body.get("as-groups")) if isinstance(one, str)
+        as_group for as_group in items(user.body.get("as-groups")) if isinstance(as_group, str)
     )
     if not name:
         if groups:
@@ -158,7 +158,9 @@ def _impersonating(auth: Auth, user: Entry, identity: Identity) -> Auth:
         if user.text("as-uid"):
             headers["Impersonate-Uid"] = user.text("as-uid")
         for key, values in fields(user.body.get("as-user-extra")).items():
-            headers[f"Impersonate-Extra-{key}"] = tuple(one for one in items(values) if isinstance(one, str))
+            headers[f"Impersonate-Extra-{key}"] = tuple(
+                value for value in items(values) if isinstance(value, str)
+            )
     return As(auth, headers)
 
 

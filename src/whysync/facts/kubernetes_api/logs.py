@@ -39,7 +39,11 @@ async def read_logs(
 def _chosen(live: Iterable[Manifest], namespaces: frozenset[str]) -> Iterator[Failing]:
     """Pods of one owner fail alike: two of them will do."""
     taken: Counter[tuple[str, str]] = Counter()
-    pods = (one for one in live if one.ref.kind == "Pod" and one.ref.namespace in namespaces)
+    pods = (
+        live_object
+        for live_object in live
+        if live_object.ref.kind == "Pod" and live_object.ref.namespace in namespaces
+    )
     for pod in sorted(pods, key=lambda one: (one.ref.namespace, one.ref.name)):
         found = list(failing_in(pod))
         owners = items(pod.meta.get("ownerReferences"))

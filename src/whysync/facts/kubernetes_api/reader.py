@@ -111,8 +111,8 @@ async def _read(
         projects=control.projects,
         settings=control.settings,
         desired=desired,
-        live=(*control.live, *(one for part in parts for one in part.live.objects)),
-        events=(*own, *(one for part in parts for one in part.live.events)),
+        live=(*control.live, *(obj for part in parts for obj in part.live.objects)),
+        events=(*own, *(event for part in parts for event in part.live.events)),
         logs=tuple(log for part in parts for log in part.logs),
         gaps=tuple(dict.fromkeys([*gaps, *more, *hub_gaps])),
     )
@@ -230,8 +230,8 @@ def _desired(
         return local_manifests(wanted.local, apps, control.settings, api.kinds, control.namespace)
     live: dict[Key, Manifest] = {}
     for part in parts:
-        for one in part.live.objects:
-            live.setdefault(one.key, one)
+        for obj in part.live.objects:
+            live.setdefault(obj.key, obj)
     found = last_applied((app for _, app in apps), live)
     without = [app for _, app in apps if app.status.sync.status == "OutOfSync"]
     return found, [_not_rendered(without, found)] if without else []

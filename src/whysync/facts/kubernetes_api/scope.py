@@ -127,7 +127,7 @@ def _named(app: Application) -> Iterator[Key]:
     operation = app.status.operation_state
     result = operation.sync_result if operation is not None else None
     if result is not None:
-        yield from (one.key for one in result.resources)
+        yield from (resource.key for resource in result.resources)
 
 
 def _words(app: Application) -> Iterator[str]:
@@ -136,7 +136,11 @@ def _words(app: Application) -> Iterator[str]:
     if operation is not None:
         yield operation.message
         if operation.sync_result is not None:
-            yield from (one.message for one in operation.sync_result.resources if one.status != "Synced")
+            yield from (
+                resource.message
+                for resource in operation.sync_result.resources
+                if resource.status != "Synced"
+            )
 
 
 def namespaced_kinds(scope: Scope, kinds: Kinds) -> list[Kind]:

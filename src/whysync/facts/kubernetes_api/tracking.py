@@ -26,9 +26,9 @@ class Tracking(msgspec.Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def told_by(settings: Iterable[Manifest], home: str) -> Tracking:
-        for one in settings:
-            if one.ref.kind == "ConfigMap" and one.ref.name == "argocd-cm":
-                data = fields(dig(one.body, "data"))
+        for setting in settings:
+            if setting.ref.kind == "ConfigMap" and setting.ref.name == "argocd-cm":
+                data = fields(dig(setting.body, "data"))
                 method = text(data.get("application.resourceTrackingMethod"))
                 return Tracking(
                     home=home,

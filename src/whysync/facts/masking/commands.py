@@ -70,7 +70,7 @@ def in_text(text: str) -> Iterator[tuple[int, int]]:
             continue
         end = _END.search(text, found.end(), found.end() + _LONGEST)
         done = end.start() if end else min(len(text), found.end() + _LONGEST)
-        words = [(one.start(1), one[1]) for one in _ARGUMENT.finditer(text, found.start(), done)]
+        words = [(match_.start(1), match_[1]) for match_ in _ARGUMENT.finditer(text, found.start(), done)]
         for at, offset in secret_arguments([word for _, word in words]):
             start, word = words[at]
             yield start + offset, start + len(word)

@@ -321,7 +321,7 @@ class Masker:
         if not shapes.is_suspect(written):
             return written
         bodies = self._read(written)
-        if bodies is not None and all(isinstance(one, (dict, list)) for one in bodies):
+        if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
             return self._mask_bodies(written, bodies)
         broken = bodies is None and self._nested < _MOST_NESTED_TEXTS
         return self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
@@ -329,7 +329,7 @@ class Masker:
     def _mask_embedded(self, written: str) -> str:
         """A text with a Secret's manifest in it: as an object if it is nothing but one, else by its look."""
         bodies = self._read(written) if embedded.may_be_an_object(written) else None
-        if bodies is not None and all(isinstance(one, (dict, list)) for one in bodies):
+        if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
             return self._mask_bodies(written, bodies)
         return embedded.masked_data(written, self.mark)
 
@@ -341,15 +341,15 @@ class Masker:
 
     def _mask_bodies(self, written: str, bodies: list[Json]) -> str:
         """The text with its objects masked; where nothing had to be, the very same text."""
-        before = [msgspec.json.encode(one) for one in bodies]
+        before = [msgspec.json.encode(body) for body in bodies]
         self._nested += 1
-        for one in bodies:
-            if isinstance(one, dict):
-                self.mask_object(one)
+        for body in bodies:
+            if isinstance(body, dict):
+                self.mask_object(body)
             else:
-                self.mask_tree(one)
+                self.mask_tree(body)
         self._nested -= 1
-        after = [msgspec.json.encode(one) for one in bodies]
+        after = [msgspec.json.encode(body) for body in bodies]
         if after == before:
             return written
         if len(bodies) == 1 and written.lstrip()[:1] in ("{", "["):

@@ -19,12 +19,14 @@ _SENSITIVE_ANNOTATIONS = "resource.sensitive.mask.annotations"
 def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
     """The same Snapshot without secret values. The trees in it are changed: they belong to the source."""
     masker = masker or Masker()
-    for one in snapshot.settings:
-        if one.ref.kind == "ConfigMap" and one.ref.name == "argocd-cm":
-            masker.add_sensitive_annotations(text(dig(one.body, "data", _SENSITIVE_ANNOTATIONS)).split(","))
+    for setting in snapshot.settings:
+        if setting.ref.kind == "ConfigMap" and setting.ref.name == "argocd-cm":
+            masker.add_sensitive_annotations(
+                text(dig(setting.body, "data", _SENSITIVE_ANNOTATIONS)).split(",")
+            )
     manifests = list(_manifests(snapshot))
-    for one in manifests:
-        masker.mask_object(one.body)
+    for manifest in manifests:
+        masker.mask_object(manifest.body)
     for extra in snapshot.facts:
         masker.mask_object(extra.body)
     # As one text: a private key has many lines.
@@ -33,10 +35,10 @@ def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
     gaps = [_gap(gap, masker) for gap in snapshot.gaps]
     unknown = [masker.masked_text(name) for name in snapshot.unknown]
     if masker.finish_first_pass(_public_names(snapshot, manifests)):
-        for one in (*manifests, *snapshot.facts):
-            masker.hide_known(one.body)
-    for one in manifests:
-        one.origin = masker.hidden_text(one.origin)
+        for manifest in (*manifests, *snapshot.facts):
+            masker.hide_known(manifest.body)
+    for manifest in manifests:
+        manifest.origin = masker.hidden_text(manifest.origin)
     return replace(
         snapshot,
         logs=tuple(_log(log, lines, masker) for log, lines in zip(snapshot.logs, logs, strict=True)),
@@ -58,9 +60,9 @@ def _manifests(snapshot: Snapshot) -> Iterator[Manifest]:
 
 def _public_names(snapshot: Snapshot, manifests: list[Manifest]) -> Iterator[str]:
     """Names that must stay readable even if some Secret holds the same text."""
-    for one in manifests:
-        ref = one.ref
-        yield from (ref.name, ref.namespace, ref.kind, ref.api_version, one.uid)
+    for manifest in manifests:
+        ref = manifest.ref
+        yield from (ref.name, ref.namespace, ref.kind, ref.api_version, manifest.uid)
     for app in snapshot.applications:
         yield from _of_application(app.body)
     for log in snapshot.logs:

@@ -51,7 +51,7 @@ def _filled(pod: Object, usual: Object) -> Object:
     for group, title in _GROUPS:
         containers = items(spec.get(group))
         if containers:
-            spec[group] = [_with_usual(fields(one), usual, title, told) for one in containers]
+            spec[group] = [_with_usual(fields(container), usual, title, told) for container in containers]
     if not told:
         return pod
     meta = fields(pod.get("metadata"))

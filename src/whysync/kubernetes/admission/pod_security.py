@@ -143,7 +143,7 @@ def _added_capabilities(spec: Object) -> Iterator[str]:
 
 
 def _host_paths(spec: Object) -> Iterator[str]:
-    volumes = [fields(one) for one in items(spec.get("volumes"))]
+    volumes = [fields(volume) for volume in items(spec.get("volumes"))]
     bad = [f'"{text(volume.get("name"))}"' for volume in volumes if "hostPath" in volume]
     if bad:
         yield f"hostPath volumes (volume{'s' if len(bad) > 1 else ''} {', '.join(bad)})"
@@ -153,7 +153,7 @@ def _host_ports(spec: Object) -> Iterator[str]:
     found: list[tuple[str, list[str]]] = []
     for group in ("initContainers", "containers"):
         for raw in items(spec.get(group)):
-            given = [fields(one).get("hostPort") for one in items(fields(raw).get("ports"))]
+            given = [fields(port).get("hostPort") for port in items(fields(raw).get("ports"))]
             ports = [str(port) for port in given if port]
             if ports:
                 found.append((text(fields(raw).get("name")), ports))

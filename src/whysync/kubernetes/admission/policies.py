@@ -102,7 +102,9 @@ def check_policies(
             continue
         seen = variables_of(obj, old, call, operation, store)
         title = f"ValidatingAdmissionPolicy '{name}' with binding '{text(dig(binding, 'metadata', 'name'))}'"
-        actions = [text(one) for one in items(dig(binding, "spec", "validationActions"))]
+        actions = [
+            text(validation_action) for validation_action in items(dig(binding, "spec", "validationActions"))
+        ]
         found = params_of(policy, binding, call, store)
         if not found and dig(binding, "spec", "paramRef", "parameterNotFoundAction") == "Deny":
             why = f"failed to configure binding: {_NO_PARAMS}"
@@ -140,8 +142,8 @@ class _Env:
         """Is the policy about this request? What cannot be judged is not."""
         try:
             return all(
-                evaluate(text(fields(one).get("expression")), self._seen) is True
-                for one in items(dig(self._policy, "spec", "matchConditions"))
+                evaluate(text(fields(match_condition).get("expression")), self._seen) is True
+                for match_condition in items(dig(self._policy, "spec", "matchConditions"))
             )
         except (CelError, UnknownValue):
             return False

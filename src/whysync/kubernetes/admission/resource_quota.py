@@ -132,7 +132,7 @@ def _of_pod(pod: Object, side: str) -> dict[str, Decimal]:
 
 def _in_scope(obj: Object, resource: Resource, quota: Object) -> bool:
     """Is the quota about this object? One with scopes is about some Pods only."""
-    wanted = [(text(one), "Exists", list[Json]()) for one in items(dig(quota, "spec", "scopes"))]
+    wanted = [(text(scope), "Exists", list[Json]()) for scope in items(dig(quota, "spec", "scopes"))]
     for raw in items(dig(quota, "spec", "scopeSelector", "matchExpressions")):
         one = fields(raw)
         wanted.append((text(one.get("scopeName")), text(one.get("operator")), items(one.get("values"))))

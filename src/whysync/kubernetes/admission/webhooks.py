@@ -92,7 +92,10 @@ def _looks(
         return False
     if not in_namespace(hook.get("namespaceSelector"), call, store):
         return False
-    conditions = [text(fields(one).get("expression")) for one in items(hook.get("matchConditions"))]
+    conditions = [
+        text(fields(match_condition).get("expression"))
+        for match_condition in items(hook.get("matchConditions"))
+    ]
     if not conditions:
         return True
     env = variables_of(obj, old, call, operation, store)
@@ -165,8 +168,8 @@ def _nobody_behind(space: str, name: str, store: Store) -> bool:
         if text(dig(slice, "metadata", "labels", "kubernetes.io/service-name")) == name
     ]
     ready = any(
-        dig(one, "conditions", "ready") is not False
+        dig(endpoint, "conditions", "ready") is not False
         for slice in slices
-        for one in items(slice.get("endpoints"))
+        for endpoint in items(slice.get("endpoints"))
     )
     return bool(slices) and not ready

@@ -14,7 +14,7 @@ def review(obj: Object, call: RequestContext, store: Store, now: str) -> Object:
         case "SelfSubjectReview":
             return _who(obj, call, now)
         case "SubjectAccessReview" | "LocalSubjectAccessReview":
-            groups = tuple(text(one) for one in items(spec.get("groups")))
+            groups = tuple(text(group) for group in items(spec.get("groups")))
             return _told(obj, may(store, _question(spec, text(spec.get("user")), groups)))
         case _:
             return _told(obj, may(store, _question(spec, call.request.user, call.request.groups)))

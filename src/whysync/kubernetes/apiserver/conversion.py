@@ -87,7 +87,7 @@ def _pod_level_requests(spec: Object) -> Object:
 
 def _asked_for(spec: Object, name: str) -> Json:
     """The sum over the containers, where all of one kind; written as the first of them is."""
-    given = [dig(one, "resources", "requests", name) for one in items(spec.get("containers"))]
+    given = [dig(container, "resources", "requests", name) for container in items(spec.get("containers"))]
     amounts = [one for one in given if isinstance(one, (str, int, float))]
     if not amounts:
         return None
@@ -131,7 +131,7 @@ def _claim_templates(spec: Object) -> Object:
     if not templates:
         return spec
     named: list[Json] = [
-        {**fields(one), "apiVersion": "v1", "kind": "PersistentVolumeClaim"} for one in templates
+        {**fields(template), "apiVersion": "v1", "kind": "PersistentVolumeClaim"} for template in templates
     ]
     return {**spec, "volumeClaimTemplates": named}
 
@@ -159,7 +159,7 @@ def _definition(spec: Object) -> Object:
 
 
 def _device_requests(devices: Object) -> Object:
-    requests: list[Json] = [_device_request(fields(one)) for one in items(devices.get("requests"))]
+    requests: list[Json] = [_device_request(fields(request)) for request in items(devices.get("requests"))]
     return {**devices, "requests": requests} if requests else devices
 
 

@@ -40,7 +40,7 @@ class _Bill:
 
 
 def definition_problems(definition: Object) -> list[Cause]:
-    versions = [fields(one) for one in items(dig(definition, "spec", "versions"))]
+    versions = [fields(version) for version in items(dig(definition, "spec", "versions"))]
     shared = shared_schema(versions)
     if shared is not None:
         return list(_of_schema(shared, "spec.validation.openAPIV3Schema"))

@@ -129,15 +129,15 @@ def customs_of(definition: Object) -> list[CustomResource]:
     names = fields(spec.get("names"))
     schemas = Schemas()
     schemas.add_definitions([definition])
-    storing = [fields(one) for one in items(spec.get("versions")) if fields(one).get("storage")]
+    storing = [fields(version) for version in items(spec.get("versions")) if fields(version).get("storage")]
     stored = schema_of(storing[0]) if storing else {}
     if not dig(definition, "status", "acceptedNames", "kind"):
         return []
     terminating = bool(dig(definition, "metadata", "deletionTimestamp"))
     fresh = [
-        text(fields(one).get("name"))
-        for one in items(spec.get("versions"))
-        if fields(one).get("served") and not fields(one).get("deprecated")
+        text(fields(version).get("name"))
+        for version in items(spec.get("versions"))
+        if fields(version).get("served") and not fields(version).get("deprecated")
     ]
     found: list[CustomResource] = []
     for raw in items(spec.get("versions")):

@@ -178,7 +178,7 @@ class DeleteHandler:
         meta = fields(live.get("metadata"))
         if "deletionTimestamp" in meta:
             return live
-        finalizers = [one for one in items(meta.get("finalizers")) if one != _CLEANUP]
+        finalizers = [finalizer for finalizer in items(meta.get("finalizers")) if finalizer != _CLEANUP]
         changed: Object = {
             **meta,
             "deletionTimestamp": self._stamp(0),
@@ -254,7 +254,11 @@ def _check_preconditions(live: Object, options: Options, resource: Resource) -> 
 
 def _finalizers(live: Object, options: Options, resource: Resource) -> tuple[Json, ...]:
     """Those of the object, and the one that the way of propagation asks for."""
-    kept = [one for one in items(dig(live, "metadata", "finalizers")) if one not in (_ORPHAN, _FOREGROUND)]
+    kept = [
+        finalizer
+        for finalizer in items(dig(live, "metadata", "finalizers"))
+        if finalizer not in (_ORPHAN, _FOREGROUND)
+    ]
     before = items(dig(live, "metadata", "finalizers"))
     policy = options.policy
     if not policy:

@@ -46,7 +46,7 @@ class _Catalogue:
 
     def _preferred_first(self) -> list[Resource]:
         """Groups in their order; of a group, the version that clients shall use comes first."""
-        places = {group: at for at, group in enumerate(dict.fromkeys(one.group for one in self.kinds))}
+        places = {group: at for at, group in enumerate(dict.fromkeys(kind.group for kind in self.kinds))}
         newest = sorted(self.kinds, key=lambda one: version_rank(one.version), reverse=True)
         return sorted(newest, key=lambda one: places[one.group])
 

@@ -121,7 +121,9 @@ class GarbageCollection:
 
     def _mind_owners(self, place: Place, obj: Object) -> None:
         references = items(dig(obj, "metadata", "ownerReferences"))
-        kept: list[Json] = [one for one in references if self._exists(text(fields(one).get("uid")))]
+        kept: list[Json] = [
+            reference for reference in references if self._exists(text(fields(reference).get("uid")))
+        ]
         if not kept:
             resource = self._discovery.of_store(place[0])
             if resource is not None:
@@ -154,13 +156,15 @@ class GarbageCollection:
         found = self._store.get(child)
         references = [] if found is None else items(dig(found, "metadata", "ownerReferences"))
         return any(
-            fields(one).get("uid") == owner and fields(one).get("blockOwnerDeletion") is True
-            for one in references
+            fields(reference).get("uid") == owner and fields(reference).get("blockOwnerDeletion") is True
+            for reference in references
         )
 
     def _disown(self, place: Place, obj: Object, owner: str) -> None:
         kept: list[Json] = [
-            one for one in items(dig(obj, "metadata", "ownerReferences")) if fields(one).get("uid") != owner
+            owner_reference
+            for owner_reference in items(dig(obj, "metadata", "ownerReferences"))
+            if fields(owner_reference).get("uid") != owner
         ]
         self._change(place, obj, ownerReferences=kept)
 
@@ -228,8 +232,8 @@ class GarbageCollection:
         """What holds a namespace that is to go, in its conditions."""
         status = fields(namespace.get("status"))
         conditions = namespace_conditions(left, self._clock.stamp())
-        if [_timeless(one) for one in items(status.get("conditions"))] == [
-            _timeless(one) for one in conditions
+        if [_timeless(condition) for condition in items(status.get("conditions"))] == [
+            _timeless(condition) for condition in conditions
         ]:
             return
         new: Object = {**namespace, "status": {**status, "conditions": conditions}}
@@ -263,8 +267,8 @@ class GarbageCollection:
             "message": "CustomResource deletion is in progress",
         }
         conditions: list[Json] = [
-            {**fields(one), **progress} if fields(one).get("type") == "Terminating" else one
-            for one in items(status.get("conditions"))
+            {**fields(condition), **progress} if fields(condition).get("type") == "Terminating" else condition
+            for condition in items(status.get("conditions"))
         ]
         if conditions != items(status.get("conditions")):
             new: Object = {**definition, "status": {**status, "conditions": conditions}}

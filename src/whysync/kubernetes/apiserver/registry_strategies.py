@@ -161,7 +161,7 @@ def _overhead(spec: Object, ground: RegistryContext) -> None:
 def _tolerations(spec: Object) -> None:
     tolerations = [*items(spec.get("tolerations"))]
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
-        if not any(_tolerates(fields(one), key) for one in tolerations):
+        if not any(_tolerates(fields(toleration), key) for toleration in tolerations):
             tolerations.append(
                 {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
             )

@@ -200,4 +200,4 @@ def uid_of(obj: Object) -> str:
 def owners_of(obj: Object) -> list[str]:
     """The ids of an object's owners."""
     references = fields(obj.get("metadata")).get("ownerReferences")
-    return [text(fields(one).get("uid")) for one in items(references)] if references else []
+    return [text(fields(reference).get("uid")) for reference in items(references)] if references else []

@@ -29,6 +29,6 @@ def all_controllers(model: ApiServer, script: Behavior) -> Controllers:
     manager = Client(model, CONTROLLERS, index)
     logs = LogBook(model.clock)
     others = infrastructure(model, script, index, logs)
-    first = [one for one in others if one.name in _BEFORE_PODS]
-    rest = [one for one in others if one.name not in _BEFORE_PODS]
+    first = [other for other in others if other.name in _BEFORE_PODS]
+    rest = [other for other in others if other.name not in _BEFORE_PODS]
     return Controllers(controllers=(*first, *workload_controllers(manager), *rest), logs=logs)

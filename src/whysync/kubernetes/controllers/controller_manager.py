@@ -47,7 +47,9 @@ class ControllerManager:
         self.logs = self.all.logs
         """What the containers print."""
         self._seen_changes = 0
-        self._acting = [one for one in self.all.controllers if one.name not in self.script.stopped]
+        self._acting = [
+            controller for controller in self.all.controllers if controller.name not in self.script.stopped
+        ]
         self._all: list[Controller] = [one for one in self._acting if one.watches is None]
         self._by_kind: dict[Kind, list[Controller]] = {}
         for one in self._acting:

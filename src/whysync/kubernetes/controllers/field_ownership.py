@@ -33,7 +33,7 @@ class FieldOwnership:
         entries = items(fields(obj.get("metadata")).get("managedFields"))
         if not entries:
             return []
-        mine = [one for one in entries if _tells_of_status(one) or _is(one, manager)]
+        mine = [entry for entry in entries if _tells_of_status(entry) or _is(entry, manager)]
         times = {_who(one): text(fields(one).get("time")) for one in mine}
         timeless: list[Json] = [_with_time(one, _who(one)) for one in mine]
         old = fields(obj.get("status"))
@@ -45,7 +45,7 @@ class FieldOwnership:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
             found = self._known[key] = _reckoned(timeless, old, status, manager, served)
-        others = [one for one in entries if one not in mine]
+        others = [entry for entry in entries if entry not in mine]
         fresh: list[Json] = [
             _with_time(one, now if (mark := text(fields(one).get("time"))) == _NOW else times[mark])
             for one in found

@@ -80,9 +80,9 @@ class HorizontalController(QueueController):
         """What the script says of its metrics now."""
         passed = (self.client.now - self._start).total_seconds()
         said = [
-            one
-            for one in self._script.metrics
-            if (one.namespace, one.name) == key and one.after_seconds <= passed
+            metric
+            for metric in self._script.metrics
+            if (metric.namespace, metric.name) == key and metric.after_seconds <= passed
         ]
         return max(said, key=lambda one: one.after_seconds, default=None)
 

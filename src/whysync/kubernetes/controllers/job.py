@@ -319,7 +319,7 @@ class _Round:
         kind = new.get("type")
         if not condition(self._conditions, text(kind)):
             return [*self._conditions, new]
-        return [new if fields(one).get("type") == kind else one for one in self._conditions]
+        return [new if fields(condition).get("type") == kind else condition for condition in self._conditions]
 
     def _condition(self, kind: str, reason: str, message: str) -> Object:
         now = self._client.stamp()

@@ -48,8 +48,8 @@ class PodFailures:
 
 def finished_at(pod: Object) -> datetime | None:
     ends = [
-        instant(text(dig(one, "state", "terminated", "finishedAt")))
-        for one in items(dig(pod, "status", "containerStatuses"))
+        instant(text(dig(container_status, "state", "terminated", "finishedAt")))
+        for container_status in items(dig(pod, "status", "containerStatuses"))
     ]
     known = [when for when in ends if when is not None]
     if known and len(known) == len(ends):

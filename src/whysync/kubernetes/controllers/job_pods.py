@@ -32,7 +32,7 @@ def is_tracked(pod: Object) -> bool:
 
 def untracked(pod: Object) -> Object:
     meta = dict(fields(pod.get("metadata")))
-    left: list[Json] = [one for one in items(meta.get("finalizers")) if one != TRACKING]
+    left: list[Json] = [finalizer for finalizer in items(meta.get("finalizers")) if finalizer != TRACKING]
     if left:
         meta["finalizers"] = left
     else:
@@ -140,7 +140,7 @@ class JobPods:
         plain: Object = {**pod, "metadata": tracked}
         if not is_indexed(self._job):
             return [plain] * count
-        taken = done | {index_of(one) for one in self._pods if is_active(one)}
+        taken = done | {index_of(pod) for pod in self._pods if is_active(pod)}
         most = min(integer(dig(self._job, "spec", "completions")), _MOST_INDEXES)
         free = [at for at in range(most) if at not in taken]
         return [self._numbered(plain, index) for index in free[:count]]

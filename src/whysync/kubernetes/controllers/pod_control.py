@@ -195,11 +195,11 @@ def claimed(
             _released(client, one, uid_of(owner))
     if is_leaving(owner):
         return found
-    for one in client.orphans(kind, namespace_of(owner)):
-        if selects(selector, labels_of(one)) and not is_leaving(one):
-            if (kind == PODS and is_finished(one)) or (adopts is not None and not adopts(one)):
+    for orphan in client.orphans(kind, namespace_of(owner)):
+        if selects(selector, labels_of(orphan)) and not is_leaving(orphan):
+            if (kind == PODS and is_finished(orphan)) or (adopts is not None and not adopts(orphan)):
                 continue
-            adopted = _adopted(client, one, owner)
+            adopted = _adopted(client, orphan, owner)
             if adopted is not None:
                 found.append(adopted)
     return found
@@ -226,7 +226,11 @@ def _adopted(client: Client, obj: Object, owner: Object) -> Object | None:
 
 def _released(client: Client, obj: Object, owner: str) -> None:
     meta = dict(fields(obj.get("metadata")))
-    left = [one for one in items(meta.get("ownerReferences")) if fields(one).get("uid") != owner]
+    left = [
+        owner_reference
+        for owner_reference in items(meta.get("ownerReferences"))
+        if fields(owner_reference).get("uid") != owner
+    ]
     if left:
         meta["ownerReferences"] = left
     else:

@@ -101,7 +101,7 @@ class ReplicaSetController(QueueController):
             return None
         chosen = worst_first(active, self._related(obj))[:surplus]
         failures = [delete_pod(self.client, obj, pod, _COMPONENT) for pod in chosen]
-        return next((one for one in failures if one is not None), None)
+        return next((failure for failure in failures if failure is not None), None)
 
     def _related(self, obj: Object) -> list[Object]:
         """The pods of all ReplicaSets of the same owner."""
@@ -110,7 +110,7 @@ class ReplicaSetController(QueueController):
             if owner.get("controller") is True:
                 wanted: Object = {"metadata": {"uid": owner.get("uid")}}
                 siblings = self.client.owned(REPLICA_SETS, wanted)
-                return [pod for one in siblings for pod in self.client.owned(PODS, one)]
+                return [pod for sibling in siblings for pod in self.client.owned(PODS, sibling)]
         return self.client.owned(PODS, obj)
 
     def _status(self, obj: Object, active: list[Object], leaving: int, failure: Failure | None) -> Object:

@@ -62,17 +62,23 @@ class StatefulPods:
         return {**pod, "metadata": named, "spec": spec}
 
     def _templates(self) -> list[Object]:
-        return [fields(one) for one in items(dig(self._obj, "spec", "volumeClaimTemplates"))]
+        return [
+            fields(volume_claim_template)
+            for volume_claim_template in items(dig(self._obj, "spec", "volumeClaimTemplates"))
+        ]
 
     def _claim_name(self, template: Object, number: int) -> str:
         return f"{name_of(template)}-{name_of(self._obj)}-{number}"
 
     def _volumes(self, number: int, given: list[Json]) -> list[Json]:
         ours: list[Json] = [
-            {"name": name_of(one), "persistentVolumeClaim": {"claimName": self._claim_name(one, number)}}
-            for one in self._templates()
+            {
+                "name": name_of(template),
+                "persistentVolumeClaim": {"claimName": self._claim_name(template, number)},
+            }
+            for template in self._templates()
         ]
-        names = {name_of(one) for one in self._templates()}
+        names = {name_of(template) for template in self._templates()}
         return [*ours, *(one for one in given if fields(one).get("name") not in names)]
 
     # -- pods -------------------------------------------------------------------------------------

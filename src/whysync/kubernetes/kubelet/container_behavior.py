@@ -45,20 +45,20 @@ class ContainerBehavior:
     def is_told(self, pod: Object, container: Object, role: Role) -> bool:
         """Does the script say anything of this container?"""
         main = role == "main"
-        return any(_fits(one, pod) and _fits_container(one, container, main=main) for one in self._parts)
+        return any(_fits(part, pod) and _fits_container(part, container, main=main) for part in self._parts)
 
     def unschedulable(self, pod: Object) -> str:
         """Why the script lets no node take the pod."""
-        for one in self._parts:
-            if one.unschedulable and _fits(one, pod) and _has_image(one, pod):
-                return one.unschedulable
+        for part in self._parts:
+            if part.unschedulable and _fits(part, pod) and _has_image(part, pod):
+                return part.unschedulable
         return ""
 
     def stop_seconds(self, pod: Object) -> float:
         """How long the pod's containers take to stop when asked."""
-        for one in self._parts:
-            if _fits(one, pod) and _has_image(one, pod):
-                return one.stop_seconds
+        for part in self._parts:
+            if _fits(part, pod) and _has_image(part, pod):
+                return part.stop_seconds
         return PLAIN.stop_seconds
 
     def _count(self, number: int, times: int, pod: Object, container: Object) -> bool:

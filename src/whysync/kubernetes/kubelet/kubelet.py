@@ -101,9 +101,9 @@ class Kubelet(QueueController):
         """Something came that a pod may have waited for: its next look is not far."""
         soon = self.client.now + timedelta(seconds=SYNC)
         for key in self._wanting.pop(namespace):
-            for one in self._pods[key].containers if key in self._pods else ():
-                if one.step == "unconfigured" and one.due is not None and one.due > soon:
-                    one.due = soon
+            for container in self._pods[key].containers if key in self._pods else ():
+                if container.step == "unconfigured" and container.due is not None and container.due > soon:
+                    container.due = soon
                     self.queue.add_at(key, soon)
 
     def gone(self, key: Key) -> None:
@@ -139,8 +139,8 @@ class Kubelet(QueueController):
         ]
         waits = "PodInitializing" if containers else "ContainerCreating"
         containers.extend(_container(fields(raw), "main") for raw in items(spec.get("containers")))
-        for one in containers:
-            one.reason = waits
+        for container in containers:
+            container.reason = waits
         known = _Pod(uid_of(pod), node, host, address, containers, now)
         limit = spec.get("activeDeadlineSeconds")
         if isinstance(limit, int):
@@ -190,18 +190,18 @@ class Kubelet(QueueController):
             return
         while sum(self._runtime.step(one, at) for one in _active(known.containers)):
             known.adopted = False
-        mains = [one for one in known.containers if one.role == "main"]
-        if all(one.step == "done" for one in mains) or _broken(known.containers):
-            for one in known.containers:
-                if one.role == "sidecar":
-                    self._runtime.stop(one, at, 0)
+        mains = [container for container in known.containers if container.role == "main"]
+        if all(main.step == "done" for main in mains) or _broken(known.containers):
+            for container in known.containers:
+                if container.role == "sidecar":
+                    self._runtime.stop(container, at, 0)
             known.over = True
         if not known.adopted:
             self._write(known, at, sandbox=True)
-        if any(one.step == "unconfigured" for one in known.containers):
+        if any(container.step == "unconfigured" for container in known.containers):
             key = (namespace_of(at.pod), name_of(at.pod))
             self._wanting.setdefault(key[0], {})[key] = None
-        dates = [one.due for one in known.containers if one.due is not None]
+        dates = [container.due for container in known.containers if container.due is not None]
         if known.deadline is not None and not known.over:
             dates.append(known.deadline)
         if dates and not known.over:
@@ -222,8 +222,8 @@ class Kubelet(QueueController):
         return False
 
     def _overdue(self, known: _Pod, at: ContainerPlace) -> None:
-        for one in known.containers:
-            self._runtime.stop(one, at, 137)
+        for container in known.containers:
+            self._runtime.stop(container, at, 137)
         known.over, known.reason = True, "DeadlineExceeded"
         self.client.event(at.pod, "Normal", "DeadlineExceeded", _TOO_LONG, "kubelet", host=known.node)
         self._write(known, at, sandbox=False)
@@ -235,11 +235,11 @@ class Kubelet(QueueController):
         if known.stops_at is None:
             grace = integer(dig(at.pod, "metadata", "deletionGracePeriodSeconds"))
             known.stops_at = now
-            for one in known.containers:
-                if one.step == "running" and not known.over:
-                    said = f"Stopping container {one.name}"
+            for container in known.containers:
+                if container.step == "running" and not known.over:
+                    said = f"Stopping container {container.name}"
                     self.client.event(at.pod, "Normal", "Killing", said, "kubelet",
-                        host=known.node, field_path=one.field_path,
+                        host=known.node, field_path=container.field_path,
                     )  # fmt: skip
                     taken = min(self._behaviour.stop_seconds(at.pod), grace)
                     known.stops_at = now + timedelta(seconds=taken)
@@ -248,8 +248,8 @@ class Kubelet(QueueController):
             return
         held = bool(items(dig(at.pod, "metadata", "finalizers")))
         if held and not known.over:
-            for one in known.containers:
-                self._runtime.stop(one, at, 143)
+            for container in known.containers:
+                self._runtime.stop(container, at, 143)
             known.over = True
             self._write(known, at, sandbox=False)
         elif not held:
@@ -262,7 +262,7 @@ class Kubelet(QueueController):
 
     def _write(self, known: _Pod, at: ContainerPlace, *, sandbox: bool) -> None:
         pod, now = at.pod, self.client.stamp()
-        told = {one.name: one.status(known.uid) for one in known.containers}
+        told = {container.name: container.status(known.uid) for container in known.containers}
         failed = known.reason == "DeadlineExceeded"
         phase = "Failed" if failed else phase_of(pod, told, ended=known.over)
         status: Object = {**fields(pod.get("status")), "phase": phase}
@@ -278,10 +278,14 @@ class Kubelet(QueueController):
         if sandbox:
             status.setdefault("podIP", known.address)
             status.setdefault("podIPs", [{"ip": known.address}])
-        inits: list[Json] = [told[one.name] for one in known.containers if one.role != "main"]
+        inits: list[Json] = [
+            told[container.name] for container in known.containers if container.role != "main"
+        ]
         if inits:
             status["initContainerStatuses"] = inits
-        mains: list[Json] = [told[one.name] for one in known.containers if one.role == "main"]
+        mains: list[Json] = [
+            told[container.name] for container in known.containers if container.role == "main"
+        ]
         status["containerStatuses"] = mains
         written = self._writer.write(pod, status)
         known.version = text(dig(written, "metadata", "resourceVersion"))
@@ -308,5 +312,6 @@ def _active(containers: list[Container]) -> list[Container]:
 def _broken(containers: list[Container]) -> bool:
     """Has an init container failed for good?"""
     return any(
-        one.role == "init" and one.step == "done" and one.ended.get("exitCode") != 0 for one in containers
+        container.role == "init" and container.step == "done" and container.ended.get("exitCode") != 0
+        for container in containers
     )

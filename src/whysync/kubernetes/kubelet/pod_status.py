@@ -111,7 +111,9 @@ def _containers_ready(pod: Object, statuses: dict[str, Object], phase: str) -> O
         return {"status": "False", "reason": "PodFailed"}
     spec = fields(pod.get("spec"))
     sidecars = [fields(raw) for raw in items(spec.get("initContainers")) if is_sidecar(fields(raw))]
-    names = [text(one.get("name")) for one in (*sidecars, *map(fields, items(spec.get("containers"))))]
+    names = [
+        text(sidecar.get("name")) for sidecar in (*sidecars, *map(fields, items(spec.get("containers"))))
+    ]
     unready = [name for name in names if statuses.get(name, {}).get("ready") is not True]
     if unready:
         message = f"containers with unready status: {listed(unready)}"

@@ -22,9 +22,9 @@ def adopt(containers: list[Container], pod: Object, behaviour: ContainerBehavior
     for group in ("initContainerStatuses", "containerStatuses"):
         for raw in items(dig(pod, "status", group)):
             told[text(fields(raw).get("name"))] = fields(raw)
-    for one in containers:
-        if one.name in told:
-            _take_over(one, told[one.name], pod, behaviour, now)
+    for container in containers:
+        if container.name in told:
+            _take_over(container, told[container.name], pod, behaviour, now)
 
 
 def _take_over(

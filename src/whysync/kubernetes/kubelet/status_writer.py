@@ -30,7 +30,10 @@ class PodStatusWriter:
             return pod if live is None else live
         meta = fields(live.get("metadata"))
         address = text(status.get("podIP"))
-        entries = [_with_key(one, _key(address), _key(_ANY)) for one in items(meta.get("managedFields"))]
+        entries = [
+            _with_key(managed_field, _key(address), _key(_ANY))
+            for managed_field in items(meta.get("managedFields"))
+        ]
         stand_in: Object = {**live, "metadata": {"managedFields": entries}, "status": _anywhere(old)}
         managed = self._claims.after(
             stand_in, _anywhere(status), self._client.manager, self._client.stamp(), self._served

@@ -212,11 +212,11 @@ def _matches(term: Object, key: tuple[str, str], labels: Object, own: str) -> bo
 def unfit_message(refusals: list[FilterFailure], total: int) -> str:
     """Mirrors `FitError.Error` with what the plugins after the filters add."""
     counts: dict[str, int] = {}
-    for one in refusals:
-        for reason in one.reasons:
+    for refusal in refusals:
+        for reason in refusal.reasons:
             counts[reason] = counts.get(reason, 0) + 1
     told = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    helpless = sum(one.for_good for one in refusals)
+    helpless = sum(refusal.for_good for refusal in refusals)
     after: list[str] = []
     if helpless:
         after.append(f"{helpless} Preemption is not helpful for scheduling")

@@ -188,7 +188,9 @@ class Scheduler(QueueController):
             scheduled["observedGeneration"] = generation
         status = fields(pod.get("status"))
         others: list[Json] = [
-            one for one in items(status.get("conditions")) if fields(one).get("type") != "PodScheduled"
+            condition
+            for condition in items(status.get("conditions"))
+            if fields(condition).get("type") != "PodScheduled"
         ]
         bound: Object = {
             **pod,
@@ -207,7 +209,12 @@ class Scheduler(QueueController):
         self.client.event(pod, "Warning", "FailedScheduling", message, "default-scheduler")
         status = fields(pod.get("status"))
         conditions = items(status.get("conditions"))
-        before = fields(next((one for one in conditions if fields(one).get("type") == "PodScheduled"), None))
+        before = fields(
+            next(
+                (condition for condition in conditions if fields(condition).get("type") == "PodScheduled"),
+                None,
+            )
+        )
         moved = before.get("lastTransitionTime") if before.get("status") == "False" else self.client.stamp()
         unscheduled: Object = {
             "type": "PodScheduled",
@@ -220,7 +227,9 @@ class Scheduler(QueueController):
         generation = dig(pod, "metadata", "generation")
         if isinstance(generation, int):
             unscheduled["observedGeneration"] = generation
-        others: list[Json] = [one for one in conditions if fields(one).get("type") != "PodScheduled"]
+        others: list[Json] = [
+            condition for condition in conditions if fields(condition).get("type") != "PodScheduled"
+        ]
         self.client.update_status(pod, {**status, "conditions": [*others, unscheduled]})
 
     # -- claims -----------------------------------------------------------------------------------

@@ -69,9 +69,11 @@ def _not_in(ref: Ref, configuration: Configuration) -> str:
 
 def _instead(ref: Ref, release: int) -> str:
     """The most settled version that this release has."""
-    known = [one for one in versions_in(ref.group, ref.kind, release) if one != ref.api_version]
+    known = [version for version in versions_in(ref.group, ref.kind, release) if version != ref.api_version]
     if not known and ref.group == "extensions":  # its kinds moved on
-        known = [one for to in ("apps", "networking.k8s.io") for one in versions_in(to, ref.kind, release)]
+        known = [
+            version for to in ("apps", "networking.k8s.io") for version in versions_in(to, ref.kind, release)
+        ]
     return f"use {max(known, key=_settled)}" if known else ""
 
 

@@ -46,7 +46,7 @@ def _problems(spec: Object) -> Iterator[tuple[str, str]]:
     elif to and not to.get("name") and not to.get("server"):
         yield "/destination", "the destination names no cluster: it needs a server or a name"
     sources = [fields(spec.get("source"))] if spec.get("source") else []
-    sources += [fields(one) for one in items(spec.get("sources"))]
+    sources += [fields(source) for source in items(spec.get("sources"))]
     if not sources and not spec.get("sourceHydrator"):
         yield "", "there is no source: Argo CD does not know what to deploy"
     for source in sources:

@@ -44,7 +44,7 @@ def dependency_comes_later(tree: Tree) -> Found:
     for unit in tree.units:
         if not any(item.annotations for item in unit.items):
             continue
-        by_name = {(one.ref.kind, one.ref.name): one for one in unit.items if not is_ignored(one.body)}
+        by_name = {(item.ref.kind, item.ref.name): item for item in unit.items if not is_ignored(item.body)}
         for item in unit.items:
             if not sync_phases(item.body):
                 continue

@@ -31,7 +31,7 @@ _LEFT_OPEN = ("$", "{", "<", "@sha256:", " ")
 
 @check(Layer.GITOPS, Severity.WARNING)
 def image_without_fixed_tag(tree: Tree) -> Found:
-    replaced = {name for one in tree.kustomizations.values() for name in one.images}
+    replaced = {name for kustomization in tree.kustomizations.values() for name in kustomization.images}
     for item in tree.of_kind(*TEMPLATES):
         if item.file.part is not Part.MANIFESTS:
             continue

@@ -75,14 +75,14 @@ def _backends(item: Item) -> Iterator[tuple[Object, str]]:
 def _port_problem(backend: Object, services: list[Item]) -> str:
     port = fields(backend.get("port"))
     number, name = port.get("number"), text(port.get("name"))
-    ports = [fields(one) for service in services for one in items(service.spec.get("ports"))]
+    ports = [fields(port) for service in services for port in items(service.spec.get("ports"))]
     if (
         any(service.kustomized or service.spec.get("type") == "ExternalName" for service in services)
         or not ports
     ):
         return ""
-    if name and all(one.get("name") != name for one in ports):
+    if name and all(port.get("name") != name for port in ports):
         return f"has no port named {name}"
-    if isinstance(number, int) and all(one.get("port") != number for one in ports):
-        return f"has no port {number}: it has {', '.join(sorted({str(one.get('port')) for one in ports}))}"
+    if isinstance(number, int) and all(port.get("port") != number for port in ports):
+        return f"has no port {number}: it has {', '.join(sorted({str(port.get('port')) for port in ports}))}"
     return ""

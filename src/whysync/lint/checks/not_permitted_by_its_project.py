@@ -87,7 +87,10 @@ def _destination(app: AppSpec, project: AppProject) -> Iterator[Remark]:
     server, name, namespace = text(to.get("server")), text(to.get("name")), text(to.get("namespace"))
     if server.rstrip("/") == _HERE or name == "in-cluster":
         server, name = _HERE, "in-cluster"
-    elif any((one.name and not name) or (one.server and not server) for one in project.spec.destinations):
+    elif any(
+        (destination.name and not name) or (destination.server and not server)
+        for destination in project.spec.destinations
+    ):
         return  # files do not tell which name belongs to which server
     if not (server or name) or any("{" in one or "$" in one for one in (server, name, namespace)):
         return

@@ -52,7 +52,9 @@ def referenced_key_missing(tree: Tree) -> Found:
         for wanted in _keys(item):
             holders = tree.named(wanted.kind, wanted.name, item.ref.namespace)
             known = {key for holder in holders for key in _held(holder)}
-            whole = holders and all(one.file.part is Part.MANIFESTS and not one.kustomized for one in holders)
+            whole = holders and all(
+                holder.file.part is Part.MANIFESTS and not holder.kustomized for holder in holders
+            )
             if not whole or wanted.key in known:
                 continue
             if not known:  # a shell that something else fills

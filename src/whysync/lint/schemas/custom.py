@@ -39,7 +39,7 @@ class Definitions:
         if key not in self._customs:
             found: list[CustomResource] = []
             for body in self._bodies.get((group, kind), ()):
-                found += [one for one in _customs(body) if one.resource.version == version]
+                found += [custom for custom in _customs(body) if custom.resource.version == version]
             if not found and group == "argoproj.io" and version == "v1alpha1":
                 found = own_kinds().get(kind, [])
             self._customs[key] = found

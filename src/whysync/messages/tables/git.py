@@ -51,7 +51,8 @@ def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = Aut
 
 def _repository(context: Context) -> str:
     return next(
-        (one.subject for one in context.layers if one.kind is LayerKind.REPOSITORY and one.subject), ""
+        (layer.subject for layer in context.layers if layer.kind is LayerKind.REPOSITORY and layer.subject),
+        "",
     )
 
 

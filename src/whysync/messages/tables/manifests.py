@@ -34,7 +34,7 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
         r"(?P<quoted>[^']{1,300})' doesn't exist|evalsymlink failure on '"
         r"(?P<link>[^']{1,300})'"
     )
-    files = [one["lstat"] or one["quoted"] or one["link"] for one in missing.finditer(text)]
+    files = [match_["lstat"] or match_["quoted"] or match_["link"] for match_ in missing.finditer(text)]
     asked = compiled(r"accumulating resources from '(?P<file>[^']{1,300})'").findall(text)
     remote = next(
         (name for name in asked if compiled(r"^(?:https?://|git@|ssh://|github\.com/)|\?ref=").search(name)),

@@ -108,7 +108,12 @@ def unschedulable(match: re.Match[str], context: Context) -> Failure:
 def missing(match: re.Match[str], context: Context) -> Failure | None:
     """Of all that is `not found` in a text, the first whose kind others depend on."""
     found = next(
-        (one for one in match.re.finditer(context.text[:4000]) if said(one, "kind").lower() in _KINDS), None
+        (
+            match_
+            for match_ in match.re.finditer(context.text[:4000])
+            if said(match_, "kind").lower() in _KINDS
+        ),
+        None,
     )
     if found is None:
         return None

@@ -37,7 +37,7 @@ def strict(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
 
 def validation(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
     """kubectl's client-side validation: `ValidationError(Deployment.spec): unknown field "x" in io.k8s.…`."""
-    return tuple(_validation(one, context) for one in list(match.re.finditer(context.text[:8192]))[:50])
+    return tuple(_validation(match_, context) for match_ in list(match.re.finditer(context.text[:8192]))[:50])
 
 
 def _validation(match: re.Match[str], context: Context) -> Failure:

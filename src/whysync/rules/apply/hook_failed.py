@@ -161,8 +161,8 @@ def _deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest | None:
     job = case.live_of(ref.key) or case.desired_of(ref.key)
     if job is None or ref.kind != "Job" or not isinstance(job.at(DEADLINE), int):
         return None
-    conditions = (fields(one) for one in items(job.status.get("conditions")))
-    told = any(text(one.get("reason")) == "DeadlineExceeded" for one in conditions)
+    conditions = (fields(condition) for condition in items(job.status.get("conditions")))
+    told = any(text(condition.get("reason")) == "DeadlineExceeded" for condition in conditions)
     return job if told or "longer than specified deadline" in result.message else None
 
 
@@ -194,7 +194,7 @@ def _evidence(
         yield cite(case.application, f"{base}/message", says="what Argo CD says of it")
     job = case.live_of(result.key)
     if job is not None:
-        told = [text(fields(one).get("type")) for one in items(job.status.get("conditions"))]
+        told = [text(fields(condition).get("type")) for condition in items(job.status.get("conditions"))]
         last = next((kind for kind in ("Failed", "FailureTarget") if kind in told), "")  # both say the same
         if last:
             yield cite(job, f"/status/conditions/{told.index(last)}", says="why Kubernetes gave it up")

@@ -101,7 +101,7 @@ def _left(case: Case, name: str) -> tuple[Manifest, ...]:
 
 
 def _finalizers(manifest: Manifest) -> tuple[str, ...]:
-    return tuple(text(one) for one in items(manifest.meta.get("finalizers")))
+    return tuple(text(finalizer) for finalizer in items(manifest.meta.get("finalizers")))
 
 
 def _why(namespace: Manifest | None, left: tuple[Manifest, ...]) -> str:

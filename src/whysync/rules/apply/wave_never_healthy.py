@@ -100,7 +100,7 @@ def _silently_unwell(case: Case, ref: Ref) -> Iterator[str]:
     """No condition of its own says what is wrong: that it does not become healthy is all there is to say."""
     live = case.live_of(ref.key)
     conditions = items(live.status.get("conditions")) if live is not None else []
-    if live is not None and not any(fields(one).get("status") == "False" for one in conditions):
+    if live is not None and not any(fields(condition).get("status") == "False" for condition in conditions):
         yield from _unwell(case, ref)
 
 

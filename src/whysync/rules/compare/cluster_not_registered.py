@@ -106,7 +106,8 @@ def _nearest(case: Case, failure: ClusterNotRegistered) -> str:
     """The one registered cluster that is called nearly so: other case, other order, one letter."""
     asked = failure.name or failure.server
     others = {
-        one.name if failure.name else one.server for one in known_clusters(case.world.snapshot.settings)
+        known_cluster.name if failure.name else known_cluster.server
+        for known_cluster in known_clusters(case.world.snapshot.settings)
     }
     alike = [other for other in sorted(others - {"", asked}) if _is_alike(asked, other)]
     return alike[0] if len(alike) == 1 else ""

@@ -65,7 +65,7 @@ def _differing(copies: list[Manifest]) -> list[str]:
         return ["/metadata/name"] if copies else []
     last = copies[-1]
     found = dict.fromkeys(
-        one.pointer for before in copies[:-1] for one in differences(before.body, last.body)
+        difference.pointer for before in copies[:-1] for difference in differences(before.body, last.body)
     )
     return list(found) or ["/metadata/name"]
 

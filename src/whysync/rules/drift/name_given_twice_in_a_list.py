@@ -59,7 +59,7 @@ def name_given_twice_in_a_list(case: Case) -> Iterator[Finding]:
 
 def _once(mine: list[Json], theirs: list[Json]) -> list[Json]:
     """Git's list with one element per name: the cluster's where Git has two, else Git's own."""
-    kept = {text(fields(one).get("name")): one for one in theirs}
+    kept = {text(fields(their).get("name")): their for their in theirs}
     twins = twins_in(mine)
     left: dict[str, Json] = {}
     for one in mine:

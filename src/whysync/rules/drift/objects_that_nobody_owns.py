@@ -38,7 +38,7 @@ def objects_that_nobody_owns(case: Case) -> Iterator[Finding]:
     for report in case.failures(OrphanedResources):
         orphans = _unmarked(case)
         count = report.failure.count or len(orphans)
-        names = ", ".join(str(one.ref) for one in orphans[:3])
+        names = ", ".join(str(orphan.ref) for orphan in orphans[:3])
         such = (": " if count == len(orphans) <= 3 else ", such as ") + names if names else ""
         many = f"{count} objects" if count != 1 else "1 object"
         place = case.destination_namespace
@@ -51,7 +51,7 @@ def objects_that_nobody_owns(case: Case) -> Iterator[Finding]:
             f" Application{such}",
             evidence=(
                 report.cite(says="Argo CD counts them"),
-                *(cite(one, "/metadata/name", says="no app's mark on it") for one in orphans[:5]),
+                *(cite(orphan, "/metadata/name", says="no app's mark on it") for orphan in orphans[:5]),
             ),
             fixes=(
                 Fix.run(
@@ -86,7 +86,7 @@ def _expected(case: Case, orphans: tuple[Manifest, ...], count: int) -> Iterator
     if case.project_manifest is None or not orphans or count != len(orphans) or count > _FEW:
         return
     rules: list[Object] = [
-        {"group": one.ref.group, "kind": one.ref.kind, "name": one.ref.name} for one in orphans
+        {"group": orphan.ref.group, "kind": orphan.ref.kind, "name": orphan.ref.name} for orphan in orphans
     ]
     yield Fix.project(
         case.project_manifest.ref,

@@ -42,7 +42,7 @@ def rendered_differently_each_time(case: Case) -> Iterator[Finding]:
             writer=first.writer,
             explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH
-            if any(_is_certain(case, one) for one in drifts)
+            if any(_is_certain(case, drift) for drift in drifts)
             else Confidence.MEDIUM,
             verdict=f"{names} of {first.ref} comes out differently each time the source is rendered",
             evidence=(

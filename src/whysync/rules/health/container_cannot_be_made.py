@@ -124,7 +124,7 @@ def _of_keys(case: Case) -> Iterator[ReportedFailure[DependencyMissing]]:
 
 
 def _missing(message: str) -> Iterator[DependencyMissing]:
-    return (one for one in understand(message).failures if isinstance(one, DependencyMissing))
+    return (failure for failure in understand(message).failures if isinstance(failure, DependencyMissing))
 
 
 def _lacks_an_object(message: str) -> bool:

@@ -61,8 +61,8 @@ def rendered(
 
 def names(made: RenderedSource) -> list[str]:
     found: list[str] = []
-    for one in made.objects:
-        meta = one.body.get("metadata")
+    for obj in made.objects:
+        meta = obj.body.get("metadata")
         found.append(str(meta.get("name")) if isinstance(meta, dict) else "")
     return found
 

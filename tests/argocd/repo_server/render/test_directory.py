@@ -19,7 +19,7 @@ def test_files_of_one_folder_by_name_with_their_lines(tree_of: MakeTree) -> None
     made = rendered(tree)
     assert made.source_type == "Directory"
     assert names(made) == ["a1", "a2", "b", "c"]
-    assert [str(one.origin) for one in made.objects] == [
+    assert [str(obj.origin) for obj in made.objects] == [
         "app/a.yaml:2",
         "app/a.yaml:7",
         "app/b.yml:1",
@@ -193,7 +193,7 @@ def test_names_with_line_breaks(tree_of: MakeTree) -> None:
     tree = tree_of({"app/a\nb.yaml": config_map("a"), "app/x\ny/c.yaml": config_map("c")})
     assert names(rendered(tree)) == []
     made = rendered(tree, directory={"recurse": True})
-    assert [one.origin.path for one in made.objects] == ["app/x\ny/c.yaml"]
+    assert [obj.origin.path for obj in made.objects] == ["app/x\ny/c.yaml"]
 
 
 def test_a_bomb_of_aliases_ends(tree_of: MakeTree) -> None:

@@ -10,7 +10,7 @@ def test_an_item_of_a_list_has_its_own_line(tree_of: MakeTree) -> None:
     for name in ("a", "b"):
         lines += ["- apiVersion: v1", "  kind: ConfigMap", "  metadata:", f"    name: {name}"]
     tree = tree_of({"app/list.yaml": "\n".join(lines)})
-    found = [str(located(one, tree.root)) for one in rendered(tree).objects]
+    found = [str(located(obj, tree.root)) for obj in rendered(tree).objects]
     assert found == ["app/list.yaml:4", "app/list.yaml:8"]
 
 

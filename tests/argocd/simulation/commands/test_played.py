@@ -90,9 +90,9 @@ class Stage:
 
     def the(self, kind: str, name: str) -> Object | None:
         found = (
-            one
-            for one in self.simulation.model.objects()
-            if (one.get("kind"), dig(one, "metadata", "name")) == (kind, name)
+            obj
+            for obj in self.simulation.model.objects()
+            if (obj.get("kind"), dig(obj, "metadata", "name")) == (kind, name)
         )
         return next(found, None)
 
@@ -309,7 +309,7 @@ def test_one_of_several_sources_is_set(stage: Stage) -> None:
     spec["sources"] = [{"repoURL": URL, "path": "a"}, {"repoURL": URL, "path": "b"}]
     stage.argocd.edit("argocd/shop", lambda body: {**body, "spec": spec})
     stage.does("argocd app set shop --source-position 2 --path c")
-    assert [dig(one, "path") for one in items(dig(stage.app, "spec", "sources"))] == ["a", "c"]
+    assert [dig(source, "path") for source in items(dig(stage.app, "spec", "sources"))] == ["a", "c"]
 
 
 def test_an_unknown_app_is_denied_as_argo_cd_does(stage: Stage) -> None:

@@ -57,7 +57,7 @@ class Shop:
     def set_status(self, obj: Object, status: Object) -> None:
         """What a controller would write."""
         live = self.live(obj)
-        served = next(one for one in self.model.kinds() if one.kind == obj["kind"])
+        served = next(kind for kind in self.model.kinds() if kind.kind == obj["kind"])
         ref = ref_of(live)
         body: Object = {**live, "status": status}
         path = served.path(ref.namespace, ref.name, "status")
@@ -127,11 +127,11 @@ def said(act: Callable[[], str]) -> str:
 
 
 def messages(state: State) -> dict[str, str]:
-    return {one.name: one.message for one in state.results}
+    return {result.name: result.message for result in state.results}
 
 
 def outcomes(state: State) -> dict[str, str]:
-    return {one.name: f"{one.status} {one.hook_phase}" for one in state.results}
+    return {result.name: f"{result.status} {result.hook_phase}" for result in state.results}
 
 
 # -- objects ----------------------------------------------------------------------------------------
@@ -190,7 +190,9 @@ def a_role(*verbs: str, name: str = "reader", namespace: str = "shop") -> Object
 
 
 def a_binding(role: str = "reader", *accounts: str, name: str = "readers") -> Object:
-    subjects: list[Json] = [{"kind": "ServiceAccount", "name": one, "namespace": "shop"} for one in accounts]
+    subjects: list[Json] = [
+        {"kind": "ServiceAccount", "name": account, "namespace": "shop"} for account in accounts
+    ]
     return {
         "apiVersion": RBAC,
         "kind": "RoleBinding",

@@ -21,7 +21,7 @@ def test_kinds_that_are_served() -> None:
     ground = Shop().ground
     assert ground.discover("apps/v1", "Deployment", "get").namespaced
     assert not ground.discover("v1", "Namespace", "get").namespaced
-    kinds = {(one.group, one.version, one.kind) for one in ground.kinds()}
+    kinds = {(kind.group, kind.version, kind.kind) for kind in ground.kinds()}
     assert {("apps", "v1", "Deployment"), ("", "v1", "ConfigMap")} <= kinds
 
 

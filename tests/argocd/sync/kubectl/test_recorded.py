@@ -50,7 +50,7 @@ def test_as_recorded(record: Object) -> None:
         if asked.get("verb") != "apply":
             model.send(request_of(asked))
             continue
-        args = [text(one) for one in items(asked.get("args"))]
+        args = [text(arg) for arg in items(asked.get("args"))]
         if "--server-side" in args and "--force-conflicts" not in args:
             continue  # Argo CD always wins
         _check(ground, asked, expected, args)
@@ -62,7 +62,7 @@ def _check(ground: KubectlClusterOps, asked: Object, expected: Object, args: lis
         **body,
         "metadata": {**fields(body.get("metadata")), "namespace": text(asked.get("namespace"))},
     }
-    manager = next((one.partition("=")[2] for one in args if one.startswith("--field-manager")), "")
+    manager = next((arg.partition("=")[2] for arg in args if arg.startswith("--field-manager")), "")
     mode = Mode(
         server_side="--server-side" in args,
         force="--force" in args,

@@ -36,7 +36,14 @@ def fate_of(obj: Object, app: Object, sync_options: Iterable[str]) -> Fate:
     option = option_value(obj, SYNC_OPTIONS, _DELETE)
     if option is None:
         prefix = f"{_DELETE}="
-        option = next((one.removeprefix(prefix) for one in sync_options if one.startswith(prefix)), None)
+        option = next(
+            (
+                sync_option.removeprefix(prefix)
+                for sync_option in sync_options
+                if sync_option.startswith(prefix)
+            ),
+            None,
+        )
     if option == "false":
         return Fate.KEPT_BY_OPTION
     return Fate.KEPT_BY_HELM if has_option(obj, _HELM_POLICY, "keep") else Fate.DELETED

@@ -75,8 +75,11 @@ def finalize_without_cluster(application: Object) -> Finalized:
 
 def conditions_after(application: Object, finalized: Finalized, now: datetime) -> tuple[Condition, ...]:
     """The Application's conditions. What surprises: an error stays there when the next look goes well."""
-    rows = [decode(fields(one), Condition)[0] for one in items(dig(application, "status", "conditions"))]
-    before = tuple(one for one in rows if one is not None)
+    rows = [
+        decode(fields(condition), Condition)[0]
+        for condition in items(dig(application, "status", "conditions"))
+    ]
+    before = tuple(row for row in rows if row is not None)
     if not finalized.error:
         return before
     if any((one.type, one.message) == (DELETION_ERROR, finalized.error) for one in before):
@@ -90,7 +93,9 @@ class _Look:
         self.deletion = deletion
         self.app = deletion.application
         self.left = Finalizers.of(deletion.application)
-        self.options = [text(one) for one in items(dig(self.app, "spec", "syncPolicy", "syncOptions"))]
+        self.options = [
+            text(sync_option) for sync_option in items(dig(self.app, "spec", "syncPolicy", "syncOptions"))
+        ]
         self.waits_for = ""
 
     def take(self) -> Finalized:

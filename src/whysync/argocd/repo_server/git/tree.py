@@ -93,7 +93,7 @@ def tree_of_commit(git: Git, commit: str) -> Tree:
     identity = git.text("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").strip()
     listing = git.bytes("ls-tree", "-r", "-z", "-l", "--full-tree", identity)
     entries = list(_entries(listing))
-    _bound(len(entries), sum(one.size for one in entries))
+    _bound(len(entries), sum(entry.size for entry in entries))
     root = Path(tempfile.mkdtemp(prefix="whysync-tree-")).resolve()
     try:
         submodules, missing = _write(root, git, entries)
@@ -167,11 +167,11 @@ def _bound(files: int, size: int) -> None:
 def _write(root: Path, git: Git, entries: Sequence[_Entry]) -> tuple[list[str], list[str]]:
     """All files, then the links; the paths of submodules and of missing files come back."""
     missing: list[str] = []
-    submodules = [one.path for one in entries if one.mode == "160000"]
-    links = [one for one in entries if one.mode == "120000"]
+    submodules = [entry.path for entry in entries if entry.mode == "160000"]
+    links = [entry for entry in entries if entry.mode == "120000"]
     for path in submodules:
         (root / path).mkdir(parents=True, exist_ok=True)
-    plain = [one for one in entries if one.mode in ("100644", "100755", "100664")]
+    plain = [entry for entry in entries if entry.mode in ("100644", "100755", "100664")]
     for entry, content in _contents(git, plain):
         if content is None:
             missing.append(entry.path)

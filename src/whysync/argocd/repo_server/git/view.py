@@ -52,7 +52,9 @@ class View:
         head = self.git_dir / "HEAD"
         files = git_dir_files(
             head=head.read_text(errors="surrogateescape") if head.is_file() else "",
-            settings=[one for one in self.settings if any(fnmatchcase(one[0], key) for key in _INERT)],
+            settings=[
+                setting for setting in self.settings if any(fnmatchcase(setting[0], key) for key in _INERT)
+            ],
         )
         folder.mkdir()
         for name, text in files.items():

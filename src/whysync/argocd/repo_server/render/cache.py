@@ -131,8 +131,10 @@ def _reads_more(kind: str, source: Object, folder: Path) -> bool:
     if kind == "Kustomize":
         return True
     settings = fields(source.get("helm"))
-    named = [text(one) for one in items(settings.get("valueFiles"))]
-    named += [text(fields(one).get("path")) for one in items(settings.get("fileParameters"))]
+    named = [text(value_file) for value_file in items(settings.get("valueFiles"))]
+    named += [
+        text(fields(file_parameter).get("path")) for file_parameter in items(settings.get("fileParameters"))
+    ]
     if any(one.startswith(("/", "$")) or ".." in one for one in named):
         return True
     if any(path.is_symlink() or path.suffix in (".jsonnet", ".libsonnet") for path in walk(folder)):

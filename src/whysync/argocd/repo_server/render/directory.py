@@ -38,15 +38,15 @@ def render_directory(
     source: Object, folder: Path, tree: Tree, env: Mapping[str, str], options: RenderOptions
 ) -> Iterator[RenderedObject]:
     how = fields(source.get("directory"))
-    for one in list(_candidates(how, folder, tree.root, options)):
-        shown = str(one.path.relative_to(tree.root))
-        if one.path.name.endswith(".jsonnet"):
+    for candidate in list(_candidates(how, folder, tree.root, options)):
+        shown = str(candidate.path.relative_to(tree.root))
+        if candidate.path.name.endswith(".jsonnet"):
             if "Directory" not in options.disabled_tools:
-                yield from evaluated(one.path, how, folder, tree, env, options)
-        elif one.path.name.endswith(".json"):
-            yield from (_plain(found, shown) for found in _json(one))
+                yield from evaluated(candidate.path, how, folder, tree, env, options)
+        elif candidate.path.name.endswith(".json"):
+            yield from (_plain(found, shown) for found in _json(candidate))
         else:
-            yield from (_plain(found, shown) for found in _yaml(one))
+            yield from (_plain(found, shown) for found in _yaml(candidate))
 
 
 def _plain(found: Found, shown: str) -> RenderedObject:
@@ -153,8 +153,8 @@ def _json(one: _Candidate) -> list[Found]:
             code="FailedPrecondition",
         )
     try:
-        for each in objects_in(whole):
-            return [each]
+        for obj in objects_in(whole):
+            return [obj]
         as_object(None)
     except NotAnObject as problem:
         raise refused(

@@ -92,7 +92,7 @@ def template_arguments(chart: _Chart) -> list[str]:
     files = ValuesFiles(chart.folder, chart.tree.root, env, chart.options)
     try:
         values = files.all(
-            [text(one) for one in items(helm.get("valueFiles"))],
+            [text(value_file) for value_file in items(helm.get("valueFiles"))],
             ignore_missing=helm.get("ignoreMissingValueFiles") is True,
         )
     except RenderProblem as problem:
@@ -103,7 +103,7 @@ def template_arguments(chart: _Chart) -> list[str]:
         arguments += ["--values", file]
     if inline_values(helm):
         arguments += ["--values", _EXTRA_VALUES]
-    own = [text(one) for one in items(helm.get("apiVersions"))]
+    own = [text(api_version) for api_version in items(helm.get("apiVersions"))]
     for one in own or chart.options.api_versions:
         arguments += ["--api-versions", one]
     if helm.get("skipCrds") is not True:
@@ -152,7 +152,7 @@ def inline_values(helm: Object) -> str:
 
 
 def _check_remote(values: Sequence[str], options: RenderOptions) -> None:
-    remote = next((one for one in values if not one.startswith("/")), "")
+    remote = next((value for value in values if not value.startswith("/")), "")
     if remote and not options.network:
         raise CannotRender(
             what=f"the values file {remote} is not fetched",
@@ -198,7 +198,7 @@ def _build_dependencies(
     chart: _Chart, tool: Tool, place: ToolHome, dependencies: Sequence[Dependency], problem: RenderProblem
 ) -> None:
     if not chart.options.network and not all(
-        one.is_local(chart.folder, chart.tree.root) for one in dependencies
+        dependency.is_local(chart.folder, chart.tree.root) for dependency in dependencies
     ):
         raise CannotRender(
             what="the chart's dependencies are not in charts/, and Argo CD would fetch them",
@@ -206,15 +206,15 @@ def _build_dependencies(
             next="allow it with --network, or vendor them: helm dependency build, and commit charts/",
         )
     prefix = "error building helm chart dependencies: "
-    for one in dependencies:
-        if not one.url.startswith("https://"):
+    for dependency in dependencies:
+        if not dependency.url.startswith("https://"):
             continue
-        command = ["repo", "add", *_pass_credentials(chart), one.url.replace("/", "-"), one.url]
+        command = ["repo", "add", *_pass_credentials(chart), dependency.url.replace("/", "-"), dependency.url]
         try:
             place.call([*tool.command, *command], told=("helm", *command), folder=chart.folder)
         except CommandFailed as failed:
             raise RenderProblem(
-                f"{prefix}failed to add helm repository {one.url}: failed to add repository: "
+                f"{prefix}failed to add helm repository {dependency.url}: failed to add repository: "
                 f"failed running helm: {failed.text}"
             ) from None
     try:

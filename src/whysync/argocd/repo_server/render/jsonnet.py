@@ -29,8 +29,8 @@ def evaluated(
 ) -> Iterator[RenderedObject]:
     settings = fields(how.get("jsonnet"))
     libraries = [
-        resolved_path(tree.root, tree.root, text(one), may_be_root=True)
-        for one in items(settings.get("libs"))
+        resolved_path(tree.root, tree.root, text(lib), may_be_root=True)
+        for lib in items(settings.get("libs"))
     ]
     request: Object = {
         "file": str(path),

@@ -46,7 +46,7 @@ def edited(
         if text(wishes.get(wish)):
             body[field] = text(wishes.get(wish))
     if items(wishes.get("images")):
-        _set_images(body, [substituted(text(one), env) for one in items(wishes.get("images"))])
+        _set_images(body, [substituted(text(image), env) for image in items(wishes.get("images"))])
     if items(wishes.get("replicas")):
         _set_replicas(body, items(wishes.get("replicas")))
     if fields(wishes.get("commonLabels")):
@@ -138,12 +138,13 @@ def _add_labels(body: Object, wishes: Object, env: Mapping[str, str]) -> None:
         _add(pairs, labels, "label", arguments, force=force)
         body["commonLabels"] = pairs
         return
-    groups = [dict(fields(one)) for one in items(body.get("labels"))]
+    groups = [dict(fields(label)) for label in items(body.get("labels"))]
     mine = next(
         (
-            one
-            for one in groups
-            if one.get("includeSelectors") is not True and (one.get("includeTemplates") is True) is templates
+            group
+            for group in groups
+            if group.get("includeSelectors") is not True
+            and (group.get("includeTemplates") is True) is templates
         ),
         None,
     )
@@ -203,7 +204,7 @@ def _go_type(value: Json) -> str:
 
 
 def _add_components(body: Object, wishes: Object, exists: Callable[[str], bool]) -> None:
-    wanted = [text(one) for one in items(wishes.get("components"))]
+    wanted = [text(component) for component in items(wishes.get("components"))]
     if wishes.get("ignoreMissingComponents") is True:
         wanted = [one for one in wanted if exists(one)]
     before = items(body.get("components"))
@@ -212,7 +213,10 @@ def _add_components(body: Object, wishes: Object, exists: Callable[[str], bool])
             why = f"Error: {one} has no match: must build at directory: not a valid directory"
             raise EditFailed(("edit", "add", "component", *wanted), why)
     if wanted:
-        body["components"] = [*before, *(one for one in dict.fromkeys(wanted) if one not in before)]
+        body["components"] = [
+            *before,
+            *(fromkey for fromkey in dict.fromkeys(wanted) if fromkey not in before),
+        ]
 
 
 def _is_elsewhere(component: str) -> bool:

@@ -57,7 +57,7 @@ def render_kustomize(
     wishes = fields(source.get("kustomize"))
     _check_version(text(wishes.get("version")), options)
     version = kube_version(text(wishes.get("kubeVersion")) or options.kube_version)
-    apis = [text(one) for one in items(wishes.get("apiVersions"))] or options.api_versions
+    apis = [text(api_version) for api_version in items(wishes.get("apiVersions"))] or options.api_versions
     arguments = [*_build_options(options.kustomize_build_options)]
     if "--enable-helm" in options.kustomize_build_options:
         arguments += ["--helm-kube-version", version] if version else []
@@ -88,10 +88,10 @@ def _check_version(version: str, options: RenderOptions) -> None:
 
 def _build_options(written: str) -> list[str]:
     arguments = written.split()
-    for one in arguments:
-        if one.partition("=")[0] in _REFUSED:
+    for argument in arguments:
+        if argument.partition("=")[0] in _REFUSED:
             raise CannotRender(
-                what=f"kustomize.buildOptions has {one}, which whysync does not run",
+                what=f"kustomize.buildOptions has {argument}, which whysync does not run",
                 why="it lets a kustomization run programs or reach out of the repository",
                 next="render this source elsewhere, and give whysync the manifests",
             )

@@ -43,7 +43,7 @@ def located(one: RenderedObject, root: Path) -> Origin:
 
 def _best(body: Object, places: list[ManifestPlace], *, exact: bool) -> ManifestPlace | None:
     ref = ref_of(body)
-    alike = [one for one in places if (one.ref.kind, one.ref.group) == (ref.kind, ref.group)]
+    alike = [place for place in places if (place.ref.kind, place.ref.group) == (ref.kind, ref.group)]
     for one in alike:
         if one.ref.name == ref.name and (
             one.ref.namespace == ref.namespace or not exact or not one.ref.namespace

@@ -72,7 +72,7 @@ def resolved_file(folder: Path, root: Path, file: str, schemes: Sequence[str] = 
     """
     scheme = _scheme(file)
     if scheme:
-        if scheme.lower() in (one.lower() for one in schemes):
+        if scheme.lower() in (scheme.lower() for scheme in schemes):
             return file, True
         raise RenderProblem(f"the URL scheme '{scheme}' is not allowed")
     return resolved_path(folder, root, file), False

@@ -113,8 +113,10 @@ def _lacking(paths: Sequence[str], why: str = "") -> CannotRender:
 
 def _check_refs(app: Object, source: Object, options: RenderOptions) -> None:
     helm = fields(source.get("helm"))
-    files = [text(one) for one in items(helm.get("valueFiles"))]
-    files += [text(fields(one).get("path")) for one in items(helm.get("fileParameters"))]
+    files = [text(value_file) for value_file in items(helm.get("valueFiles"))]
+    files += [
+        text(fields(file_parameter).get("path")) for file_parameter in items(helm.get("fileParameters"))
+    ]
     check_refs(files, options.refs, several=has_several_sources(app))
 
 

@@ -46,7 +46,7 @@ def unsteady(first: Sequence[RenderedObject], second: Sequence[RenderedObject]) 
         other = others.pop(0)
         if not same(one.body, other.body):
             found.append(_between(one, other))
-    rest = [one for others in left.values() for one in others]
+    rest = [other for others in left.values() for other in others]
     for one in unpaired:  # a random name: the other of this kind is most likely the same object
         other = next((other for other in rest if _alike(one, other)), None)
         if other is None:

@@ -62,7 +62,11 @@ def run_argocd(command: Command, by: Actor, argocd: ApplicationController) -> Ou
 def _set_cluster(command: Command, argocd: ApplicationController) -> Outcome:
     """`argocd cluster set NAME --namespace a --namespace b`: the whole list, as Argo CD keeps it."""
     name, spaces = command.words[0], command.flags.get("--namespace", ())
-    named = (one for one in argocd.context.destinations.values() if name in (one.name, one.server))
+    named = (
+        destination
+        for destination in argocd.context.destinations.values()
+        if name in (destination.name, destination.server)
+    )
     found = next(named, None)
     if found is None or not spaces:
         return f'rpc error: code = NotFound desc = cluster "{name}" not found', True
@@ -138,7 +142,7 @@ def _with_settings(spec: Object, command: Command) -> Object:
     if place:
         changed["destination"] = place
     source: Object = {key: command.flag(flag) for flag, key in _OF_SOURCE.items() if command.has(flag)}
-    several = [fields(one) for one in items(spec.get("sources"))]
+    several = [fields(source) for source in items(spec.get("sources"))]
     number = int(command.flag("--source-position", "1")) - 1
     if source and several and number < len(several):
         changed["sources"] = [{**one, **source} if at == number else one for at, one in enumerate(several)]

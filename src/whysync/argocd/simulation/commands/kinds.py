@@ -19,9 +19,9 @@ def served_kind(cluster: Cluster, written: str) -> ServedKind | None:
     name, _, group = written.lower().partition(".")
     name = _SHORT.get(name, name)
     found = [
-        one
-        for one in cluster.kinds()
-        if name in (one.plural, one.kind.lower()) and (not group or one.group == group)
+        kind
+        for kind in cluster.kinds()
+        if name in (kind.plural, kind.kind.lower()) and (not group or kind.group == group)
     ]
     # Of the versions of a kind the best comes first in discovery; the core group before others.
     return min(found, key=lambda one: (one.group != "", one.group == "events.k8s.io"), default=None)

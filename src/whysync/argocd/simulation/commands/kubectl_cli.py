@@ -190,7 +190,7 @@ class Terminal:
 
     def _set_image(self, path: str, pairs: tuple[str, ...], manager: str) -> Answer:
         containers: list[Json] = [
-            {"name": name, "image": image} for name, _, image in (one.partition("=") for one in pairs)
+            {"name": name, "image": image} for name, _, image in (pair.partition("=") for pair in pairs)
         ]
         patch: Json = {"spec": {"template": {"spec": {"containers": containers}}}}
         return self._model.send(Request(verb="strategic-patch", path=path, body=patch, manager=manager))

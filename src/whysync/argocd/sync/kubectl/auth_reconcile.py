@@ -114,11 +114,11 @@ def _planned(wanted: Object, live: Object | None) -> _Plan:
 
 
 def _planned_role(wanted: Object, live: Object | None) -> _Plan:
-    rules = [Rule.of(one) for one in items(wanted.get("rules"))]
+    rules = [Rule.of(rule) for rule in items(wanted.get("rules"))]
     if live is None:
         return _Plan(operation="create", obj=wanted, missing=tuple(map(str, rules)))
     obj = _with_marks(live, wanted)
-    missing = missing_rules([Rule.of(one) for one in items(live.get("rules"))], rules)
+    missing = missing_rules([Rule.of(rule) for rule in items(live.get("rules"))], rules)
     if missing:
         obj = _with(obj, "rules", [*items(obj.get("rules")), *(one.body for one in missing)])
     obj = _aggregated(obj, wanted)
@@ -132,9 +132,9 @@ def _aggregated(obj: Object, wanted: Object) -> Object:
         return {key: value for key, value in obj.items() if key != "aggregationRule"}
     selectors = items(fields(there).get("clusterRoleSelectors"))
     missing = [
-        one
-        for one in items(asked.get("clusterRoleSelectors"))
-        if not any(same(one, other) for other in selectors)
+        cluster_role_selector
+        for cluster_role_selector in items(asked.get("clusterRoleSelectors"))
+        if not any(same(cluster_role_selector, other) for other in selectors)
     ]
     if not missing:
         return obj
@@ -142,13 +142,13 @@ def _aggregated(obj: Object, wanted: Object) -> Object:
 
 
 def _planned_binding(wanted: Object, live: Object | None) -> _Plan:
-    subjects = [_subject(one) for one in items(wanted.get("subjects"))]
+    subjects = [_subject(subject) for subject in items(wanted.get("subjects"))]
     if live is None:
         return _Plan(operation="create", obj=wanted, missing=tuple(map(_go_subject, subjects)))
     if _role(wanted) != _role(live):
         return _Plan(operation="recreate", obj=wanted, protected=_is_protected(live))
-    there = [_subject(one) for one in items(live.get("subjects"))]
-    missing = [one for one in dict.fromkeys(subjects) if one not in there]
+    there = [_subject(subject) for subject in items(live.get("subjects"))]
+    missing = [fromkey for fromkey in dict.fromkeys(subjects) if fromkey not in there]
     obj = _with_marks(live, wanted)
     if missing:
         obj = _with(obj, "subjects", [*items(obj.get("subjects")), *map(_subject_body, missing)])

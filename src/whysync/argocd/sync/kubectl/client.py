@@ -40,7 +40,7 @@ class Client:
     def kind(self, api_version: str, kind: str) -> ServedKind | None:
         key = api_version, kind
         if self._kinds is None or key not in self._kinds:
-            self._kinds = {(one.api_version, one.kind): one for one in self.cluster.kinds()}
+            self._kinds = {(kind.api_version, kind.kind): kind for kind in self.cluster.kinds()}
         return self._kinds.get(key)
 
     def serves(self, api_version: str) -> bool:

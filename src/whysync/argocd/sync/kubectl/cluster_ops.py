@@ -66,7 +66,8 @@ class KubectlClusterOps:
 
     def kinds(self) -> Sequence[Ref]:
         return [
-            Ref(group=one.group, version=one.version, kind=one.kind, name="") for one in self.cluster.kinds()
+            Ref(group=kind.group, version=kind.version, kind=kind.kind, name="")
+            for kind in self.cluster.kinds()
         ]
 
     def _served(self, api_version: str, kind: str) -> ServedKind:

@@ -69,7 +69,7 @@ def _covers(owner: Rule, small: Rule) -> bool:
     return (
         ("*" in owner.verbs or set(small.verbs) <= set(owner.verbs))
         and ("*" in owner.groups or set(small.groups) <= set(owner.groups))
-        and ("*" in owner.resources or all(_has_resource(owner, one) for one in small.resources))
+        and ("*" in owner.resources or all(_has_resource(owner, resource) for resource in small.resources))
         and (not owner.names or (bool(small.names) and set(small.names) <= set(owner.names)))
         and all(any(_covers_url(own, url) for own in owner.urls) for url in small.urls)
     )
