@@ -145,7 +145,7 @@ def test_status_in_git() -> None:
     assert set(told(case).values()) <= {Mechanism.SERVER_SET_IN_GIT}
 
 
-def test_the_same_value_written_differently() -> None:
+def test_the_equivalent_value() -> None:
     case = differing(WIDGET, {"spec": {"cpu": "1000m"}}, {"spec": {"cpu": "1"}})
     assert told(case) == {"/spec/cpu": Mechanism.SAME_VALUE}
 

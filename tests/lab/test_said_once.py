@@ -10,7 +10,7 @@ from whysync.diagnosis.finding import Severity
 
 @pytest.mark.parametrize(
     ("scenario", "root", "follows"),
-    [("resource-version-in-git", "object_changed_meanwhile", "server_fields_committed_to_git")],
+    [("resource-version-in-git", "object_modified_conflict", "server_fields_in_git")],
 )
 def test_one_mistake_is_one_finding(scenario: str, root: str, follows: str) -> None:
     (report,) = diagnosed(scenario).apps

@@ -15,36 +15,36 @@ from whysync.proofs.safety import safety_of
 
 SAFE, UNSAFE, UNKNOWN = SyncSafety.SAFE, SyncSafety.UNSAFE, SyncSafety.UNKNOWN
 CASES = {
-    "drift/rendered_differently_each_time/random_password": (
+    "drift/nondeterministic_rendering/random_password": (
         UNSAFE,
         "it replaces /data/password of Secret web/shop by a newly generated value",
     ),
-    "drift/claimed_by_two_applications/the_other_one_applied_last": (
+    "drift/shared_resource/the_other_one_applied_last": (
         UNSAFE,
         "it takes ConfigMap internal/company-ca over from Application wiki, and overwrites its /data/issuer",
     ),
-    "drift/changed_by_admission_webhook/tag_replaced_by_digest": (
+    "drift/mutated_by_webhook/tag_replaced_by_digest": (
         SAFE,
         "it does not help: a mutating webhook makes it differ at once",
     ),
-    "drift/field_dropped_by_schema/misspelt_in_a_deployment": (
+    "drift/unknown_field_dropped/misspelt_in_a_deployment": (
         SAFE,
         "it does not help: the API server makes it differ at once",
     ),
-    "drift/finished_job_deleted_by_ttl/job_with_ttl": (
+    "drift/job_deleted_by_ttl/job_with_ttl": (
         SAFE,
         "it does not last: Job web/seed is deleted again after 2 min",
     ),
-    "drift/ignored_and_still_written/autoscaler_writes_it_back": (
+    "drift/ignored_but_still_applied/autoscaler_writes_it_back": (
         UNSAFE,
         "it drops 3 running pods of Deployment web/shop (5 now, Git says 2)",
     ),
-    "drift/ignored_and_still_written/respected": (SAFE, "nothing differs: it changes nothing"),
-    "drift/rules_filled_in_by_aggregation/git_has_other_rules": (
+    "drift/ignored_but_still_applied/respected": (SAFE, "nothing differs: it changes nothing"),
+    "drift/aggregated_cluster_role/git_has_other_rules": (
         SAFE,
         "it does not last: the controller that aggregates roles writes it back after 10 s",
     ),
-    "drift/changed_by_hand/image_edited_in_an_incident": (
+    "drift/manual_edit/image_edited_in_an_incident": (
         UNSAFE,
         "it undoes /spec/template/spec/containers/0/image of Deployment web/shop"
         " (registry.example.com/shop:0.9, Git says registry.example.com/shop:1.0),"
@@ -59,12 +59,12 @@ CASES = {
         SAFE,
         "it will fail the same way until this is mended: Deployment production/shop: spec.selector is fixed",
     ),
-    "apply/hook_never_finishes/waits_for_a_lock": (
+    "apply/hook_stuck/waits_for_a_lock": (
         SAFE,
         "a sync runs already, and another one is refused until it ends",
     ),
     "apply/quota_exceeded/room_by_now": (SAFE, "it creates Service chat/chat"),
-    "apply/namespace_does_not_exist/there_by_now": (SAFE, "it creates ConfigMap onboarding-eu/onboarding"),
+    "apply/namespace_missing/there_by_now": (SAFE, "it creates ConfigMap onboarding-eu/onboarding"),
 }
 
 

@@ -63,7 +63,7 @@ def test_where_much_is_wrong_each_finding_moves_its_own() -> None:
 def test_some_stand_for_many_that_fail_alike_and_that_is_said() -> None:
     report = prove(diagnose(without_a_namespace(60), all_rules()))
     finding = report.findings[0]
-    assert finding.rule == "namespace_does_not_exist"
+    assert finding.rule == "namespace_missing"
     assert [(fix.proof.status, fix.proof.why) for fix in finding.fixes] == [
         (ProofStatus.PROVEN, "tried with 8 of 60 resources")
     ] * 2

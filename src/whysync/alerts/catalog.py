@@ -56,12 +56,12 @@ def _operations(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         " waits for a wave"
         " or a hook that never gets done, or is tried again and again. No other sync starts meanwhile.",
         causes=(
-            "wave_never_healthy",
-            "hook_never_finishes",
-            "waits_for_a_status_nobody_writes",
-            "operation_holds_older_commit",
-            "deletion_held_by_finalizer",
-            "nobody_looks_at_the_app",
+            "wave_stalled",
+            "hook_stuck",
+            "status_never_reported",
+            "operation_pinned_to_older_commit",
+            "finalizer_blocks_deletion",
+            "app_not_reconciled",
         ),
     )
     yield Alert(
@@ -73,7 +73,7 @@ def _operations(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         description=f"The deletion of {app} has been under way for {duration(limits.stuck)}: something"
         " holds one of"
         " its resources, or the Application itself.",
-        causes=("deletion_held_by_finalizer", "namespace_is_terminating", "destination_cluster_unreachable"),
+        causes=("finalizer_blocks_deletion", "namespace_terminating", "destination_cluster_unreachable"),
     )
     failed = scope.matchers('phase=~"Error|Failed"', 'dry_run!="true"')
     span = duration(limits.window)
@@ -88,14 +88,14 @@ def _operations(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         summary=f"Syncs of {app} fail",
         description=f"{{{{ $value | humanize }}}} syncs of {app} have failed within {span}.",
         causes=(
-            "manifest_breaks_schema",
+            "manifest_invalid",
             "hook_failed",
-            "kind_not_served",
+            "crd_missing",
             "immutable_field_changed",
             "forbidden_by_kubernetes_rbac",
             "admission_denied",
-            "not_permitted_by_project",
-            "namespace_does_not_exist",
+            "project_denied",
+            "namespace_missing",
         ),
     )
 
@@ -112,14 +112,14 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         f" {duration(limits.out_of_sync)}: its syncs"
         " fail, change nothing, are not allowed now, or somebody writes the same fields back.",
         causes=(
-            "commit_will_not_be_tried_again",
+            "autosync_gave_up",
             "replicas_owned_by_autoscaler",
             "field_owned_by_controller",
-            "changed_by_admission_webhook",
-            "autosync_will_not_undo_it",
+            "mutated_by_webhook",
+            "autosync_without_self_heal",
             "sync_window_closed",
-            "removed_from_git_not_pruned",
-            "default_filled_in_by_api_server",
+            "pending_prune",
+            "api_server_default",
         ),
     )
     yield Alert(
@@ -129,7 +129,7 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         severity="info",
         summary=f"Nobody has synced {app} for long",
         description=f"{app} has no automated sync and has been OutOfSync for {duration(limits.waiting)}.",
-        causes=("commit_not_synced_yet", "changed_by_hand", "field_owned_by_controller"),
+        causes=("new_commit_not_synced", "manual_edit", "field_owned_by_controller"),
     )
     yield Alert(
         name="ArgoCDAppCannotBeCompared",
@@ -149,7 +149,7 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
             "kustomize_build_failed",
             "destination_cluster_unreachable",
             "cluster_credentials_rejected",
-            "project_does_not_exist",
+            "project_missing",
         ),
     )
     yield Alert(
@@ -160,12 +160,12 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         summary=f"{app} is not healthy",
         description=f"{app} has been Degraded or Missing for {duration(limits.degraded)}.",
         causes=(
-            "container_crash_loops",
-            "image_cannot_be_pulled",
-            "probe_fails",
+            "container_crash_loop",
+            "image_pull_failed",
+            "probe_failing",
             "referenced_object_missing",
-            "killed_for_lack_of_memory",
-            "pod_cannot_be_scheduled",
+            "container_oom_killed",
+            "pod_unschedulable",
             "deleted_from_cluster",
             "workload_degraded",
         ),
@@ -179,12 +179,12 @@ def _states(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         description=f"{app} has been Progressing for {duration(limits.progressing)}: what it waits for"
         " does not come.",
         causes=(
-            "load_balancer_not_assigned",
+            "load_balancer_pending",
             "ingress_without_address",
-            "claim_not_bound",
-            "pod_cannot_be_scheduled",
-            "probe_fails",
-            "waits_for_a_status_nobody_writes",
+            "pvc_not_bound",
+            "pod_unschedulable",
+            "probe_failing",
+            "status_never_reported",
         ),
     )
 
@@ -197,7 +197,7 @@ def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         severity="warning",
         summary=f"{app} is healthy and unhealthy by turns",
         description=f"The health of {app} has changed {{{{ $value }}}} times within {span}.",
-        causes=("container_crash_loops", "probe_fails", "killed_for_lack_of_memory", "workload_degraded"),
+        causes=("container_crash_loop", "probe_failing", "container_oom_killed", "workload_degraded"),
     )
     yield Alert(
         name="ArgoCDAppSyncFlaps",
@@ -210,9 +210,9 @@ def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         causes=(
             "replicas_owned_by_autoscaler",
             "field_owned_by_controller",
-            "claimed_by_two_applications",
-            "rendered_differently_each_time",
-            "finished_job_deleted_by_ttl",
+            "shared_resource",
+            "nondeterministic_rendering",
+            "job_deleted_by_ttl",
         ),
     )
     synced = scope.matchers('phase="Succeeded"', 'dry_run!="true"')
@@ -223,7 +223,7 @@ def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
         summary=f"{app} is synced again and again",
         description=f"{{{{ $value | humanize }}}} syncs of {app} have succeeded within {span}, and it"
         " is never done.",
-        causes=("synced_again_and_again", "replicas_owned_by_autoscaler", "rendered_differently_each_time"),
+        causes=("sync_loop", "replicas_owned_by_autoscaler", "nondeterministic_rendering"),
     )
 
 
@@ -252,7 +252,7 @@ def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
         causes=(
             "repo_credentials_rejected",
             "repository_unreachable",
-            "certificate_or_host_key_not_trusted",
+            "certificate_or_host_key_untrusted",
             "revision_not_found",
         ),
         per_app=False,
@@ -268,7 +268,7 @@ def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
         causes=(
             "destination_cluster_unreachable",
             "cluster_credentials_rejected",
-            "cluster_schema_not_readable",
+            "openapi_schema_unavailable",
             "conversion_webhook_failed",
         ),
         per_app=False,
@@ -284,7 +284,7 @@ def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
         description=f"{{{{ $value }}}} apps are deployed to {{{{ $labels.dest_server }}}}, and none of"
         " them was compared"
         f" within {silent}. Usually each is every 2 to 3 minutes (timeout.reconciliation in argocd-cm).",
-        causes=("nobody_looks_at_the_app", "reconciling_switched_off", "argocd_cache_unavailable"),
+        causes=("app_not_reconciled", "reconciliation_skipped", "argocd_cache_unavailable"),
         per_app=False,
     )
     yield Alert(
@@ -296,6 +296,6 @@ def _argocd_itself(limits: AlertLimits) -> Iterator[Alert]:
         description="There is no argocd_app_info: the controller is down or is not scraped"
         " (argocd-metrics:8082),"
         " or there is no Application at all. The other alerts say nothing meanwhile.",
-        causes=("nobody_looks_at_the_app", "argocd_cache_unavailable"),
+        causes=("app_not_reconciled", "argocd_cache_unavailable"),
         per_app=False,
     )

@@ -28,7 +28,7 @@ from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill,
 from whysync.messages.wrappers import LayerKind
 
 
-def kind_not_served(match: re.Match[str], context: Context) -> Failure:
+def crd_missing(match: re.Match[str], context: Context) -> Failure:
     group, _, version = said(match, "gv").rpartition("/")
     return KindNotServed(
         text=context.text,
@@ -146,7 +146,7 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "is registered for ",
         r'no kind "(?P<kind>[^"]{1,100})" is registered for (?:version "(?P<gv>[^"]{0,253})"|the internal)',
-        kind_not_served,
+        crd_missing,
     ),
     # Before field errors: these hold the words `Forbidden` or `is invalid` as well.
     Pattern(
@@ -233,7 +233,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "no matches for kind",
         r'no matches for kind "(?P<kind>[^"]{1,100})" in (?:version|group)(?: "(?P<gv>[^"]{0,253})")?',
-        kind_not_served,
+        crd_missing,
     ),
     Pattern(
         "unable to verify permissions",
@@ -252,7 +252,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "failed to discover server resources",
         r"failed to discover server resources for group version (?P<gv>[\w./-]{1,253})",
-        kind_not_served,
+        crd_missing,
     ),
     Pattern(
         '"" not found',

@@ -54,7 +54,7 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         desired, live = case.desired_of(ref.key), case.live_of(ref.key)
         if keeps_old_run(desired):
-            continue  # an old run in the way of a new one: old_hook_in_the_way tells it
+            continue  # an old run in the way of a new one: hook_already_exists tells it
         fixed = _fixed_fields(case, ref, failure)
         reverted = _is_reverted(fixed, desired, live)
         yield Finding(

@@ -45,7 +45,7 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
         ref = _held_back(case, group)
         namespace = ref.namespace or case.destination_namespace
         if mended_by(case, failure, namespace) is not None and given_up_and_mended(case):
-            continue  # there is room by now: commit_will_not_be_tried_again tells why nothing happens
+            continue  # there is room by now: autosync_gave_up tells why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
         done = _is_done(case, ref, quota, failure)
         yield Finding(

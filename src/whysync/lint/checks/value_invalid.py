@@ -1,0 +1,43 @@
+"""A value that the API server refuses, or one that it requires and does not get.
+
+## Why
+The sync fails with exactly these words.
+
+## Bad
+```yaml
+kind: Service
+spec:
+  ports:
+    - port: 80000
+```
+
+## Good
+```yaml
+kind: Service
+spec:
+  ports:
+    - port: 8000
+```
+"""
+
+from __future__ import annotations
+
+from whysync.diagnosis.finding import Severity
+from whysync.facts.masking import Masker
+from whysync.lint.check import Found, Layer, check
+from whysync.lint.remark import Remark
+from whysync.lint.schemas.misfit import ViolationKind
+from whysync.lint.tree import Tree
+
+
+@check(Layer.SCHEMA, Severity.CRITICAL)
+def value_invalid(tree: Tree) -> Found:
+    masker = Masker()
+    for item, misfit in tree.misfits:
+        if misfit.how is ViolationKind.REFUSED:
+            said = masker.masked_text(misfit.text)
+            if item.ref.kind == "Secret":  # a value may be in the words
+                said = (
+                    f"{said.partition(':')[0]}: this value is refused" if "data" in misfit.pointer else said
+                )
+            yield item, Remark(message=f"the API server refuses it: {said}", field=misfit.pointer)

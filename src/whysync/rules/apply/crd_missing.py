@@ -1,0 +1,201 @@
+"""The cluster does not know a kind that Git declares: its CRD is missing.
+
+## What happens
+A custom resource can only be applied once its CustomResourceDefinition is in the cluster. Argo CD
+looks every kind up before it applies anything, so one unknown kind fails the whole sync, and
+nothing is applied.
+
+## How whysync knows
+`no matches for kind`, `the server could not find the requested resource`, `Make sure the … CRD is
+installed`; and it looks for the CRD: in this Application, in others at hand, and in the cluster.
+
+## Fix
+Bring the CRD in first: a chart or Application of its own that is synced before, or an earlier sync
+wave. `SkipDryRunOnMissingResource=true` helps only where the CRD arrives during the same sync (made
+by a controller, or in an earlier wave): it defers the look-up, it does not bring the CRD.
+
+## When it is something else
+The kind is served, in another version: that is deprecated-api.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+import msgspec
+
+from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.json_tree import dig
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import KindNotServed
+from whysync.queries.commands import beside, remark, sync
+from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.sync_options import has_option
+from whysync.queries.sync_position import comes_before, place_in_words, wave_of
+
+SKIP = "SkipDryRunOnMissingResource=true"
+WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
+
+
+class Definition(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the CRD was found. `maker` creates it at run time, as a Gatekeeper ConstraintTemplate does."""
+
+    live: Manifest | None = None
+    own: Manifest | None = None
+    other_app: str = ""
+    other: Manifest | None = None
+    maker: Manifest | None = None
+
+
+@rule(cause="missing-crd", since="0.1")
+def crd_missing(case: Case) -> Iterator[Finding]:
+    groups = tuple(grouped(case, KindNotServed, by=lambda failure: (failure.kind, failure.group)))
+    for group in groups:
+        failure = group.failure
+        if failure.other_version or failure.other_group or _is_told_better(group, groups):
+            continue
+        ref = named_ref(case, failure.resource, group.ref)
+        if ref.key == case.application.ref.key:  # the text names an API group and no object of it
+            ref = next((m.ref for m in case.desired if m.ref.group == failure.group), ref)
+        kind, api_group = failure.kind or ref.kind, failure.group or ref.group
+        definition = _definition(case, kind, api_group)
+        mended = _is_mended(case, ref, definition)
+        yield Finding(
+            about=case.application.ref if mended else ref,
+            explains=_with_vague_ones(group, groups),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=_verdict(_called(kind, api_group), definition),
+            evidence=(*group.cited(says="the API server does not know the kind"), *_cited(definition)),
+            fixes=tuple(_fixes(case, ref, kind, api_group, definition)),
+        )
+
+
+def _is_told_better(
+    group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
+) -> bool:
+    """The operation speaks of an API group, the result of its kind: that is one trouble."""
+    return not group.failure.kind and any(
+        other.failure.kind and other.failure.group == group.failure.group for other in groups
+    )
+
+
+def _with_vague_ones(
+    group: FailureGroup[KindNotServed], groups: tuple[FailureGroup[KindNotServed], ...]
+) -> tuple[str, ...]:
+    vague = (
+        other for other in groups if not other.failure.kind and other.failure.group == group.failure.group
+    )
+    return tuple(dict.fromkeys((*group.explains, *(id for other in vague for id in other.explains))))
+
+
+def _called(kind: str, api_group: str) -> str:
+    return f"{kind} ({api_group})" if api_group else kind or "this kind"
+
+
+def _definition(case: Case, kind: str, api_group: str) -> Definition:
+    live = next((m for m in case.world.snapshot.live if _defines(m, kind, api_group)), None)
+    own = next((m for m in case.desired if _defines(m, kind, api_group)), None)
+    maker = next((m for m in (*case.world.snapshot.live, *case.desired) if _makes(m, kind)), None)
+    for app, manifests in sorted(case.world.snapshot.desired.items()):
+        other = next((m for m in manifests if _defines(m, kind, api_group)), None)
+        if other is not None and app != case.app.qualified_name:
+            return Definition(live=live, own=own, maker=maker, other=other, other_app=app)
+    return Definition(live=live, own=own, maker=maker)
+
+
+def _defines(manifest: Manifest, kind: str, api_group: str) -> bool:
+    return (
+        manifest.ref.kind == "CustomResourceDefinition"
+        and dig(manifest.spec, "names", "kind") == kind
+        and (not api_group or manifest.spec.get("group") == api_group)
+    )
+
+
+def _makes(manifest: Manifest, kind: str) -> bool:
+    """A template from which a controller makes a CRD: Gatekeeper's, or a Crossplane definition."""
+    if manifest.ref.kind == "ConstraintTemplate":
+        return dig(manifest.spec, "crd", "spec", "names", "kind") == kind
+    if manifest.ref.kind == "CompositeResourceDefinition":
+        return kind in (dig(manifest.spec, "names", "kind"), dig(manifest.spec, "claimNames", "kind"))
+    return False
+
+
+def _is_mended(case: Case, ref: Ref, definition: Definition) -> bool:
+    """The edits that this rule proposes are in place: what is left is to sync."""
+    desired = case.desired_of(ref.key)
+    if definition.own is not None and desired is not None:
+        return comes_before(definition.own, desired)
+    return definition.maker is not None and (case.has_sync_option(SKIP) or has_option(desired, SKIP))
+
+
+def _verdict(called: str, definition: Definition) -> str:
+    if definition.live is not None:
+        return f"the cluster did not know {called} when it was synced; its CRD is there by now"
+    return f"the cluster does not know {called}: {_whereabouts(definition)}"
+
+
+def _whereabouts(definition: Definition) -> str:
+    if definition.own is not None:
+        return f"its CRD comes with this Application ({place_in_words(definition.own)})"
+    if definition.maker is not None:
+        return f"{definition.maker.ref} makes its CRD, which takes a moment"
+    if definition.other is not None:
+        return f"its CRD comes with Application {definition.other_app}, which must be synced first"
+    return "its CRD is not installed"
+
+
+def _cited(definition: Definition) -> Iterator[Evidence]:
+    if definition.live is not None:
+        yield cite(definition.live, "/spec/names/kind", says="this live CRD defines it")
+    if definition.own is not None:
+        yield cite(definition.own, "/spec/names/kind", says="this CRD of the same Application defines it")
+    if definition.other is not None:
+        yield cite(
+            definition.other, "/spec/names/kind", says=f"this CRD of {definition.other_app} defines it"
+        )
+    if definition.maker is not None:
+        yield cite(definition.maker, "/metadata/name", says="a controller makes the CRD from this object")
+
+
+def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: Definition) -> Iterator[Fix]:
+    again = sync(case)
+    if definition.live is not None:
+        yield Fix.run(again, title="Sync again: the CRD is in the cluster now")
+        return
+    if definition.own is not None:
+        desired = case.desired_of(ref.key)
+        if desired is not None and not comes_before(definition.own, desired):
+            yield Fix.change(
+                definition.own.ref,
+                Set(pointer=WAVE, value=str(wave_of(desired) - 1)),
+                title="Put the CRD into an earlier sync wave than its resources",
+            )
+        yield Fix.run(again, title="Sync again: the CRD may only have needed a moment to be established")
+        return
+    if definition.maker is not None and not case.has_sync_option(SKIP):
+        yield Fix.application(
+            case.application.ref,
+            Add(pointer="/spec/syncPolicy/syncOptions", value=SKIP),
+            title="Let Argo CD look the kind up only when it applies it",
+            risk=f"put {definition.maker.ref} into an earlier wave than what uses its kind",
+        )
+    if definition.other_app:
+        other = definition.other_app.rpartition("/")[2]
+        yield Fix.run(
+            f"argocd app sync {quote(other)}", again, title=f"Sync {other} first, which brings the CRD"
+        )
+    if definition.maker is not None:
+        # What only Git has was never applied: one unknown kind stops the whole sync.
+        if definition.maker.role is Role.LIVE:
+            yield Fix.run(again, title="Then sync again: the controller may only have needed a moment")
+        return
+    yield Fix.run(
+        beside(
+            f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}", "is it there under another name?"
+        ),
+        remark(f"install the operator or chart that brings {_called(kind, api_group)}, then"),
+        again,
+        title="Install the CRD first: an Application of its own, or an earlier sync wave",
+    )

@@ -1,0 +1,189 @@
+"""Something is being deleted and does not go away: a finalizer holds it.
+
+## What happens
+A finalizer tells Kubernetes to keep an object until its controller has cleaned up. If that
+controller is gone, or cannot do its work, the object stays in deletion for ever: a prune or an
+Application's deletion waits for it, and an object of the same name cannot be made anew.
+
+## How whysync knows
+A live object has a `deletionTimestamp` and finalizers; or the operation waits for its deletion; or
+Argo CD says that it cannot delete; or the Application itself was deleted long ago and is still there.
+
+## Fix
+Get the controller that serves the finalizer working again. Only if it is gone for good, take the
+finalizer off by hand.
+
+## When it is something else
+The namespace itself is being deleted: namespace-terminating.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.json_tree import items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import DeletionFailed
+from whysync.messages.failures.argocd import Awaited, FinalizerStuck
+from whysync.queries.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.timestamps import age_at
+from whysync.queries.waiting_on import minutes, wait_of
+
+PATIENCE = timedelta(minutes=2)
+DELETED = "/metadata/deletionTimestamp"
+NONE_LEFT = '{"metadata":{"finalizers":null}}'
+
+
+@rule(cause="finalizer-stuck", since="0.1")
+def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for group in grouped(case, FinalizerStuck, by=lambda failure: failure.resource):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        live = case.live_of(ref.key)
+        told.add(str(ref.key))
+        yield _finding(
+            case,
+            ref,
+            live,
+            explains=group.explains,
+            evidence=group.cited(says="it cannot be deleted"),
+            finalizers=(failure.finalizer,) if failure.finalizer else _finalizers(live),
+        )
+    for live in case.world.being_deleted:
+        if str(live.key) not in told and _is_stuck(case, live):
+            explains = tuple(_about(case, live))
+            if explains:
+                yield _finding(
+                    case, live.ref, live, explains=explains, evidence=(), finalizers=_finalizers(live)
+                )
+                told.add(str(live.key))
+    told_of = tuple(_of_the_application(case))
+    yield from told_of
+    if not told and not told_of:
+        yield from _silent(case)
+
+
+def _silent(case: Case) -> Iterator[Finding]:
+    """The Application was deleted long ago, and no condition says why it is still there."""
+    if "deletion" not in case.symptom_ids or not case.app.metadata.finalizers:
+        return
+    if any(condition.type.endswith("Error") for condition in case.app.status.conditions):
+        return
+    left = [row.ref for row in case.app.status.resources if case.live_of(row.key) is not None]
+    held = ", ".join(case.app.metadata.finalizers)
+    remaining = f"; {len(left)} of its resources are left, {left[0]} first" if left else ""
+    yield Finding(
+        about=case.application.ref,
+        field="/metadata/finalizers",
+        explains=("deletion",),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{case.application.ref} is being deleted since {minutes(case.being_deleted_for)}"
+        f" and does not go away: {held} holds it{remaining}",
+        evidence=(
+            *_cited(case.application),
+            *(cite(case.application, "/status/resources/0", says="it still lists this") for _ in left[:1]),
+        ),
+        fixes=(
+            Fix.run(
+                kubectl("logs", CONTROLLER, namespace=argocd_namespace(case))
+                + f" | grep {app_argument(case)}",
+                beside(
+                    on_object("get", case.application.ref, "-o", "yaml"),
+                    "what it still lists, and its conditions",
+                ),
+                title="See what the controller cannot delete; a controller that does not run deletes nothing",
+            ),
+            Fix.run(
+                on_object("patch", case.application.ref, "--type=merge", "-p", NONE_LEFT),
+                title="Only if its resources may stay, or are gone: take the finalizer off",
+                destroys=("the Application at once; what it has deployed and not deleted yet stays behind",),
+            ),
+        ),
+    )
+
+
+def _of_the_application(case: Case) -> Iterator[Finding]:
+    """Argo CD cannot delete what belongs to the Application, so the Application stays too."""
+    for group in grouped(case, DeletionFailed, by=lambda failure: failure.resource):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        yield _finding(
+            case,
+            ref,
+            case.live_of(ref.key),
+            explains=(*group.explains, *_deletion(case)),
+            evidence=group.cited(says="Argo CD cannot delete it"),
+            finalizers=_finalizers(case.live_of(ref.key)) or case.app.metadata.finalizers,
+            sure=False,
+        )
+
+
+def _finalizers(live: Manifest | None) -> tuple[str, ...]:
+    return tuple(text(item) for item in items(live.meta.get("finalizers"))) if live is not None else ()
+
+
+def _is_stuck(case: Case, live: Manifest) -> bool:
+    age = age_at(case, live, DELETED)
+    return age is not None and age >= PATIENCE and bool(_finalizers(live))
+
+
+def _about(case: Case, live: Manifest) -> Iterator[str]:
+    """What it holds up: its own row's symptoms, and an operation that waits for its deletion."""
+    yield from (s.id for s in case.symptoms if s.ref is not None and s.ref.key == live.key)
+    if live.key in case.rows:
+        yield from _deletion(case)
+    wait = wait_of(case)
+    if (wait is not None and wait.ref.key == live.key and "operation" in case.symptom_ids) or (
+        wait is not None and wait.what is Awaited.DELETION and wait.ref.name == live.ref.name
+    ):
+        yield "operation"
+
+
+def _deletion(case: Case) -> tuple[str, ...]:
+    return tuple(id for id in ("deletion",) if id in case.symptom_ids)
+
+
+def _finding(
+    case: Case,
+    ref: Ref,
+    live: Manifest | None,
+    *,
+    explains: tuple[str, ...],
+    evidence: tuple[Evidence, ...],
+    finalizers: tuple[str, ...],
+    sure: bool = True,
+) -> Finding:
+    since = age_at(case, live, DELETED)
+    age = f" since {minutes(since)}" if since is not None else ""
+    held = ", ".join(finalizers) or "a finalizer"
+    return Finding(
+        about=ref,
+        field="/metadata/finalizers",
+        explains=tuple(dict.fromkeys(explains)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if sure and finalizers else Confidence.MEDIUM,
+        verdict=f"{ref} is being deleted{age} and does not go away: {held} holds it",
+        evidence=(*evidence, *_cited(live)),
+        fixes=(
+            Fix.run(
+                on_object("get", ref, "-o", "yaml") + "   # finalizers, and what its status says",
+                title=f"Get the controller behind {held} working: it must finish, then the object goes",
+            ),
+            Fix.run(
+                on_object("patch", ref, "--type=merge", "-p", NONE_LEFT),
+                title="Only if that controller is gone for good: take the finalizer off",
+                destroys=("the object at once; what the finalizer should have cleaned up stays behind",),
+            ),
+        ),
+    )
+
+
+def _cited(live: Manifest | None) -> Iterator[Evidence]:
+    if live is not None:
+        yield cite(live, DELETED, says="when its deletion began")
+        yield cite(live, "/metadata/finalizers", says="who must finish first")

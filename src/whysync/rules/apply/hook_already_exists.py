@@ -1,0 +1,98 @@
+"""An object of the same name from an earlier run is in the way.
+
+## What happens
+Argo CD (or a hook's delete policy) wants to create an object, and one of that name is still there:
+an old run of a hook that nothing deletes, or one whose deletion has not ended. A Job that is still there
+is not created but changed, and its template cannot be changed.
+
+## How whysync knows
+`already exists`, or `object is being deleted: … already exists`; or `field is immutable` of a hook whose
+delete policy keeps the old run.
+
+## Fix
+Delete the old one, then sync. For hooks, the delete policy `BeforeHookCreation` does that by
+itself, or `generateName` gives every run a name of its own.
+
+## When it is something else
+The old object hangs in deletion: finalizer-stuck.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import AlreadyExists, ImmutableField
+from whysync.queries.commands import on_object, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.sync_position import is_deleted_before_next_run, is_hook, keeps_old_run
+
+POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
+
+
+@rule(cause="hook-leftover", since="0.1")
+def hook_already_exists(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, AlreadyExists, by=lambda failure: failure.resource):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        desired = case.desired_of(ref.key)
+        keeps = desired is not None and is_hook(desired) and not is_deleted_before_next_run(desired)
+        ending = " and is still being deleted" if failure.being_deleted else ""
+        yield Finding(
+            about=ref,
+            field=POLICY if keeps else None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH if keeps or failure.being_deleted else Confidence.MEDIUM,
+            verdict=f"{ref} is there already{ending}, so it cannot be created",
+            evidence=group.cited(says="one of that name exists"),
+            fixes=tuple(_fixes(case, ref, keeps=keeps)),
+        )
+    yield from _kept_and_changed(case)
+
+
+def _kept_and_changed(case: Case) -> Iterator[Finding]:
+    """The new run of a hook is applied to the old Job, which cannot become the new one."""
+    for group in grouped(case, ImmutableField, by=lambda failure: failure.resource):
+        ref = named_ref(case, group.failure.resource, group.ref)
+        if not keeps_old_run(case.desired_of(ref.key)):
+            continue
+        yield Finding(
+            about=ref,
+            field=POLICY,
+            explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"the old run of hook {ref} is still there, and the new one cannot take its place:"
+            f" its delete policy keeps it",
+            evidence=(*group.cited(says="Argo CD tries to change the old run"), *_policy(case, ref)),
+            fixes=tuple(_fixes(case, ref, keeps=True)),
+        )
+
+
+def _policy(case: Case, ref: Ref) -> Iterator[Evidence]:
+    desired, live = case.desired_of(ref.key), case.live_of(ref.key)
+    if desired is not None:
+        yield cite(desired, POLICY, says="its delete policy")
+    if live is not None:
+        yield cite(live, "/metadata/creationTimestamp", says="the old run is from")
+
+
+def _fixes(case: Case, ref: Ref, *, keeps: bool) -> Iterator[Fix]:
+    if keeps:
+        yield Fix.change(
+            ref,
+            Set(pointer=POLICY, value="BeforeHookCreation"),
+            title="Let Argo CD delete the old run before each new one",
+        )
+    yield Fix.run(
+        on_object("get", ref, "-o", "yaml") + "   # its owner, its age, its finalizers",
+        title="See whose it is: an old run, or another tool's",
+    )
+    yield Fix.run(
+        on_object("delete", ref),
+        sync(case),
+        title="Delete the old one, then sync",
+        destroys=(f"the existing {ref}",),
+    )

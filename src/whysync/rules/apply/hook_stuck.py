@@ -1,0 +1,205 @@
+"""The sync waits for a hook that does not end.
+
+## What happens
+Argo CD waits for a hook without a limit. If its Pod cannot start (image, quota, missing Secret, no
+node), if the Job hangs, or if Kubernetes deleted it before Argo CD saw how it ended, the operation
+stays Running for ever, and no other sync can start.
+
+## How whysync knows
+The operation waits for the hook; and the hook's Pods, its `ttlSecondsAfterFinished`, its absence
+from the cluster, or more than ten minutes of waiting show that it will not end by itself.
+
+## Fix
+End the operation, mend what keeps the hook from ending, sync again. A deadline on the Job turns the
+next hang into a clear failure.
+
+## When it is something else
+The hook ended with an error: hook-failed. It has only just started: wave-in-progress.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.diagnosis import (
+    Case,
+    Confidence,
+    Evidence,
+    Finding,
+    Fix,
+    Remove,
+    Set,
+    Severity,
+    cite,
+    cite_line,
+    rule,
+)
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.pods import logs_below
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited, ResourceVanished
+from whysync.messages.failures.workload import ImagePull, Unschedulable
+from whysync.queries.commands import app_argument, beside, on_object, refresh, remark, sync, terminate
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.stuck_wait import StuckWait, why_stalled
+from whysync.queries.waiting_on import AwaitedObject, minutes, wait_of
+
+TTL = "/spec/ttlSecondsAfterFinished"
+DEADLINE = "/spec/activeDeadlineSeconds"
+
+
+@rule(cause="hook-stuck", since="0.1")
+def hook_stuck(case: Case) -> Iterator[Finding]:
+    yield from _vanished(case)
+    wait = wait_of(case)
+    if wait is None or wait.what is not Awaited.HOOK:
+        return
+    stall = why_stalled(case, wait)
+    if stall is None:
+        return
+    others = f" and {wait.others} more" if wait.others else ""
+    said = None if stall.certain else _last_line(case, wait)
+    about_it = (*symptoms_about(case, wait.ref), *(_said_below(case, wait.ref) if stall.certain else ()))
+    yield Finding(
+        about=wait.ref,
+        explains=tuple(dict.fromkeys(("operation", *about_it))),
+        # Where nothing tells why, any rule that does tell it has the word.
+        because=tuple(id for id in symptoms_about(case, wait.ref) if id != "operation" or not stall.certain),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
+        verdict=f"the sync waits for hook {wait.ref}{others} since {minutes(wait.age)}:"
+        f" {stall.words if said is None else f'it last said {said.value!r}'}",
+        root=stall.words if stall.certain else None,
+        evidence=(*_evidence(case, stall), *((said,) if said is not None else ())),
+        fixes=tuple(_fixes(case, wait, stall)),
+    )
+    yield from _endless(case, wait)
+
+
+def _said_below(case: Case, hook: Ref) -> Iterator[str]:
+    """Events about its Pods that tell the same: the image, the node."""
+    for report in (*case.failures(ImagePull), *case.failures(Unschedulable)):
+        if report.ref is not None and row_over(case, report.ref) == hook:
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
+
+
+def _last_line(case: Case, wait: AwaitedObject) -> Evidence | None:
+    """Where nothing else tells why, what its container printed last is the best that there is."""
+    for log in logs_below(case, wait.ref):
+        for number in range(len(log.lines), 0, -1):
+            if log.lines[number - 1].strip():
+                return cite_line(log, number, says="the last thing that it said")
+    return None
+
+
+def _vanished(case: Case) -> Iterator[Finding]:
+    """Argo CD looked for the hook that it waited for, and it was gone."""
+    for group in grouped(case, ResourceVanished, by=lambda failure: failure.resource):
+        ref = named_ref(case, group.failure.resource, group.ref)
+        known = case.desired_of(ref.key)
+        ttl = known.at(TTL) if known is not None else None
+        why = f": its TTL deletes it {ttl} s after its end" if isinstance(ttl, int) else ""
+        yield Finding(
+            about=ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH if why else Confidence.MEDIUM,
+            verdict=f"{ref} was deleted while the sync waited for it{why}",
+            evidence=(
+                *group.cited(says="it is gone, and how it ended is unknown"),
+                *((cite(known, TTL, says="Kubernetes deletes it so soon"),) if known and why else ()),
+            ),
+            fixes=(
+                Fix.run(
+                    sync(case), title="Sync again; let nothing but Argo CD delete it (no TTL, no clean-up)"
+                ),
+            ),
+        )
+
+
+def _evidence(case: Case, stall: StuckWait) -> Iterator[Evidence]:
+    yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
+    yield cite(case.application, "/status/operationState/startedAt", says="since when")
+    yield from stall.evidence
+
+
+def _fixes(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Fix]:
+    if stall.ended:
+        yield Fix.run(
+            refresh(case),
+            f"argocd app wait {app_argument(case)} --operation --timeout 120",
+            title="Let Argo CD look again: the hook has done its work, and need not run twice",
+        )
+        yield Fix.run(
+            terminate(case),
+            sync(case),
+            title="If it still waits then: end the operation, and sync again",
+            risk="the hook runs once more: make sure that it may",
+        )
+        return
+    look = [beside(on_object("describe", wait.ref), "its events say what it waits for")]
+    if stall.image:
+        look = [
+            beside(f"docker manifest inspect {quote(stall.image)}", "does it exist, and may you read it?")
+        ]
+    if stall.label:
+        look = []
+        yield Fix.run(
+            beside("kubectl get nodes --show-labels", "on which of them may it run?"),
+            f"kubectl label node NODE {quote(stall.label)}",
+            title=f"Give a node the label {stall.label}: the hook then starts by itself",
+        )
+    yield Fix.run(
+        *look,
+        *((remark(f"{stall.deed}, then"),) if stall.deed else ()),
+        terminate(case),
+        on_object("delete", wait.ref, "--ignore-not-found"),
+        sync(case),
+        title=f"{stall.deed}; end the operation, and sync again"
+        if stall.deed
+        else "End the operation, mend what keeps the hook from ending, sync again",
+        risk="" if stall.deed else "what the hook has done so far stays done; its Pods are deleted",
+    )
+
+
+def _endless(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
+    """What would have turned the hang into a clear answer."""
+    job = case.desired_of(wait.ref.key)
+    if job is None or wait.ref.kind != "Job":
+        return
+    ttl, endless = isinstance(job.at(TTL), int), not isinstance(job.at(DEADLINE), int)
+    if not (ttl or endless):
+        return
+    yield Finding(
+        about=wait.ref,
+        field=TTL if ttl else DEADLINE,
+        explains=("operation",),
+        because=("operation",),
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        verdict=f"{wait.ref} " + _wishes(ttl=ttl, endless=endless),
+        evidence=tuple(_declared(job, ttl=ttl, endless=endless)),
+        fixes=(
+            Fix.change(
+                wait.ref,
+                *((Remove(pointer=TTL),) if ttl else ()),
+                *((Set(pointer=DEADLINE, value=600),) if endless else ()),
+                title="Prevent it: a deadline" + (", and no deletion behind Argo CD's back" if ttl else ""),
+                risk="choose a deadline that is longer than its slowest good run",
+            ),
+        ),
+    )
+
+
+def _wishes(*, ttl: bool, endless: bool) -> str:
+    wishes = [*(["may be deleted by its TTL before Argo CD looks"] if ttl else [])]
+    wishes += ["has no deadline, so a hang lasts for ever"] if endless else []
+    return ", and ".join(wishes)
+
+
+def _declared(job: Manifest, *, ttl: bool, endless: bool) -> Iterator[Evidence]:
+    if ttl:
+        yield cite(job, TTL, says="Kubernetes deletes it so many seconds after its end")
+    if endless:
+        yield cite(job, DEADLINE, says="no deadline")

@@ -1,0 +1,76 @@
+"""The project names no service account for this destination, and Argo CD must impersonate one.
+
+## What happens
+With impersonation switched on, each sync runs with a service account that the AppProject lists for
+the destination (`destinationServiceAccounts`). If none matches the cluster and namespace, the sync
+does not start.
+
+## How whysync knows
+`no matching service account found for destination server … and namespace …`.
+
+## Fix
+Add an entry for this destination to the AppProject, and give that service account the rights that
+the sync needs.
+
+## When it is something else
+The account is found and lacks a right: k8s-rbac.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.words import one_line
+from whysync.json_tree import Object
+from whysync.messages.failures.argocd import ImpersonationFailed
+from whysync.queries.commands import sync
+from whysync.queries.group_failures import grouped
+
+ACCOUNTS = "/spec/destinationServiceAccounts"
+
+
+@rule(cause="project-denied", since="0.1")
+def impersonation_account_missing(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, ImpersonationFailed, by=lambda f: (f.server, f.namespace)):
+        failure = group.failure
+        destination = case.app.spec.destination
+        server = failure.server or destination.server
+        namespace = failure.namespace or destination.namespace
+        entry: Object = {
+            "server": server,
+            "namespace": namespace,
+            "defaultServiceAccount": f"{case.app.project}-deployer",
+        }
+        project = case.project_manifest
+        listed = project is not None and any(
+            account.server == server and account.namespace == namespace
+            for account in (case.project.spec.destination_service_accounts if case.project else ())
+        )
+        yield Finding(
+            about=project.ref if project is not None and not listed else case.application.ref,
+            field=ACCOUNTS if project is not None and not listed else None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"project {case.app.project} names no service account to impersonate for {server},"
+            f" namespace {namespace}",
+            root=one_line(failure.detail) or None,
+            evidence=(
+                *group.cited(says="the sync cannot start"),
+                *((cite(project, ACCOUNTS, says="the accounts that the project lists"),) if project else ()),
+            ),
+            fixes=(
+                *(
+                    (
+                        Fix.project(
+                            project.ref,
+                            Add(pointer=ACCOUNTS, value=entry),
+                            title="Name a service account for this destination (choose its name)",
+                            risk="the account must exist there, with the rights that the sync needs",
+                        ),
+                    )
+                    if project is not None and not listed
+                    else ()
+                ),
+                Fix.run(sync(case), title="Then sync again"),
+            ),
+        )

@@ -1,0 +1,81 @@
+"""The live object's last-applied annotation holds a `resourceVersion`, so no update of it can pass.
+
+## What happens
+Client-side apply compares Git with the annotation
+`kubectl.kubernetes.io/last-applied-configuration`. If somebody once applied a manifest that was
+read from the cluster (`kubectl get -o yaml | kubectl apply`), the annotation holds
+`resourceVersion` and other fields of the server. Git does not have them, so the update would remove
+the version, and the API server refuses it: every time.
+
+## How whysync knows
+`metadata.resourceVersion: Invalid value: 0x0: must be specified for an update`; and the annotation
+itself where the live object is at hand.
+
+## Fix
+Take the annotation off the live object: the next apply writes a clean one. Server-side apply does
+not use it at all.
+
+## When it is something else
+`the object has been modified` is a plain race: conflict-modified.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.json_tree import text
+from whysync.messages.failures.apply import ConflictModified
+from whysync.queries.commands import on_object, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+
+LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
+SERVER_SIDE = "ServerSideApply=true"
+VERSION_REMOVED = "must be specified for an update"
+
+
+@rule(cause="last-applied", since="0.1")
+def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, ConflictModified, by=lambda failure: failure.resource):
+        if VERSION_REMOVED not in group.failure.text:
+            continue
+        ref = named_ref(case, group.failure.resource, group.ref)
+        live = case.live_of(ref.key)
+        seen = live is not None and "resourceVersion" in text(live.at(LAST_APPLIED))
+        server_side = case.has_sync_option(SERVER_SIDE)
+        yield Finding(
+            about=case.application.ref if server_side else ref,
+            field=LAST_APPLIED,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH if seen else Confidence.MEDIUM,
+            verdict=f"{ref}: its last-applied annotation {'holds' if seen else 'seems to hold'} a"
+            " resourceVersion, so every update would remove it and is refused",
+            evidence=(
+                *group.cited(says="an update without a version is refused"),
+                *(
+                    (cite(live, LAST_APPLIED, says="what client-side apply compares with"),)
+                    if live and seen
+                    else ()
+                ),
+            ),
+            fixes=(
+                Fix.run(
+                    on_object("annotate", ref, "kubectl.kubernetes.io/last-applied-configuration-"),
+                    sync(case),
+                    title="Take the annotation off the live object; the next sync writes a clean one",
+                    risk="fields that were deleted from Git since the last apply stay in the live object",
+                ),
+                *(
+                    ()
+                    if server_side
+                    else (
+                        Fix.application(
+                            case.application.ref,
+                            Add(pointer="/spec/syncPolicy/syncOptions", value=SERVER_SIDE),
+                            title="Or apply server-side, which does not use the annotation",
+                            risk="Argo CD takes over every field it declares, also from other writers",
+                        ),
+                    )
+                ),
+            ),
+        )

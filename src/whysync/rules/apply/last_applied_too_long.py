@@ -1,0 +1,77 @@
+"""The object is too large for client-side apply.
+
+## What happens
+Client-side apply keeps a copy of the whole manifest in the annotation
+`kubectl.kubernetes.io/last-applied-configuration`. All annotations of an object together may have
+262144 bytes; large CRDs and ConfigMaps with dashboards are larger. The API server refuses the
+object, every time.
+
+## How whysync knows
+`metadata.annotations: Too long` from the API server.
+
+## Fix
+Server-side apply keeps no such copy: `ServerSideApply=true` on the object (or on the whole
+Application).
+
+## When it is something else
+`Request entity too large` and `etcdserver: request is too large` mean that the object itself is too
+large (resource-too-large): server-side apply does not help there.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import AnnotationTooLong
+from whysync.queries.commands import sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.sync_options import has_option, with_options
+
+SERVER_SIDE = "ServerSideApply=true"
+COPY = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
+
+
+@rule(cause="annotation-too-long", since="0.1")
+def last_applied_too_long(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, AnnotationTooLong):
+        refs = tuple(dict.fromkeys(named_ref(case, r.failure.resource, r.ref) for r in group.reports))
+        ref = refs[0]
+        mended = all(_applied_server_side(case, other) for other in refs)
+        more = f" and {len(refs) - 1} more" if len(refs) > 1 else ""
+        yield Finding(
+            about=case.application.ref if mended else ref,
+            field=COPY,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=(
+                f"{ref}{more} is too large for client-side apply: the copy that it keeps in an annotation "
+                f"exceeds {group.failure.limit} bytes"
+                + ("; server-side apply is switched on by now" if mended else "")
+            ),
+            evidence=group.cited(says="the API server counts the bytes of all annotations"),
+            fixes=(
+                (Fix.run(sync(case), title="Sync again: server-side apply is switched on by now"),)
+                if mended
+                else tuple(_fixes(case, refs))
+            ),
+        )
+
+
+def _applied_server_side(case: Case, ref: Ref) -> bool:
+    return case.has_sync_option(SERVER_SIDE) or has_option(case.desired_of(ref.key), SERVER_SIDE)
+
+
+def _fixes(case: Case, refs: tuple[Ref, ...]) -> Iterator[Fix]:
+    desired = case.desired_of(refs[0].key)
+    if desired is not None and len(refs) == 1:
+        yield Fix.change(
+            refs[0], with_options(desired, SERVER_SIDE), title="Apply this one object server-side"
+        )
+    yield Fix.application(
+        case.application.ref,
+        Add(pointer="/spec/syncPolicy/syncOptions", value=SERVER_SIDE),
+        title="Apply the whole Application server-side",
+        risk="Argo CD takes over every field it declares, also from other writers; comparing gets stricter",
+    )

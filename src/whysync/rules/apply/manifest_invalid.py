@@ -1,0 +1,180 @@
+"""A field in Git is unknown, misspelt, of the wrong type, missing or not allowed.
+
+## What happens
+The API server checks every object against the schema of its kind. Argo CD asks it to be strict, so
+that also an unknown or doubled field is an error. The object is refused, and the sync fails until
+Git is corrected.
+
+## How whysync knows
+The API server names the object, the field and what is wrong: `unknown field`, `Invalid value`,
+`Required value`, `Unsupported value`, `cannot unmarshal`.
+
+## Fix
+Correct the field in Git. `kubectl explain` shows what the cluster expects there.
+
+## When it is something else
+A value that was right when the object was created and may not change: immutable-field. A rule of a
+policy: admission-denied.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.words import one_line
+from whysync.json_tree import Missing, json_kind
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import index_of, split
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
+from whysync.messages.failures.apply import SchemaInvalid, SchemaProblem
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.mistyped_fields import Mistyped, is_told, mistyped
+from whysync.queries.named_objects import named_ref
+from whysync.queries.revert import is_taken_back, taken_back
+
+WORDS = {
+    SchemaProblem.UNKNOWN_FIELD: "the schema does not know it",
+    SchemaProblem.DUPLICATE_FIELD: "it is set twice",
+    SchemaProblem.TYPE: "its value has the wrong type",
+    SchemaProblem.REQUIRED: "it is required and missing",
+    SchemaProblem.UNSUPPORTED: "its value is not one of those that are allowed",
+    SchemaProblem.INVALID: "its value is not valid",
+    SchemaProblem.FORBIDDEN: "it may not be set here",
+    SchemaProblem.DUPLICATE: "the same value appears twice",
+    SchemaProblem.TOO_LONG: "it is too long",
+    SchemaProblem.TOO_MANY: "it has too many entries",
+    SchemaProblem.NAME: "it is not a valid name",
+    SchemaProblem.NOT_FOUND: "what it refers to is not there",
+    SchemaProblem.OPTIONS: "the options of the sync contradict each other",
+    SchemaProblem.OTHER: "it is not valid",
+}
+# What a plain type is asked for with: the others (quantities, times) have words of their own.
+PLAIN_TYPES = ("unrecognized type", "cannot restore", "cannot unmarshal", "cannot convert")
+
+
+@rule(cause="schema-invalid", since="0.1")
+def manifest_invalid(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, SchemaInvalid, by=lambda f: (f.resource, f.field, f.problem)):
+        failure = group.failure
+        ref = named_ref(case, failure.resource, group.ref)
+        desired = case.desired_of(ref.key)
+        wrong = _mistyped(failure, desired)
+        field = wrong.pointer if wrong else failure.pointer or None
+        mended = _mended(failure, desired, wrong)
+        if not mended and len(group.resources) == 1 and is_taken_back(case, ref, group.explains):
+            mended = "Git says by now what runs"
+        said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group, desired)
+        yield Finding(
+            about=case.application.ref if mended else ref,
+            field=field,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=said + (f"; {mended}" if mended else ""),
+            root=None if wrong else one_line(failure.detail) or None,
+            evidence=(
+                *group.cited(says="the API server refuses the object"),
+                *((cite(desired, field, says="the field in Git"),) if desired and field else ()),
+            ),
+            fixes=tuple(_fixes(case, ref, failure, desired, wrong, mended=bool(mended))),
+        )
+
+
+def _verdict(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
+    failure = group.failure
+    value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
+    said = f": {one_line(failure.detail)}" if failure.detail and not failure.field else ""
+    words = _of_another_release(failure, desired) or WORDS[failure.problem]
+    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {words}{said}"
+
+
+def _of_another_release(failure: SchemaInvalid, desired: Manifest | None) -> str:
+    """A field that the API server does not know, and that another Kubernetes has; else nothing."""
+    if desired is None or failure.problem is not SchemaProblem.UNKNOWN_FIELD:
+        return ""
+    span = span_at(desired.ref.api_version, desired.ref.kind, split(failure.pointer))
+    if span is None or span == ALWAYS:
+        return ""
+    if span.first > OLDEST:
+        return f"it exists since Kubernetes 1.{span.first}, and this cluster is older"
+    return f"Kubernetes 1.{span.last + 1} removed it"
+
+
+def _mistyped(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | None:
+    """Where Git holds a value of the wrong type: the API server tells a path without indexes, or none."""
+    if desired is None or failure.problem is not SchemaProblem.TYPE:
+        return None
+    asked = tuple(split(failure.pointer)) or tuple(part for part in failure.field.split(".") if part)
+    found = mistyped(desired)
+    same = [one for one in found if _without_indexes(split(one.pointer)) == _without_indexes(asked)]
+    return next(iter(same if asked else found), None)
+
+
+def _without_indexes(parts: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(part for part in parts if index_of(part) is None)
+
+
+def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, wrong: Mistyped) -> str:
+    value = desired.at(wrong.pointer)
+    plain = isinstance(value, (str, int, float))
+    written = msgspec.json.encode(value).decode() if plain else ""
+    told = written if 0 < len(written) < 80 else f"a value of type {json_kind(value)}"
+    return f"{ref}{group.others}: {_dotted(wrong.pointer)} must be {wrong.words}, and Git has {told}"
+
+
+def _dotted(pointer: str) -> str:
+    """`spec.containers[0].ports`, as Kubernetes writes it."""
+    parts = (f".{part}" if index_of(part) is None else f"[{part}]" for part in split(pointer))
+    return "".join(parts).removeprefix(".")
+
+
+def _mended(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None) -> str:
+    """In what way Git is right by now; empty where it is not, or where nobody can tell."""
+    if desired is None:
+        return ""
+    if failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
+        gone = isinstance(desired.at(failure.pointer), Missing)
+        return "Git does not have the field any more" if gone else ""
+    plain = failure.problem is SchemaProblem.TYPE and any(words in failure.detail for words in PLAIN_TYPES)
+    return "Git has the right type by now" if plain and wrong is None and is_told(desired) else ""
+
+
+def _fixes(
+    case: Case,
+    ref: Ref,
+    failure: SchemaInvalid,
+    desired: Manifest | None,
+    wrong: Mistyped | None,
+    *,
+    mended: bool,
+) -> Iterator[Fix]:
+    if mended:
+        yield Fix.run(sync(case), title="Sync again: Git has been corrected")
+        return
+    unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
+    if unknown and failure.pointer and desired is not None:
+        yield Fix.remove(
+            ref, failure.pointer, title="Take the field out (or correct its name: see kubectl explain)"
+        )
+    if wrong is not None and not isinstance(wrong.value, Missing):
+        yield Fix.change(
+            ref,
+            Set(pointer=wrong.pointer, value=wrong.value),
+            title=f"Write it as {wrong.words}",
+        )
+    asked = _dotted(wrong.pointer) if wrong else failure.field
+    parts = [part for part in asked.replace("[", ".").split(".") if part and "]" not in part]
+    above = parts[:-1] if unknown else parts
+    path = ".".join((ref.kind.lower(), *above))
+    version = f"--api-version={desired.ref.api_version}" if desired is not None else ""
+    yield Fix.run(
+        kubectl("explain", path, *((version,) if version else ())) + "   # what the cluster expects there",
+        sync(case),
+        title="Correct the field in Git, then sync",
+    )
+    back = taken_back(case, ref)
+    if back is not None:
+        yield back

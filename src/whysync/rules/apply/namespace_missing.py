@@ -1,0 +1,89 @@
+"""The namespace that the objects go to does not exist.
+
+## What happens
+Argo CD does not create namespaces by itself. Objects of a namespace that is not there are refused
+by the API server, and the sync fails.
+
+## How whysync knows
+`namespaces "…" not found` from the API server.
+
+## Fix
+`CreateNamespace=true` lets Argo CD create the destination's namespace before it applies anything.
+For another namespace, declare it in Git: Argo CD applies it before what lies in it.
+
+## When it is something else
+The namespace is there and being deleted: namespace-terminating.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failures.apply import NamespaceMissing
+from whysync.queries.already_fixed import given_up_and_mended, mended_by
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.group_failures import grouped
+
+CREATE = "CreateNamespace=true"
+OPTIONS = "/spec/syncPolicy/syncOptions"
+
+
+@rule(cause="namespace-missing", since="0.1")
+def namespace_missing(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, NamespaceMissing, by=lambda failure: failure.namespace):
+        if mended_by(case, group.failure) is not None and given_up_and_mended(case):
+            continue  # it is there by now: autosync_gave_up tells why nothing happens
+        namespace = group.failure.namespace or case.destination_namespace
+        own = namespace == case.destination_namespace
+        created = own and case.has_sync_option(CREATE)
+        declared = _declared(case, namespace)
+        yield Finding(
+            about=case.application.ref,
+            field=OPTIONS if own and not created else None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"namespace {namespace} does not exist, "
+            + _why(own=own, created=created, declared=declared is not None),
+            evidence=(
+                *group.cited(says="the API server does not know the namespace"),
+                cite(case.application, "/spec/destination/namespace", says="where the Application goes"),
+                *((cite(case.application, OPTIONS, says="its sync options"),) if own else ()),
+                *((cite(declared, "/metadata/name", says="Git declares it"),) if declared else ()),
+            ),
+            fixes=tuple(_fixes(case, namespace, own=own, made=created or declared is not None)),
+        )
+
+
+def _declared(case: Case, namespace: str) -> Manifest | None:
+    named = (manifest for manifest in case.desired if manifest.ref.name == namespace)
+    return next((manifest for manifest in named if manifest.ref.kind == "Namespace"), None)
+
+
+def _why(*, own: bool, created: bool, declared: bool) -> str:
+    if declared:
+        return "though Git declares it: it comes too late, or could not be made"
+    if own:
+        return f"though {CREATE} is set by now" if created else f"and {CREATE} is not set"
+    return "and Git does not declare it"
+
+
+def _fixes(case: Case, namespace: str, *, own: bool, made: bool) -> Iterator[Fix]:
+    if made:
+        yield Fix.run(sync(case), title="Sync again: it is made before what lies in it")
+    elif own:
+        yield Fix.application(
+            case.application.ref,
+            Add(pointer=OPTIONS, value=CREATE),
+            title="Let Argo CD create the destination's namespace",
+            risk="such a namespace is not tracked: it stays when the Application is deleted",
+        )
+    else:
+        yield Fix.new(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+            title=f"Declare namespace {namespace} in Git",
+            risk="the Application then owns it: pruning it deletes all that is in it",
+        )
+    yield Fix.run(
+        kubectl("create", "namespace", namespace), sync(case), title="Create it by hand once, then sync"
+    )

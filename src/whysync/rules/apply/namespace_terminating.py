@@ -1,0 +1,164 @@
+"""The namespace is being deleted, so nothing new can be created in it.
+
+## What happens
+Somebody or something deleted the namespace. Until all that is in it is gone, Kubernetes refuses new
+objects there. If one object's finalizer is never served (its controller is gone), the namespace
+stays like this for ever.
+
+## How whysync knows
+`because it is being terminated` from the API server, or a Namespace of the app that is in deletion for
+minutes. What is left in it, and which finalizers hold that, the live objects say; without them, the
+namespace's own conditions.
+
+## Fix
+Get the controller of what is left working: it must finish first. When the namespace is gone, sync again:
+with `CreateNamespace=true` it comes back. Only if that controller is gone for good, take the finalizer off.
+
+## When it is something else
+The namespace is simply not there: namespace-missing.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import NamespaceTerminating
+from whysync.queries.commands import beside, kubectl, on_object, remark, sync
+from whysync.queries.group_failures import grouped
+from whysync.queries.resource_rows import row_evidence
+from whysync.queries.timestamps import age_at
+
+HELD = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure")
+DELETED = "/metadata/deletionTimestamp"
+PATIENCE = timedelta(minutes=2)
+NONE_LEFT = '{"metadata":{"finalizers":null}}'
+MOST = 5
+LOST = (SymptomKind.MISSING, SymptomKind.UNHEALTHY, SymptomKind.EXTRA)
+
+
+@rule(cause="namespace-terminating", since="0.1")
+def namespace_terminating(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for group in grouped(case, NamespaceTerminating, by=lambda failure: failure.namespace):
+        name = group.failure.namespace or case.destination_namespace
+        told.add(name)
+        cited = group.cited(says="nothing can be created there now")
+        yield _finding(case, name, explains=(*group.explains, *_inside(case, name)), said=cited)
+    for live in case.world.being_deleted:
+        name = live.ref.name
+        if live.ref.kind != "Namespace" or name in told or not _is_long(case, live):
+            continue
+        row = case.rows.get(live.key)
+        explains = _inside(case, name)
+        if explains:
+            said = (row_evidence(case, row, says="Argo CD waits for it to go"),) if row is not None else ()
+            yield _finding(case, name, explains=explains, said=said)
+
+
+def _inside(case: Case, name: str) -> tuple[str, ...]:
+    """What is wrong with the namespace's own row, and with what went, or goes, with it."""
+    namespace = case.live_named("Namespace", "", name)
+    if namespace is None or not namespace.meta.get("deletionTimestamp"):
+        return ()
+    own = symptoms_about(case, namespace.ref) if namespace.key in case.rows else ()
+    lost = (
+        symptom.id
+        for symptom in case.symptoms
+        if symptom.ref is not None and symptom.ref.namespace == name and symptom.kind in LOST
+        if (live := case.live_of(symptom.ref.key)) is None or live.meta.get("deletionTimestamp")
+    )
+    return tuple(dict.fromkeys((*own, *lost)))
+
+
+def _finding(case: Case, name: str, *, explains: tuple[str, ...], said: tuple[Evidence, ...]) -> Finding:
+    live = case.live_named("Namespace", "", name)
+    left = _left(case, name)
+    return Finding(
+        about=live.ref if live else Ref(version="v1", kind="Namespace", name=name),
+        explains=tuple(dict.fromkeys(explains)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"namespace {name} is being deleted" + _why(live, left),
+        evidence=(*said, *_cited(live, left)),
+        fixes=tuple(_fixes(case, name, left)),
+    )
+
+
+def _is_long(case: Case, live: Manifest) -> bool:
+    """Emptying a namespace takes a while."""
+    age = age_at(case, live, DELETED)
+    return age is not None and age >= PATIENCE
+
+
+def _left(case: Case, name: str) -> tuple[Manifest, ...]:
+    """What is in it, being deleted, and held by a finalizer."""
+    inside = case.world.live_by_namespace.get(name, ())
+    return tuple(one for one in inside if one.meta.get("deletionTimestamp") and _finalizers(one))
+
+
+def _finalizers(manifest: Manifest) -> tuple[str, ...]:
+    return tuple(text(finalizer) for finalizer in items(manifest.meta.get("finalizers")))
+
+
+def _why(namespace: Manifest | None, left: tuple[Manifest, ...]) -> str:
+    if left:
+        first, *others = left
+        more = f" and {len(others)} more do" if others else " does"
+        return f", and {first.ref}{more} not go: {', '.join(_finalizers(first))} holds it"
+    held = _held(namespace) if namespace is not None else ()
+    told = [text(namespace.at(f"/status/conditions/{at}/message")) for at in held if namespace is not None]
+    return f": {told[0]}" if told else ""
+
+
+def _held(namespace: Manifest) -> Iterator[int]:
+    for index, condition in enumerate(items(namespace.status.get("conditions"))):
+        entry = fields(condition)
+        if text(entry.get("type")) in HELD and text(entry.get("status")) == "True":
+            yield index
+
+
+def _cited(namespace: Manifest | None, left: tuple[Manifest, ...]) -> Iterator[Evidence]:
+    if namespace is not None:
+        yield cite(namespace, DELETED, says="since when it is being deleted")
+    for one in left[:MOST]:
+        yield cite(one, "/metadata/finalizers", says="who must finish first")
+    if namespace is not None:
+        for index in _held(namespace):
+            yield cite(namespace, f"/status/conditions/{index}/message", says="what is left in it")
+
+
+def _fixes(case: Case, name: str, left: tuple[Manifest, ...]) -> Iterator[Fix]:
+    again = beside(sync(case), "once it is gone")
+    loss = "whatever the finalizer should have cleaned up outside the cluster stays behind"
+    if left:
+        held = ", ".join(dict.fromkeys(finalizer for one in left[:MOST] for finalizer in _finalizers(one)))
+        yield Fix.run(
+            *(on_object("get", one.ref, "-o", "yaml") for one in left[:MOST]),
+            remark(f"get the controller behind {held} working, and wait until the namespace is gone"),
+            again,
+            title=f"Get the controller behind {held} working: it must finish, then the namespace goes",
+        )
+        yield Fix.run(
+            *(on_object("patch", one.ref, "--type=merge", "-p", NONE_LEFT) for one in left[:MOST]),
+            sync(case),
+            title="Only if that controller is gone for good: take the finalizer off, then sync",
+            destroys=(*(f"{one.ref} at once" for one in left[:MOST]), loss),
+        )
+        return
+    every = "kubectl api-resources --verbs=list --namespaced -o name"
+    yield Fix.run(
+        beside(kubectl("get", "namespace", name, "-o", "yaml"), "its conditions say what is left"),
+        f"{every} | xargs -n1 {kubectl('get', '--ignore-not-found', '--show-kind', namespace=name)}",
+        remark("see what holds what is left, and wait until the namespace is gone"),
+        again,
+        title="Find what holds it back; wait until it is gone, then sync",
+    )
+    yield Fix.run(
+        remark(f"for what is left: kubectl -n {name} patch KIND NAME --type=merge -p '{NONE_LEFT}'"),
+        title="If a finalizer's controller is gone for good: take the finalizer off what is left",
+        destroys=(loss,),
+    )

@@ -1,0 +1,100 @@
+"""The running operation is about an older commit; the remedy that was pushed is not in it.
+
+## What happens
+An operation keeps the commit that it was started with, through all its retries. While it runs or
+waits for its next retry, no other sync starts: a commit that mends the failure is seen, compared,
+and not applied, until the retries are used up.
+
+## How whysync knows
+The operation is under way at one commit, and the Application is compared with another.
+
+## Fix
+End the operation: auto-sync then takes up the new commit, or you sync by hand. `retry.refresh:
+true` lets retries take the newest commit.
+
+## When it is something else
+The operation is at the newest commit and fails there: then its own failure is the cause.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.json_tree import Object, same
+from whysync.queries.commands import sync, terminate
+from whysync.queries.last_applied import once_declared
+
+HELD = "/status/operationState/syncResult/revision"
+ASKED = "/status/operationState/operation/sync/revision"
+REFRESH = "/spec/syncPolicy/retry/refresh"
+
+
+@rule(cause="operation-pinned", since="0.1")
+def operation_pinned_to_older_commit(case: Case) -> Iterator[Finding]:
+    operation = case.operation
+    if operation is None or operation.phase != "Running" or "operation" not in case.symptom_ids:
+        return
+    held, where = operation.sync_result.revision if operation.sync_result else "", HELD
+    if not held and operation.operation.sync is not None:
+        held, where = operation.operation.sync.revision, ASKED
+    compared = case.app.status.sync.revision
+    if not held or not compared or held == compared or len(held) < 7:
+        return
+    retrying = operation.finished_at is not None or operation.retry_count > 0
+    retry = case.app.spec.sync_policy.retry
+    refreshes = retry is not None and retry.refresh
+    mended = tuple(_changed_since(case)) if retrying else ()
+    held_up = tuple(s.id for s in case.symptoms if "operation" in s.because) if mended else ()
+    yield Finding(
+        about=case.application.ref,
+        field=None if refreshes or retry is None else REFRESH,
+        explains=tuple(dict.fromkeys(("operation", *mended, *held_up))),
+        severity=Severity.CRITICAL if retrying else Severity.WARNING,
+        confidence=Confidence.HIGH if retrying else Confidence.MEDIUM,
+        verdict=f"the operation {'retries' if retrying else 'works on'} {held[:8]}, while Git is at"
+        f" {compared[:8]}: the newer commit waits for it to end",
+        evidence=(
+            cite(case.application, where, says="the commit it holds"),
+            cite(case.application, "/status/sync/revision", says="the commit that is compared"),
+            *(
+                (cite(case.application, "/status/operationState/message", says="how it is going"),)
+                if operation.message
+                else ()
+            ),
+        ),
+        fixes=(
+            Fix.run(
+                terminate(case),
+                *(() if case.is_automated else (sync(case),)),
+                title="End the operation, so that the newer commit is synced",
+                risk="what the old commit has applied so far stays",
+            ),
+            *(
+                ()
+                if refreshes or retry is None
+                else (
+                    Fix.application(
+                        case.application.ref,
+                        Set(pointer=REFRESH, value=True),
+                        title="For the next time: let retries take the newest commit",
+                    ),
+                )
+            ),
+        ),
+    )
+
+
+def _changed_since(case: Case) -> Iterator[str]:
+    """What failed at the old commit and is declared otherwise by the newer one: that may be the remedy."""
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.RESULT or symptom.ref is None:
+            continue
+        declared, live = case.desired_of(symptom.ref.key), case.live_of(symptom.ref.key)
+        applied = once_declared(live)
+        if declared is not None and applied is not None and not same(_body(declared.body), _body(applied)):
+            yield symptom.id
+            yield from symptoms_about(case, symptom.ref)
+
+
+def _body(manifest: Object) -> Object:
+    return {key: value for key, value in manifest.items() if key not in ("apiVersion", "metadata", "status")}

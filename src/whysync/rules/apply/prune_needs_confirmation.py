@@ -1,0 +1,116 @@
+"""Pruning waits for a person to confirm it, or an option forbids it.
+
+## What happens
+`Prune=confirm` on an object makes the sync wait until somebody approves the deletion, before anything is
+applied; `Prune=false` keeps the object for good, and the Application stays OutOfSync. Both are protections
+that somebody put there.
+
+## How whysync knows
+The operation waits for pruning confirmation, or the live object that is not in Git any more carries
+`Prune=false` or `Prune=confirm`.
+
+## Fix
+Confirm it, after looking at what will be deleted; or put the object back into Git; or keep it on purpose
+(`Prune=false`), and let it not count: `IgnoreExtraneous`.
+
+## When it is something else
+Pruning is simply not switched on: pending-prune. The deletion has begun and does not end:
+finalizer-stuck.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited
+from whysync.queries.commands import app_argument, on_object, remark
+from whysync.queries.last_applied import once_declared
+from whysync.queries.sync_options import has_option
+from whysync.queries.waiting_on import wait_of
+
+OPTIONS = "/metadata/annotations/argocd.argoproj.io~1sync-options"
+OF_APP = "/spec/syncPolicy/syncOptions"
+KEPT = "Prune=false"
+ASKS = "Prune=confirm"
+
+
+@rule(cause="prune-blocked", since="0.1")
+def prune_needs_confirmation(case: Case) -> Iterator[Finding]:
+    wait = wait_of(case)
+    waiting = wait is not None and wait.what is Awaited.PRUNE_CONFIRMATION
+    for row in case.app.status.resources:
+        symptom = f"extra:{row.key}"
+        live = case.live_of(row.key)
+        if symptom not in case.symptom_ids or live is None:
+            continue
+        if waiting and wait is not None and row.key == wait.ref.key:
+            continue
+        if has_option(live, KEPT) or case.has_sync_option(KEPT):
+            yield _finding(case, row.ref, live, (symptom,), "Prune=false keeps it", option=KEPT)
+        elif has_option(live, ASKS):
+            words = "Prune=confirm wants a person to approve it"
+            yield _finding(case, row.ref, live, (symptom,), words, option=ASKS)
+    if waiting and wait is not None:
+        more = f" and {wait.others} more" if wait.others else ""
+        extra = f"extra:{wait.ref.key}"
+        explains = ("operation", *((extra,) if extra in case.symptom_ids else ()))
+        words = f"the sync waits for somebody to confirm its deletion{more}"
+        yield _finding(case, wait.ref, case.live_of(wait.ref.key), explains, words, option=ASKS)
+
+
+def _finding(
+    case: Case, ref: Ref, live: Manifest | None, explains: tuple[str, ...], words: str, *, option: str
+) -> Finding:
+    own = live is not None and has_option(live, option)
+    return Finding(
+        about=ref,
+        field=OPTIONS if own else None,
+        explains=explains,
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        verdict=f"{ref} is not in Git any more: {words}",
+        evidence=tuple(_evidence(case, ref, live if own else None, option, waits="operation" in explains)),
+        fixes=(
+            *((_kept(ref),) if option == KEPT else ()),
+            _declared_again(ref, live),
+            Fix.run(
+                on_object("delete", ref)
+                if option == KEPT
+                else f"argocd app confirm-deletion {app_argument(case)}",
+                title="Delete it" if option == KEPT else "Confirm the deletion",
+                destroys=(f"{ref}, with what belongs to it",),
+            ),
+        ),
+    )
+
+
+def _evidence(
+    case: Case, ref: Ref, bearer: Manifest | None, option: str, *, waits: bool
+) -> Iterator[Evidence]:
+    if bearer is not None:
+        yield cite(bearer, OPTIONS, says="the option that holds it")
+    elif case.has_sync_option(option):
+        yield cite(case.application, OF_APP, says="the option that holds it")
+    if waits:
+        yield cite(case.application, "/status/operationState/message", says="what the sync waits for")
+        return
+    for index, row in enumerate(case.app.status.resources):
+        if row.key == ref.key:
+            yield cite(case.application, f"/status/resources/{index}", says="Argo CD would prune it")
+
+
+def _kept(ref: Ref) -> Fix:
+    return Fix.run(
+        on_object("annotate", ref, "argocd.argoproj.io/compare-options=IgnoreExtraneous"),
+        title="Keep it on purpose: it stays, and does not count as OutOfSync",
+    )
+
+
+def _declared_again(ref: Ref, live: Manifest | None) -> Fix:
+    """As it was applied last; where nothing tells that, a person has to find the manifest."""
+    title = "Put it back into Git, if it is still needed"
+    before = once_declared(live)
+    if before is not None:
+        return Fix.new(before, title=title)
+    return Fix.run(on_object("get", ref, "-o", "yaml"), remark("commit its manifest again"), title=title)

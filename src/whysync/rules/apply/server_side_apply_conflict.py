@@ -1,0 +1,56 @@
+"""Server-side apply refuses, because another manager owns the fields.
+
+## What happens
+With server-side apply each field has an owner. Who applies another value without force gets a
+conflict that names the owner. Argo CD's own sync always forces, so this mostly comes from another
+tool or person who applies the same objects: `kubectl apply --server-side`, Helm, an operator.
+
+## How whysync knows
+`Apply failed with … conflict(s): conflict with "<manager>"`, with the fields.
+
+## Fix
+Decide who owns these fields, and take them out of the other's manifests.
+
+## When it is something else
+`the object has been modified` is about two writes at the same moment: conflict-modified.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.messages.failures.apply import SsaConflict
+from whysync.queries.commands import kubectl, on_object
+from whysync.queries.group_failures import grouped
+
+
+@rule(cause="ssa-conflict", since="0.1")
+def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, SsaConflict, by=lambda failure: (failure.managers, failure.fields)):
+        failure = group.failure
+        ref = group.ref or case.application.ref
+        owners = " and ".join(failure.managers) or "another manager"
+        shown = ", ".join(failure.fields[:4]) or "some fields"
+        more = f" and {len(failure.fields) - 4} more" if len(failure.fields) > 4 else ""
+        show = on_object("get", ref, "--show-managed-fields", "-o", "yaml")
+        yield Finding(
+            about=ref,
+            field=None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{owners} owns {shown}{more}, so server-side apply without force is refused",
+            evidence=group.cited(says="who owns which fields"),
+            fixes=(
+                Fix.run(
+                    show + "   # who owns what",
+                    "# take these fields out of the manifests of the one who should not own them",
+                    title=f"Let one side own these fields: {owners}, or whoever applies now",
+                ),
+                Fix.run(
+                    kubectl("apply", "--server-side", "--force-conflicts", "-f", "MANIFEST"),
+                    title="Or take the fields over once",
+                    risk=f"{owners} may write its values back",
+                    destroys=(f"the values that {owners} has set at {shown}{more}",),
+                ),
+            ),
+        )

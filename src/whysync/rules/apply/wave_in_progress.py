@@ -1,0 +1,64 @@
+"""The sync is still under way; nothing is wrong so far.
+
+## What happens
+Argo CD applies one phase and wave after the other, and waits between them for hooks to finish and
+for resources to become healthy. Until the last wave is in, later resources are OutOfSync or
+missing: they wait for their turn.
+
+## How whysync knows
+The operation is Running, what it waits for exists and shows no failure, and it has not run longer
+than ten minutes (or three times the slowest sync on record).
+
+## Fix
+Wait. `argocd app wait` returns when it is done.
+
+## When it is something else
+A resource of the wave that is Degraded is wave-stalled; a hook that cannot end is hook-stuck.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.messages.failures.argocd import Awaited
+from whysync.queries.commands import app_argument
+from whysync.queries.stuck_wait import why_stalled
+from whysync.queries.waiting_on import is_running, is_too_long, minutes, slowest_sync, wait_of
+
+
+@rule(cause="wave-in-progress", since="0.1")
+def wave_in_progress(case: Case) -> Iterator[Finding]:
+    operation = case.operation
+    if operation is None or not is_running(case) or "operation" not in case.symptom_ids:
+        return
+    wait = wait_of(case)
+    age = case.age(operation.started_at)
+    if wait is None:
+        if operation.message not in ("", "one or more tasks are running"):
+            return
+        if is_too_long(age, slowest_sync(case)):
+            return  # operation_timed_out tells it
+        verdict = f"the sync has been running for {minutes(age)}, and nothing has failed so far"
+    elif wait.what not in (Awaited.HOOK, Awaited.HEALTH) or why_stalled(case, wait) is not None:
+        return
+    else:
+        what = "to finish" if wait.what is Awaited.HOOK else "to become healthy"
+        more = f" and {wait.others} more" if wait.others else ""
+        verdict = f"the sync waits for {wait.ref}{more} {what}, since {minutes(age)}: normal so far"
+    yield Finding(
+        about=wait.ref if wait else case.application.ref,
+        explains=("operation",),
+        severity=Severity.INFO,
+        confidence=Confidence.MEDIUM,
+        verdict=verdict,
+        evidence=(
+            cite(case.application, "/status/operationState/phase", says="the operation is under way"),
+            cite(case.application, "/status/operationState/message", says="what it waits for"),
+            cite(case.application, "/status/operationState/startedAt", says="since when"),
+        ),
+        fixes=(
+            Fix.run(
+                f"argocd app wait {app_argument(case)} --operation --timeout 600",
+                title="Wait until it is done",
+            ),
+        ),
+    )

@@ -1,0 +1,126 @@
+"""The sync waits for a resource of an early wave to become healthy, and it does not.
+
+## What happens
+The next wave starts only when everything in this one is Healthy. One resource that never gets there
+holds up all later waves: they stay OutOfSync or missing, though nothing is wrong with them. Argo CD
+waits without a limit.
+
+## How whysync knows
+The operation waits for the resource's health, or failed because of it; and it is Degraded or
+Suspended, its Pods cannot start, or it has been waiting for more than ten minutes.
+
+## Fix
+The resource's own trouble is the cause: mend that. Syncing again does not help before.
+
+## When it is something else
+It has only just been applied: wave-in-progress. A kind whose health Argo CD cannot tell:
+no-health-check.
+"""
+
+from collections.abc import Iterator
+
+from whysync.argocd.api.application import HealthCode
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.diagnosis.words import counted, one_line
+from whysync.json_tree import fields, items
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.argocd import Awaited
+from whysync.queries.commands import on_object, remark, sync, terminate
+from whysync.queries.stuck_wait import StuckWait, why_stalled
+from whysync.queries.waiting_on import AwaitedObject, is_hook_result, minutes, wait_of
+
+
+@rule(cause="wave-stalled", since="0.1")
+def wave_stalled(case: Case) -> Iterator[Finding]:
+    yield from _failed(case)
+    wait = wait_of(case)
+    if wait is None or wait.what is not Awaited.HEALTH:
+        return
+    stall = why_stalled(case, wait)
+    if stall is None:
+        return
+    others = f" and {wait.others} more" if wait.others else ""
+    yield Finding(
+        about=wait.ref,
+        explains=("operation", *(() if stall.certain else _silently_unwell(case, wait.ref))),
+        because=tuple(_unwell(case, wait.ref)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if stall.certain else Confidence.MEDIUM,
+        verdict=f"the sync waits for {wait.ref}{others} to become healthy since {minutes(wait.age)}:"
+        f" {stall.words}{_held_up(case)}",
+        root=stall.words if stall.certain else None,
+        evidence=tuple(_evidence(case, wait, stall)),
+        fixes=(
+            Fix.run(
+                on_object("describe", wait.ref) + "   # what keeps it from becoming healthy",
+                title="Mend that resource: the sync goes on by itself when it is healthy",
+            ),
+            Fix.run(
+                remark("push the remedy, then"),
+                terminate(case),
+                title="End the operation, if the remedy is a new commit: it cannot start before",
+                risk="later waves of this sync are not applied",
+            ),
+        ),
+    )
+
+
+def _failed(case: Case) -> Iterator[Finding]:
+    """Applied, and Degraded while the sync still had waves to come: that fails the operation."""
+    for index, result in enumerate(case.results):
+        failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
+        if not failed or is_hook_result(case, result):
+            continue
+        base = f"/status/operationState/syncResult/resources/{index}"
+        yield Finding(
+            about=result.ref,
+            explains=(f"result:{result.key}",),
+            because=tuple(_unwell(case, result.ref)),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{result.ref} became Degraded before its wave was done"
+            + (f": {one_line(result.message)}" if result.message else "")
+            + _held_up(case),
+            evidence=(
+                cite(case.application, f"{base}/hookPhase", says="how it ended for this resource"),
+                cite(case.application, f"{base}/message", says="what Argo CD says of it"),
+            ),
+            fixes=(
+                Fix.run(
+                    on_object("describe", result.ref) + "   # what is wrong with it",
+                    sync(case),
+                    title="Mend that resource, then sync again",
+                ),
+            ),
+        )
+
+
+def _silently_unwell(case: Case, ref: Ref) -> Iterator[str]:
+    """No condition of its own says what is wrong: that it does not become healthy is all there is to say."""
+    live = case.live_of(ref.key)
+    conditions = items(live.status.get("conditions")) if live is not None else []
+    if live is not None and not any(fields(condition).get("status") == "False" for condition in conditions):
+        yield from _unwell(case, ref)
+
+
+def _unwell(case: Case, ref: Ref) -> Iterator[str]:
+    yield from (id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids)
+
+
+def _held_up(case: Case) -> str:
+    waiting = _behind(case)
+    return f"; {counted(waiting, 'resource')} of this sync still to come" if waiting else ""
+
+
+def _behind(case: Case) -> int:
+    return sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
+
+
+def _evidence(case: Case, wait: AwaitedObject, stall: StuckWait) -> Iterator[Evidence]:
+    yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
+    yield cite(case.application, "/status/operationState/startedAt", says="since when")
+    for index, row in enumerate(case.app.status.resources):
+        if row.key == wait.ref.key and row.health is not None and row.health.status != HealthCode.HEALTHY:
+            yield cite(case.application, f"/status/resources/{index}/health", says="its health")
+    yield from stall.evidence

@@ -1,0 +1,50 @@
+"""An object needs a namespace, and neither Git nor the Application names one.
+
+## What happens
+A namespaced object without `metadata.namespace` goes to the namespace of the Application's
+destination. If the Application has none either, Argo CD does not know where to look or apply, and
+gives up.
+
+## How whysync knows
+`Namespace for … is missing`.
+
+## Fix
+Set `spec.destination.namespace` of the Application, or `metadata.namespace` of the object.
+
+## When it is something else
+The namespace is named and does not exist: then the sync says so.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.messages.failures.argocd import NamespaceUnset
+from whysync.queries.commands import app_argument, refresh
+from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import named_ref
+
+
+@rule(cause="namespace-missing", since="0.1")
+def namespace_missing_in_manifest(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, NamespaceUnset):
+        ref = named_ref(case, group.failure.resource, group.ref)
+        more = f" and {len(group.reports) - 1} more" if len(group.reports) > 1 else ""
+        yield Finding(
+            about=case.application.ref,
+            field="/spec/destination/namespace",
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{ref}{more} needs a namespace, and neither Git nor the Application names one",
+            evidence=(
+                *group.cited(says="Argo CD does not know where it belongs"),
+                cite(case.application, "/spec/destination", says="the destination, without a namespace"),
+            ),
+            fixes=(
+                Fix.run(
+                    f"argocd app set {app_argument(case)} --dest-namespace NAMESPACE",
+                    refresh(case),
+                    title="Name the namespace in the Application's destination (or in the manifests)",
+                ),
+            ),
+        )

@@ -1,0 +1,122 @@
+"""Argo CD manages only some namespaces of this cluster, and the object lies outside them.
+
+## What happens
+A cluster can be registered with a list of namespaces. Argo CD then watches and applies only there;
+another namespace, or a kind without a namespace, cannot even be compared.
+
+## How whysync knows
+`is not managed`, or `can not be managed when in namespaced mode`; the cluster's Secret lists the namespaces.
+
+## Fix
+Add the namespace to the cluster's list, or allow cluster-scoped kinds for it; or move the object.
+
+## When it is something else
+The project does not permit the namespace: project-denied. The account has no right there: k8s-rbac.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+import msgspec
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.destination_clusters import cluster_for, known_clusters, managed_namespaces
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.cluster import NamespaceNotManaged
+from whysync.queries.commands import argocd_namespace, kubectl, refresh, remark
+from whysync.queries.group_failures import grouped
+
+PLAIN = "/stringData/namespaces"
+CLUSTERS = "argocd.argoproj.io/secret-type=cluster"
+ALL_KINDS = '{"stringData":{"clusterResources":"true"}}'
+
+
+@rule(cause="namespace-not-managed", since="0.1")
+def namespace_not_managed(case: Case) -> Iterator[Finding]:
+    for group in grouped(
+        case, NamespaceNotManaged, by=lambda f: (f.namespace, "" if f.namespace else f.kind)
+    ):
+        failure = group.failure
+        known = case.live_named(failure.kind, failure.namespace, failure.name)
+        ref = _ref(case, failure) if known is None else known.ref
+        cluster = cluster_for(case.app.spec.destination, known_clusters(case.world.snapshot.settings))
+        managed = managed_namespaces(case.world.snapshot.settings, cluster)
+        secret, spaces = managed if managed is not None else (None, ())
+        mended = bool(spaces) and failure.namespace in spaces
+        called = cluster.name or cluster.server
+        only = f", only {', '.join(spaces[:5])}{', …' if len(spaces) > 5 else ''}" if spaces else ""
+        if failure.namespace:
+            outside = f"namespace {failure.namespace} of cluster {called}{only}"
+            verdict = f"Argo CD does not manage {outside} ({ref})"
+        else:
+            verdict = f"Argo CD manages only namespaces of cluster {called}, and {ref} has none"
+        yield Finding(
+            about=ref if failure.name and not mended else case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=verdict,
+            evidence=(
+                *group.cited(says="the cluster is registered for some namespaces only"),
+                *(
+                    (cite(secret, PLAIN, says="the namespaces that it is registered for"),)
+                    if secret is not None and not isinstance(secret.at(PLAIN), Missing)
+                    else ()
+                ),
+            ),
+            fixes=_permit(case, failure, called, spaces, secret) if not mended else (_look(case),),
+        )
+
+
+def _ref(case: Case, failure: NamespaceNotManaged) -> Ref:
+    """As Git declares it: the message names no API group."""
+    for manifest in case.desired:
+        if (manifest.ref.kind, manifest.ref.name) == (failure.kind, failure.name):
+            return msgspec.structs.replace(manifest.ref, namespace=failure.namespace)
+    return Ref(kind=failure.kind or "object", namespace=failure.namespace, name=failure.name)
+
+
+def _permit(
+    case: Case, failure: NamespaceNotManaged, cluster: str, spaces: tuple[str, ...], secret: Manifest | None
+) -> tuple[Fix, ...]:
+    if not failure.namespace:
+        place = argocd_namespace(case)
+        return (
+            Fix.run(
+                *(
+                    (kubectl("patch", "secret", secret.ref.name, "-p", ALL_KINDS, namespace=place),)
+                    if secret is not None
+                    else (
+                        kubectl("get", "secrets", "-l", CLUSTERS, namespace=place),
+                        remark(f"kubectl -n {place} patch secret, with its name, -p '{ALL_KINDS}'"),
+                    )
+                ),
+                refresh(case),
+                title="Let Argo CD manage cluster-scoped kinds of this cluster",
+                risk="the account needs the rights there as well",
+            ),
+        )
+    if spaces:
+        flags = (f"--namespace={space}" for space in (*spaces, failure.namespace))
+        change = (" ".join(quote(word) for word in ("argocd", "cluster", "set", cluster, *flags)),)
+    else:
+        change = (
+            f"argocd cluster get {quote(cluster or 'SERVER')} -o yaml   # its name and namespaces",
+            remark(
+                f"argocd cluster set, with its name, and --namespace for each of them and {failure.namespace}"
+            ),
+        )
+    return (
+        Fix.run(
+            *change,
+            refresh(case),
+            title="Add the namespace to those of the cluster (the whole list, the old ones too)",
+            risk="the account needs the rights there as well",
+        ),
+    )
+
+
+def _look(case: Case) -> Fix:
+    return Fix.run(refresh(case), title="Refresh: the namespace is managed by now")

@@ -1,0 +1,76 @@
+"""The Application names an AppProject that does not exist.
+
+## What happens
+Every Application belongs to a project. Without it Argo CD does nothing for the Application: status
+Unknown, no comparison, no sync. The project was deleted or renamed, is made later (app of apps), or
+lives in another namespace than Argo CD.
+
+## How whysync knows
+`Application referencing project … which does not exist`.
+
+## Fix
+Create the project with what this Application needs, or name one that exists.
+
+## When it is something else
+The project exists and does not permit the source or destination: project-denied.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.json_tree import Json, Object
+from whysync.messages.failures.argocd import ProjectMissing
+from whysync.queries.commands import app_argument, argocd_namespace
+from whysync.queries.group_failures import grouped
+
+
+@rule(cause="project-missing", since="0.1")
+def project_missing(case: Case) -> Iterator[Finding]:
+    for group in grouped(case, ProjectMissing, by=lambda failure: failure.project):
+        name = group.failure.project or case.app.project
+        yield Finding(
+            about=case.application.ref,
+            field="/spec/project",
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"AppProject {name} does not exist, so Argo CD does nothing for this Application",
+            evidence=(
+                *group.cited(says="Argo CD does not find the project"),
+                cite(case.application, "/spec/project", says="the project that is named"),
+            ),
+            fixes=(
+                Fix.new(
+                    _project(case, name), title=f"Create AppProject {name} with what this Application needs"
+                ),
+                Fix.run(
+                    "argocd proj list",
+                    f"argocd app set {app_argument(case)} --project OTHER_PROJECT",
+                    title="Or name a project that exists",
+                ),
+            ),
+        )
+
+
+def _project(case: Case, name: str) -> Object:
+    destination = case.app.spec.destination
+    by: Object = {"server": destination.server} if destination.server else {"name": destination.name}
+    repos: list[Json] = list(dict.fromkeys(source.repo_url for source in case.app.sources if source.repo_url))
+    spec: Object = {"sourceRepos": repos, "destinations": [{**by, "namespace": destination.namespace}]}
+    wide = _cluster_wide(case)
+    if wide:
+        spec["clusterResourceWhitelist"] = wide
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": name, "namespace": argocd_namespace(case)},
+        "spec": spec,
+    }
+
+
+def _cluster_wide(case: Case) -> list[Json]:
+    """Kinds without a namespace have to be permitted one by one; what the last sync wrote tells which."""
+    kinds = {(row.group, row.kind) for row in case.app.status.resources if not row.namespace}
+    if case.has_sync_option("CreateNamespace=true"):
+        kinds.add(("", "Namespace"))
+    return [{"group": group, "kind": kind} for group, kind in sorted(kinds)]

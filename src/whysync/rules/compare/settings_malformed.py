@@ -1,0 +1,110 @@
+"""A setting of Argo CD cannot be read, so it cannot work with any Application that needs it.
+
+## What happens
+One malformed entry of `argocd-cm` (a health check, an ignore rule, a list of exclusions) can stop
+every comparison: sync and health become Unknown, often for all Applications at once.
+
+## How whysync knows
+Argo CD names the entry that it cannot parse. Or it says nothing at all: sync and health are Unknown, no
+resource is listed and no condition tells why; then whysync reads `argocd-cm` as Argo CD does.
+
+## Fix
+Correct that entry. Argo CD reads its settings again by itself.
+
+## When it is something else
+A Lua health check that is read and then fails is health-script-error.
+"""
+
+import json
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.words import one_line
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import child
+from whysync.messages.failures.argocd import SettingsMalformed
+from whysync.queries.commands import argocd_namespace, beside, kubectl, refresh
+from whysync.queries.group_failures import grouped
+
+
+@rule(cause="settings-malformed", since="0.1")
+def settings_malformed(case: Case) -> Iterator[Finding]:
+    yield from _silent(case)
+    for group in grouped(case, SettingsMalformed, by=lambda failure: failure.key):
+        failure = group.failure
+        settings = case.settings("argocd-cm")
+        yield Finding(
+            about=settings.ref if settings else case.application.ref,
+            field=child("/data", failure.key) if failure.key and settings else None,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"Argo CD cannot read its setting {failure.key or 'in argocd-cm'}"
+            + (f": {one_line(failure.detail)}" if failure.detail else ""),
+            root=one_line(failure.detail) or None,
+            evidence=(*group.cited(says="the entry that cannot be parsed"), *_entry(settings, failure.key)),
+            fixes=(
+                Fix.run(
+                    beside(f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm", failure.key),
+                    refresh(case),
+                    title="Correct the entry; Argo CD reads it again by itself",
+                ),
+                *_without(case, failure.key if settings else ""),
+            ),
+        )
+
+
+def _silent(case: Case) -> Iterator[Finding]:
+    """Without its settings Argo CD compares nothing and writes no condition: Unknown, and no rows."""
+    status = case.app.status
+    if "condition:none" not in case.symptom_ids or status.resources or status.health.status != "Unknown":
+        return
+    settings, problem = case.settings("argocd-cm"), case.argocd.comparison_problem
+    if settings is not None and problem is None:
+        return  # they can be read: mended by now, or something else
+    unknown = ("condition:none", "unhealthy") if "unhealthy" in case.symptom_ids else ("condition:none",)
+    yield Finding(
+        about=settings.ref if settings is not None else case.application.ref,
+        field=child("/data", problem.key) if problem is not None and problem.key else None,
+        explains=unknown,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if problem is not None else Confidence.MEDIUM,
+        verdict=f"Argo CD cannot read its setting {problem.key}: {one_line(problem.message)}"
+        if problem is not None
+        else "all is Unknown and no condition says why: so it looks when Argo CD cannot read argocd-cm",
+        root=one_line(problem.message) if problem is not None else None,
+        evidence=(
+            cite(case.application, "/status/sync/status", says="it was not compared"),
+            cite(case.application, "/status/conditions", says="and no condition says why"),
+            *_entry(settings, problem.key if problem is not None else ""),
+        ),
+        fixes=(
+            Fix.run(
+                beside(
+                    f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm",
+                    problem.key if problem is not None else "every entry must be valid YAML",
+                ),
+                refresh(case),
+                title="Correct the entry; Argo CD reads it again by itself",
+            ),
+            *_without(case, problem.key if settings is not None and problem is not None else ""),
+        ),
+    )
+
+
+def _without(case: Case, key: str) -> Iterator[Fix]:
+    """Mostly somebody has just written it: without it, all is as it was before."""
+    if key:
+        patch = json.dumps([{"op": "remove", "path": child("/data", key)}])
+        yield Fix.run(
+            kubectl("patch", "configmap", "argocd-cm", "--type=json", "-p", patch,
+                    namespace=argocd_namespace(case)),
+            refresh(case),
+            title="Until then, take the entry out: Argo CD works again, without what it set",
+            risk="what the entry set before does not hold meanwhile",
+        )  # fmt: skip
+
+
+def _entry(settings: Manifest | None, key: str) -> Iterator[Evidence]:
+    if settings is not None and key:
+        yield cite(settings, child("/data", key), says="the entry as it is")

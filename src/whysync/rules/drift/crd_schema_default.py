@@ -1,0 +1,66 @@
+"""A custom resource's schema fills in a field that Git leaves out.
+
+## What happens
+A CustomResourceDefinition can give its fields default values. The API server writes them into the object as
+it stores it. Argo CD's own diff does not know these defaults, and compares lists of custom resources
+as wholes: one filled-in field inside a list makes the whole list differ, for ever.
+
+## How whysync knows
+Only the cluster has the field, it is a plain value of a custom resource, and nobody claims to have set it;
+with the CRD at hand, its schema names that very default.
+
+## Fix
+Declare the value in Git: then both sides say the same. Or let the API server compare, as it knows the
+schema: `argocd.argoproj.io/compare-options: ServerSideDiff=true` on the Application.
+
+## When it is something else
+A built-in kind gets its defaults from the API server itself. An operator that writes the field shows as its
+manager in managedFields.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis.crd_schemas import default_in_schema
+from whysync.json_tree import Missing
+
+COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
+
+
+@rule(cause="crd-default", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def crd_schema_default(case: Case) -> Iterator[Finding]:
+    by_object: dict[str, list[Drift]] = {}
+    for drift in case.drifts_by(Mechanism.CRD_DEFAULT):
+        by_object.setdefault(str(drift.ref.key), []).append(drift)
+    for drifts in by_object.values():
+        first = drifts[0]
+        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        proven = [found for drift in drifts if (found := default_in_schema(case, drift)) is not None]
+        yield Finding(
+            about=first.ref,
+            field=first.pointer,
+            explains=tuple(drift.symptom for drift in drifts),
+            confidence=Confidence.HIGH if len(proven) == len(drifts) else Confidence.MEDIUM,
+            verdict=f"the schema of {first.ref.kind} fills in {names} of {first.ref}, which Git leaves out",
+            evidence=(
+                *(evidence for drift in drifts for evidence in drift.cited()),
+                *(cite(crd, pointer, says="the schema's default") for crd, pointer in proven),
+            ),
+            fixes=(
+                Fix.change(
+                    first.ref,
+                    *(
+                        Set(pointer=drift.pointer, value=drift.found)
+                        for drift in drifts
+                        if not isinstance(drift.found, Missing)
+                    ),
+                    title="Declare in Git what the schema fills in",
+                ),
+                Fix.application(
+                    case.application.ref,
+                    Set(pointer=COMPARE_OPTIONS, value="ServerSideDiff=true"),
+                    title="Let the API server compare: server-side diff",
+                    risk="more work for the API server; what admission refuses becomes a ComparisonError",
+                ),
+            ),
+        )

@@ -1,0 +1,70 @@
+"""An object that was never in Git looks like the app's own.
+
+## What happens
+Argo CD counts every live object that bears the app's tracking mark. Operators and controllers copy labels
+and annotations from an object of the app to objects that they make themselves: with label tracking above
+all, these then look as if they had been removed from Git. Pruning deletes them, and their maker makes them
+again: the app never rests.
+
+## How whysync knows
+The row requires pruning, and the live object names its maker: an owner, managedFields in which Argo CD
+never wrote, a mark of a generator; or its kind is one that only controllers make.
+
+## Fix
+`argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through its maker where it can set
+annotations: it does not count for the sync status any more (its health still does). Annotation
+tracking ends the whole class. Or exclude the kind in `resource.exclusions`.
+
+## When it is something else
+An object that Argo CD itself once applied was removed from Git: that is a prune that is due.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
+from whysync.queries.commands import argocd_namespace, kubectl, on_object
+from whysync.queries.creators import maker_of
+from whysync.queries.resource_rows import row_evidence
+
+IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
+ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
+
+
+@rule(cause="extraneous", since="0.1")
+def created_by_another_controller(case: Case) -> Iterator[Finding]:
+    for row in case.app.status.resources:
+        symptom = f"extra:{row.key}"
+        if symptom not in case.symptom_ids:
+            continue
+        maker = maker_of(case, row)
+        if maker is None:
+            continue
+        by_label = case.argocd.tracking_method != "annotation"
+        yield Finding(
+            about=row.ref,
+            explains=(symptom,),
+            confidence=Confidence.HIGH if maker.certain else Confidence.MEDIUM,
+            verdict=f"{row.ref} was never in Git: {maker.words}",
+            evidence=(row_evidence(case, row, says="Argo CD would prune it"), *maker.evidence),
+            fixes=(
+                Fix.run(
+                    on_object("annotate", row.ref, IGNORE),
+                    title="Let it not count: IgnoreExtraneous, best set by what makes it",
+                    risk="its health still counts; what makes it may drop the annotation",
+                ),
+                *(
+                    (
+                        Fix.run(
+                            kubectl(
+                                "patch", "configmap", "argocd-cm", "--type=merge", "-p", ANNOTATION,
+                                namespace=argocd_namespace(case),
+                            ),
+                            title="Track by annotation: copied labels then mean nothing",
+                            risk="every app is OutOfSync until its next sync has written the annotation",
+                        ),
+                    )
+                    if by_label
+                    else ()
+                ),
+            ),
+        )  # fmt: skip

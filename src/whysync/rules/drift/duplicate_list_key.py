@@ -1,0 +1,68 @@
+"""Git gives one name twice in a list, and the cluster keeps it once.
+
+## What happens
+Two elements of a list, two environment variables for example, have the same name: a chart sets one and the
+values add it again. The API server takes it, with no more than a warning; but an apply merges such lists by
+their names, so that one of the two is left. Git still holds both, and the object stays OutOfSync.
+
+## How whysync knows
+A list in Git has a name twice; the same list in the cluster has the same names, each of them once.
+
+## Fix
+Leave one of them in Git: the one that the cluster keeps changes nothing there. Where a chart adds the other
+one, set its value in the way that the chart offers.
+
+## When it is something else
+The same object twice in one source has its own warning; the same elements in another order differ in nothing.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis.equivalent_values import list_with_twins, twins_in
+from whysync.json_tree import Json, fields, items, text
+from whysync.kubernetes.api.ref import Ref
+
+
+@rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def duplicate_list_key(case: Case) -> Iterator[Finding]:
+    by_list: dict[tuple[Ref, str], list[Drift]] = {}
+    for drift in case.drifts_by(Mechanism.MERGED):
+        around = list_with_twins(drift.desired.body, drift.live.body, drift.pointer)
+        if around is not None:
+            by_list.setdefault((drift.ref, around), []).append(drift)
+    for (ref, around), drifts in by_list.items():
+        first = drifts[0]
+        names = ", ".join(twins_in(first.desired.at(around)))
+        yield Finding(
+            about=ref,
+            field=around,
+            explains=tuple(drift.symptom for drift in drifts),
+            confidence=Confidence.HIGH,
+            verdict=f"{names} stands more than once in {around} of {ref}; the cluster keeps one of them",
+            evidence=(
+                cite(first.desired, around, says="Git gives a name more than once"),
+                cite(first.live, around, says="the cluster has it once"),
+            ),
+            fixes=(
+                Fix.change(
+                    ref,
+                    Set(
+                        pointer=around,
+                        value=_once(items(first.desired.at(around)), items(first.live.at(around))),
+                    ),
+                    title="Leave the one that the cluster keeps",
+                ),
+            ),
+        )
+
+
+def _once(mine: list[Json], theirs: list[Json]) -> list[Json]:
+    """Git's list with one element per name: the cluster's where Git has two, else Git's own."""
+    kept = {text(fields(their).get("name")): their for their in theirs}
+    twins = twins_in(mine)
+    left: dict[str, Json] = {}
+    for one in mine:
+        name = text(fields(one).get("name"))
+        left.setdefault(name, kept.get(name, one) if name in twins else one)
+    return list(left.values())

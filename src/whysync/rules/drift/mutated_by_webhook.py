@@ -1,0 +1,69 @@
+"""A mutating webhook changes the object as it comes in.
+
+## What happens
+An admission webhook rewrites objects on their way into the cluster: it adds a sidecar, labels,
+tolerations, selectors, or replaces an image's tag by its digest. Git never had that. Every sync sends Git's
+version, the webhook changes it again, and the difference stays.
+
+## How whysync knows
+The writer is known as admission software; or only the cluster has a container, a volume or a selector of
+the kind that is injected; or an image differs only by the digest that stands in for its tag.
+
+## Fix
+Let the API server compare, webhooks included: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or ignore
+exactly what the webhook writes. Or keep the webhook away from this object, where it offers an exception.
+
+## When it is something else
+A value that a controller writes later, on its own, is owned by that controller. A default of the API server
+or of a CRD needs no webhook.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis.mutating_webhooks import mutating_webhook
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.queries.ignore_rules import ignore_field
+
+COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
+
+
+@rule(cause="webhook-injected", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def mutated_by_webhook(case: Case) -> Iterator[Finding]:
+    for drift in case.drifts_by(Mechanism.INJECTED):
+        writer = drift.writer
+        # A webhook's change is recorded under the name of whoever sent the request.
+        known = writer is not None and writer.kind is WriterKind.WEBHOOK
+        seen = None if known else mutating_webhook(case, drift.ref)
+        who = phrase(writer) if writer is not None and known else _called(seen)
+        did = "adds" if drift.only_live else "rewrites"
+        yield Finding(
+            about=drift.ref,
+            field=drift.pointer,
+            writer=writer,
+            explains=(drift.symptom,),
+            confidence=Confidence.HIGH if known or seen is not None else Confidence.MEDIUM,
+            verdict=f"{who} {did} {drift.last_key} of {drift.ref} as it comes into the cluster",
+            evidence=(*drift.cited(), *_looking(seen)),
+            fixes=(
+                ignore_field(case, drift.ref, drift.pointer),
+                Fix.application(
+                    case.application.ref,
+                    Set(pointer=COMPARE_OPTIONS, value="ServerSideDiff=true,IncludeMutationWebhook=true"),
+                    title="Let the API server compare, with its webhooks",
+                    risk="more work for the API server; what admission refuses becomes a ComparisonError",
+                ),
+            ),
+        )
+
+
+def _called(seen: tuple[Manifest, str] | None) -> str:
+    name = text(seen[0].at(f"{seen[1]}/name")) if seen is not None else ""
+    return f"admission webhook {name}" if name else "an admission webhook"
+
+
+def _looking(seen: tuple[Manifest, str] | None) -> Iterator[Evidence]:
+    if seen is not None:
+        yield cite(seen[0], f"{seen[1]}/rules", says="this webhook sees every such object on its way in")

@@ -1,0 +1,82 @@
+"""Git has moved on, and nobody has synced yet.
+
+## What happens
+A new commit changes what the app should look like. Argo CD has seen it and shows the difference. Until
+somebody syncs, or auto-sync does, the app is OutOfSync: that is how it is meant to work.
+
+## How whysync knows
+The revision that Argo CD compared with is not the one that was synced last, or `last-applied` shows
+that Git changed the field after it was applied, and nobody else wrote it since.
+
+## Fix
+Look at what would change, then sync. Where auto-sync is on and does not start, see whether the last
+attempt failed, a sync window denies it, or an operation is still running.
+
+## When it is something else
+Somebody wrote the field since: then a sync would undo that. The revision is the synced one: then the
+cluster drifted, not Git.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.mechanism import behind_git
+from whysync.queries.commands import app_argument, sync
+from whysync.queries.ttl import time_to_live_of
+
+_UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
+
+
+@rule(cause="new-commit", since="0.1")
+def new_commit_not_synced(case: Case) -> Iterator[Finding]:
+    if "operation" in case.symptom_ids:
+        return  # a sync is on its way or failed: that is the story
+    drifts = case.drifts_by(Mechanism.NOT_SYNCED_YET)
+    explained = {drift.symptom for drift in drifts}
+    never = _was_never_synced(case)
+    if behind_git(case) or never:
+        known = {drift.symptom for drift in case.drifts}
+        explained |= {s.id for s in case.symptoms if s.kind in _UNSYNCED and s.id not in known}
+    if not explained:
+        return
+    status = case.app.status
+    synced = f"the last sync was to {status.history[-1].revision[:8]}" if status.history else ""
+    synced = "it was never synced" if never else synced or "it was synced to an earlier one"
+    waits = "auto-sync has not started" if case.is_automated else "auto-sync is off"
+    resources = (
+        len({symptom.ref for symptom in case.symptoms if symptom.id in explained and symptom.ref}) or 1
+    )
+    yield Finding(
+        about=case.application.ref,
+        explains=tuple(sorted(explained)),
+        because=tuple(sorted(explained)),  # what keeps it from being synced, a closed window say, comes first
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM if never else Confidence.HIGH,
+        verdict=f"Git is at {status.sync.revision[:8] or 'a commit'}, {synced}:"
+        f" {_count(resources)} to sync, {waits}",
+        evidence=(
+            cite(case.application, "/status/sync/revision", says="compared with this commit"),
+            cite(case.application, "/status/history", says="synced so far"),
+            *(evidence for drift in drifts[:3] for evidence in drift.cited()),
+        ),
+        fixes=(
+            Fix.run(
+                f"argocd app diff {app_argument(case)}",
+                sync(case),
+                title="Look at the difference, then sync",
+            ),
+        ),
+    )
+
+
+def _was_never_synced(case: Case) -> bool:
+    """No trace of a sync, and nothing of the app is there; what cleans up after itself tells nothing."""
+    status = case.app.status
+    if status.history or case.operation is not None or status.health.status != "Missing":
+        return False
+    lasting = [desired for row in status.resources if (desired := case.desired_of(row.key)) is not None]
+    return not any(time_to_live_of(desired) for desired in lasting) and len(status.resources) > 1
+
+
+def _count(resources: int) -> str:
+    return "1 resource" if resources == 1 else f"{resources} resources"

@@ -1,0 +1,75 @@
+"""The source renders another value each time.
+
+## What happens
+A template makes something up while rendering: a random password, a certificate of its own, a timestamp, a
+checksum over one of these. Every rendering differs from the last one, so the app is OutOfSync after each
+refresh although nobody committed anything, and a sync replaces the value (a password!) again.
+
+## How whysync knows
+Git is at the very revision that was synced, no other manager wrote the field, and the last sync applied
+another value from the same source. Where what was applied is not known: the field is of the kind that
+templates make up, Secret data, a rendered `caBundle`, a `checksum/…` annotation, a timestamp.
+
+## Fix
+Keep what the cluster has: ignore exactly this field, also when syncing. Then give the value a fixed home: an
+existing Secret, explicit values, or cert-manager for certificates. Helm's `lookup` does not help: Argo CD
+renders without a cluster.
+
+## When it is something else
+Another program may own the Secret (cert-manager, a reflector, External Secrets): then managedFields, owner
+references or annotations name it. If Git has moved on since the last sync, it is simply a new commit.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.diagnosis.mechanism import moved_in_git, rendered_anew
+from whysync.queries.commands import app_argument, remark
+from whysync.queries.ignore_rules import ignore_field
+
+
+@rule(cause="nondeterministic", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
+    by_object: dict[str, list[Drift]] = {}
+    for drift in case.drifts_by(Mechanism.GENERATED):
+        by_object.setdefault(str(drift.ref.key), []).append(drift)
+    for drifts in by_object.values():
+        first = drifts[0]
+        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        yield Finding(
+            about=first.ref,
+            field=first.pointer,
+            writer=first.writer,
+            explains=tuple(drift.symptom for drift in drifts),
+            confidence=Confidence.HIGH
+            if any(_is_certain(case, drift) for drift in drifts)
+            else Confidence.MEDIUM,
+            verdict=f"{names} of {first.ref} comes out differently each time the source is rendered",
+            evidence=(
+                *(evidence for drift in drifts[:5] for evidence in drift.cited()),
+                cite(
+                    case.application, "/status/sync/revision", says="compared at the commit that was synced"
+                ),
+            ),
+            fixes=(
+                ignore_field(
+                    case,
+                    first.ref,
+                    *(drift.pointer for drift in drifts),
+                    title=f"Keep what the cluster has: ignore {names} of this one object, also when syncing",
+                    risk="until the value has a home of its own, nobody sees when it changes",
+                ),
+                Fix.run(
+                    f"argocd app manifests {app_argument(case)} --source git > one.yaml",
+                    f"argocd app get {app_argument(case)} --hard-refresh > /dev/null",
+                    f"argocd app manifests {app_argument(case)} --source git | diff one.yaml -",
+                    remark("what differs: give it in the values, or as an existing Secret, and commit"),
+                    title="Render twice and compare; then give the value a fixed home (Secret, values)",
+                ),
+            ),
+        )
+
+
+def _is_certain(case: Case, drift: Drift) -> bool:
+    """What was applied last is known, and came from this very commit and source."""
+    return moved_in_git(case, drift) and rendered_anew(case, drift)

@@ -1,0 +1,96 @@
+"""There are objects in the app's namespace that no Application owns.
+
+## What happens
+The project watches for orphaned resources: top-level objects in the destination's namespace that no
+Application declares. The app gets a warning with their number. Nothing is wrong with the app itself.
+
+## How whysync knows
+Argo CD's `OrphanedResourceWarning` counts them; those that bear no mark of an app are named where the
+live objects are at hand.
+
+## Fix
+Delete what is left over, bring what is needed into Git, and list what is expected under
+`orphanedResources.ignore` of the AppProject.
+
+## When it is something else
+An object that was removed from Git and not pruned is a row of the app, not an orphan.
+"""
+
+from collections.abc import Iterator
+
+from whysync.argocd.compare.orphans import is_expected
+from whysync.argocd.tracking import INSTANCE_LABEL, TRACKING_ID
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key
+from whysync.messages.failures.argocd import OrphanedResources
+from whysync.queries.commands import app_argument
+
+# Controllers make these below others, though not always with an owner reference.
+_BELOW = frozenset({"Event", "Endpoints", "EndpointSlice", "Lease", "Pod", "ReplicaSet", "PodMetrics"})
+
+_FEW = 5
+
+
+@rule(cause="orphaned", since="0.1")
+def orphaned_resources(case: Case) -> Iterator[Finding]:
+    for report in case.failures(OrphanedResources):
+        orphans = _unmarked(case)
+        count = report.failure.count or len(orphans)
+        names = ", ".join(str(orphan.ref) for orphan in orphans[:3])
+        such = (": " if count == len(orphans) <= 3 else ", such as ") + names if names else ""
+        many = f"{count} objects" if count != 1 else "1 object"
+        place = case.destination_namespace
+        yield Finding(
+            about=case.application.ref,
+            explains=report.symptoms,
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            verdict=f"{many} in namespace {place} {'belong' if count != 1 else 'belongs'} to no"
+            f" Application{such}",
+            evidence=(
+                report.cite(says="Argo CD counts them"),
+                *(cite(orphan, "/metadata/name", says="no app's mark on it") for orphan in orphans[:5]),
+            ),
+            fixes=(
+                Fix.run(
+                    f"argocd app resources {app_argument(case)} --orphaned",
+                    title="List them; then delete, adopt into Git, or list them as expected in the project",
+                ),
+                *_expected(case, orphans, count),
+            ),
+        )
+
+
+def _unmarked(case: Case) -> tuple[Manifest, ...]:
+    """Top-level objects of the namespace without a mark of any app."""
+    settings = case.project.spec.orphaned_resources if case.project is not None else None
+    rows: set[Key] = set(case.rows)
+    return tuple(
+        one
+        for one in case.world.live_by_namespace.get(case.destination_namespace, ())
+        if one.ref.namespace
+        and one.key not in rows
+        and one.ref.kind not in _BELOW
+        and not one.meta.get("ownerReferences")
+        and TRACKING_ID not in one.annotations
+        and INSTANCE_LABEL not in one.labels
+        and settings is not None
+        and not is_expected(one.key, settings)
+    )
+
+
+def _expected(case: Case, orphans: tuple[Manifest, ...], count: int) -> Iterator[Fix]:
+    """Where all of them are known by name."""
+    if case.project_manifest is None or not orphans or count != len(orphans) or count > _FEW:
+        return
+    rules: list[Object] = [
+        {"group": orphan.ref.group, "kind": orphan.ref.kind, "name": orphan.ref.name} for orphan in orphans
+    ]
+    yield Fix.project(
+        case.project_manifest.ref,
+        *(Add(pointer="/spec/orphanedResources/ignore", value=rule) for rule in rules),
+        title="They are meant to be there: list them as expected in the project",
+        risk="objects of these names are not told any more, in any namespace of the project",
+    )

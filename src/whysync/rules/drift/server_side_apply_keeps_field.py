@@ -1,0 +1,80 @@
+"""A field that Git does not declare any more, and that Argo CD still owns by server-side apply.
+
+## What happens
+Server-side apply remembers who declared which field. A field that Argo CD once applied (or took over when the
+app moved from client-side apply) stays its own: when Git leaves the field out, the next apply must remove
+it. Where the API server fills the field in again, or does not let it go, the difference comes back
+after every sync. Some lists have one owner for all of it: what the API server fills in there (`apiVersion`
+and `kind` of a StatefulSet's `volumeClaimTemplates`) counts as applied by Argo CD, too.
+
+## How whysync knows
+Only the cluster has the field, and `managedFields` name `argocd-controller` with operation `Apply` as its
+owner. Without managedFields at hand: Argo CD compares by server-side apply, in which what others
+own is no difference.
+
+## Fix
+Declare the field in Git with the value that the cluster has: then both sides say the same. Or let go of
+it: take the field out of Argo CD's entry in `managedFields` by one sync with the field declared, then
+one without it. Or ignore exactly this field.
+
+## When it is something else
+Another manager owns the field: then it is that manager's. Git was changed and nobody has synced yet.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, rule
+from whysync.json_tree import Missing, items
+from whysync.kubernetes.api.pointer import index_of, join, split
+from whysync.kubernetes.field_writers import writer_of
+from whysync.queries.ignore_rules import ignore_field
+
+
+@rule(cause="ssa-ownership", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
+def server_side_apply_keeps_field(case: Case) -> Iterator[Finding]:
+    by_object: dict[str, list[Drift]] = {}
+    for drift in case.drifts_by(Mechanism.KEPT):
+        by_object.setdefault(str(drift.ref.key), []).append(drift)
+    for drifts in by_object.values():
+        first = drifts[0]
+        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        proven = first.writer is not None
+        owner = "still belongs to argocd-controller" if proven else "most likely still belongs to Argo CD"
+        pointers = [drift.pointer for drift in drifts]
+        yield Finding(
+            about=first.ref,
+            field=first.pointer,
+            writer=first.writer,
+            explains=tuple(drift.symptom for drift in drifts),
+            confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
+            verdict=f"the API server fills in {names} of {first.ref}, in a list that server-side apply owns"
+            " as a whole, and Git does not declare it"
+            if all(_in_a_whole_list(drift) for drift in drifts)
+            else f"{names} of {first.ref} {owner} by server-side apply, and Git does not declare it",
+            evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
+            fixes=(
+                Fix.change(
+                    first.ref,
+                    *(
+                        Set(pointer=drift.pointer, value=drift.found)
+                        for drift in drifts
+                        if not isinstance(drift.found, Missing)
+                    ),
+                    title="Declare it in Git as the cluster has it",
+                ),
+                ignore_field(case, first.ref, *pointers),
+            ),
+        )
+
+
+def _in_a_whole_list(drift: Drift) -> bool:
+    """Is it part of a list that has one owner for all of it? Then what the server puts in is that owner's.
+
+    An element that is not there is owned only where the list is owned as a whole.
+    """
+    parts = split(drift.pointer)
+    at = next((index for index, part in enumerate(parts) if index_of(part) is not None), None)
+    if at is None:
+        return False
+    beyond = join((*parts[:at], str(len(items(drift.live.at(join(parts[:at])))))))
+    return writer_of(drift.live.body, beyond) is not None

@@ -1,0 +1,91 @@
+"""No controller looks at this app: its status is far older than the interval allows.
+
+## What happens
+The application controller compares each app every few minutes and writes the time of it. When that time
+stands still, nobody does: the controller is down or overloaded, its shard is gone, its queue is stuck, or it
+does not serve the app's cluster or namespace. The status shows the past, and what is asked for is not done.
+
+## How whysync knows
+`status.reconciledAt` is many times older than `timeout.reconciliation` plus jitter at the instant when the
+facts were collected, and reconciling is not switched off. A refresh that was asked for and not taken up
+makes it certain.
+
+## Fix
+Look at the controller: is it running, restarting, out of memory; do its shards (`replicas`,
+`ARGOCD_CONTROLLER_REPLICAS`) agree; is its work queue growing? Restart it, then refresh the app.
+
+## When it is something else
+`timeout.reconciliation: 0` switches polling off. `skip-reconcile` on the app is somebody's choice.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.freshness import REFRESH, is_served, never_looked_at, overdue
+from whysync.json_tree import Missing
+from whysync.kubernetes.api.pointer import join
+from whysync.queries.commands import argocd_namespace, kubectl, refresh
+from whysync.queries.waiting_on import minutes
+
+CONTROLLER_PODS = "app.kubernetes.io/name=argocd-application-controller"
+ASKED = join(("metadata", "annotations", REFRESH))
+
+
+@rule(cause="controller-stale", since="0.1")
+def app_not_reconciled(case: Case) -> Iterator[Finding]:
+    age = overdue(case)
+    if age is None or "stale" not in case.symptom_ids:
+        yield from _never(case)
+        return
+    asked = not isinstance(case.application.at(ASKED), Missing)
+    behind = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.BEHIND)
+    namespace = argocd_namespace(case)
+    known = case.has(Fact.SETTINGS)
+    yield Finding(
+        about=case.application.ref,
+        explains=("stale", *behind),
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH if asked or (known and behind) else Confidence.MEDIUM,
+        verdict=f"no controller has looked at this app for {minutes(age)}"
+        + (": a refresh that was asked for has not been taken up" if asked else ""),
+        evidence=(
+            cite(case.application, "/status/reconciledAt", says="last compared then"),
+            *((cite(case.application, ASKED, says="still waiting to be taken up"),) if asked else ()),
+        ),
+        fixes=(
+            Fix.run(
+                kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
+                kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
+                refresh(case),
+                title="Look at the application controller, then refresh the app",
+            ),
+        ),
+    )
+
+
+def _never(case: Case) -> Iterator[Finding]:
+    """It was made long ago, in a namespace that Argo CD serves, and has no status at all."""
+    age = never_looked_at(case)
+    if age is None or "stale:never" not in case.symptom_ids:
+        return
+    if not (is_served(case) or case.app.namespace in ("", argocd_namespace(case))):
+        return  # the namespace explains it
+    namespace = argocd_namespace(case)
+    yield Finding(
+        about=case.application.ref,
+        explains=("stale:never",),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        verdict=f"no controller has ever looked at this app, which was made {minutes(age)} ago",
+        evidence=(
+            cite(case.application, "/metadata/creationTimestamp", says="when it was made"),
+            cite(case.application, "/status", says="no status at all"),
+        ),
+        fixes=(
+            Fix.run(
+                kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
+                kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
+                title="Look at the application controller: does it run, does a shard serve this cluster?",
+            ),
+        ),
+    )

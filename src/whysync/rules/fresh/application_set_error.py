@@ -1,0 +1,46 @@
+"""The ApplicationSet that makes this app reports an error.
+
+## What happens
+The app belongs to an ApplicationSet, which writes its spec. When a generator, a template or a Git call
+fails there, the set stops: changes to the template do not arrive, new apps are not made, old ones are not
+removed. The app itself may look well and be out of date.
+
+## How whysync knows
+The app's owner is at hand and has the condition `ErrorOccurred`, with the reason and message of the
+ApplicationSet controller.
+
+## Fix
+Mend what the message names, in the ApplicationSet. The app follows by itself.
+
+## When it is something else
+The set is well and the app is held back by its rollout steps: then the app waits for its turn.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis.freshness import troubled_set_of
+from whysync.queries.commands import on_object
+
+
+@rule(cause="appset-error", since="0.1")
+def application_set_error(case: Case) -> Iterator[Finding]:
+    troubled = troubled_set_of(case)
+    if troubled is None:
+        return
+    message = troubled.message.strip() or troubled.reason
+    yield Finding(
+        about=troubled.manifest.ref,
+        explains=("stale:set",),
+        confidence=Confidence.HIGH,
+        verdict=f"{troubled.manifest.ref}, which makes this app, fails: {message}",
+        root=message or None,
+        evidence=(cite(troubled.manifest, troubled.pointer, says="its controller reports an error"),),
+        fixes=(
+            Fix.run(
+                on_object("describe", troubled.manifest.ref),
+                on_object("edit", troubled.manifest.ref),
+                title="Mend what the message names in the ApplicationSet",
+            ),
+        ),
+    )

@@ -1,0 +1,59 @@
+"""Auto-sync is on and will not undo this: the commit was already synced.
+
+## What happens
+Auto-sync acts once for each commit. When the cluster drifts afterwards, or an object is deleted, the commit
+is the same, and without self-heal Argo CD leaves it as it is, in silence. The app stays OutOfSync until the
+next commit or a sync by hand.
+
+## How whysync knows
+Auto-sync is on, self-heal is off, the last operation succeeded at the very revision that is compared, and
+resources differ or are missing.
+
+## Fix
+Sync by hand, once the reason of the drift is known; or switch on self-heal, if the cluster shall always
+follow Git.
+
+## When it is something else
+The last sync failed at this commit: then Argo CD says so in a SyncError. A sync window may be closed, or an
+operation is under way. Where only pruning is due, automatic pruning is off.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.mechanism import behind_git
+from whysync.queries.commands import sync
+
+
+@rule(cause="autosync-given-up", since="0.1")
+def autosync_without_self_heal(case: Case) -> Iterator[Finding]:
+    operation = case.operation
+    if not case.is_automated or case.heals_itself or operation is None or operation.phase != "Succeeded":
+        return
+    known = {drift.symptom for drift in case.drifts}
+    drifted = tuple(s.id for s in case.symptoms if s.kind is SymptomKind.MISSING or s.id in known)
+    result = operation.sync_result
+    at = (result.revision or "".join(result.revisions)) if result is not None else ""
+    if not drifted or not at or behind_git(case):
+        return
+    yield Finding(
+        about=case.application.ref,
+        because=drifted,
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        verdict=f"auto-sync will not undo this: {at[:8]} was already synced, and self-heal is off",
+        evidence=(
+            cite(case.application, "/spec/syncPolicy/automated", says="automatic, without self-heal"),
+            cite(case.application, "/status/operationState/syncResult/revision", says="synced already"),
+            cite(case.application, "/status/sync/revision", says="and compared with the same"),
+        ),
+        fixes=(
+            Fix.run(sync(case), title="Sync by hand, once the reason of the drift is known"),
+            Fix.application(
+                case.application.ref,
+                Set(pointer="/spec/syncPolicy/automated/selfHeal", value=True),
+                title="Let Argo CD undo every drift: switch on self-heal",
+                risk="whoever else writes a field that Git declares will be fought from then on",
+            ),
+        ),
+    )

@@ -1,0 +1,69 @@
+"""The app follows another revision than the app that makes it.
+
+## What happens
+In an app of apps the parent follows one branch, and its children name a branch of their own. Whoever tests
+a branch with the parent alone still gets the children's manifests from theirs. All is Synced, and the change
+that people look for is not there.
+
+## How whysync knows
+The Application carries the tracking mark of another Application at hand, both take their manifests from one
+repository, and they follow different revisions.
+
+## Fix
+Give the children the parent's revision (a Helm value or a Kustomize replacement for `targetRevision`), if
+that is what is wanted.
+
+## When it is something else
+Children that are pinned on purpose: nothing is wrong then, and this is only a note. An app that follows a
+branch or a commit of its own, without a parent, is no finding at all.
+"""
+
+from collections.abc import Iterator
+
+from whysync.argocd.api.application import Application
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.case import same_repo
+from whysync.diagnosis.mechanism import TRACKING_ID
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
+
+REVISION = "/spec/source/targetRevision"
+
+
+@rule(cause="wrong-revision", since="0.1")
+def revision_differs_from_parent(case: Case) -> Iterator[Finding]:
+    found = _parent(case)
+    if found is None or case.app.spec.source is None or case.app.spec.sources:
+        return
+    manifest, parent = found
+    mine, its = case.app.spec.source, parent.spec.source
+    if its is None or mine.chart or its.chart or not same_repo(mine.repo_url, its.repo_url):
+        return
+    follows, parents = mine.target_revision or "HEAD", its.target_revision or "HEAD"
+    if follows == parents:
+        return
+    yield Finding(
+        about=case.application.ref,
+        field=REVISION,
+        severity=Severity.INFO,
+        confidence=Confidence.LOW,
+        verdict=f"this app follows {follows}, while {parent.name}, which makes it, follows {parents}",
+        evidence=(
+            cite(case.application, REVISION, says="what this app follows"),
+            cite(manifest, REVISION, says="what its parent follows, of the same repository"),
+        ),
+        fixes=(
+            Fix.application(
+                case.application.ref,
+                Set(pointer=REVISION, value=parents),
+                title=f"Follow {parents} too, if that is wanted: change it where the parent renders it",
+            ),
+        ),
+    )
+
+
+def _parent(case: Case) -> tuple[Manifest, Application] | None:
+    owner = text(case.application.at(TRACKING_ID)).partition(":")[0].rpartition("_")[2]
+    if not owner or owner == case.app.name:
+        return None
+    return case.world.apps_by_name.get(owner)

@@ -1,0 +1,130 @@
+"""A container starts, ends, and is started again, over and over.
+
+## What happens
+The program in the container exits (or is killed); Kubernetes waits longer and longer before it starts it
+again (`CrashLoopBackOff`). The workload never gets ready; after its progress deadline it is Degraded. A
+sync changes nothing about it.
+
+## How whysync knows
+A container of the workload's Pods waits with `CrashLoopBackOff`, or has ended with an error and been
+restarted. Its log, if it is at hand, names the reason in its last run.
+
+## Fix
+Mend what the log names. If a new image or a new setting brought it: go back to the version before.
+
+## When it is something else
+Exit code 137 with reason `OOMKilled` is too little memory. A container that never started
+(`ImagePullBackOff`, `CreateContainerConfigError`) has other causes. A failed hook Job is a failed hook.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from whysync.diagnosis import (
+    Case,
+    Confidence,
+    Evidence,
+    Finding,
+    Fix,
+    Severity,
+    SymptomKind,
+    cite,
+    cite_line,
+    rule,
+)
+from whysync.diagnosis.owning_resource import row_over
+from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, last_word, logs_below
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import CrashLoop
+from whysync.queries.commands import kubectl
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.probe_kills import killed_for_probe
+
+
+@rule(cause="crashloop", since="0.1")
+def container_crash_loop(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
+            continue
+        found = _crashing(case, symptom.ref)
+        if found is not None:
+            below = tuple(_said_below(case, symptom.id))
+            told.update((symptom.id, *below))
+            finding = _from_pod(symptom.ref, (symptom.id, *below), *found)
+            if killed_for_probe(case, symptom.ref) is not None:
+                yield replace(finding, because=(symptom.id,))  # the probe is the cause
+                continue
+            yield with_way_back(case, finding)
+    for report in case.failures(CrashLoop):
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        if any(c.exit_reason == "OOMKilled" for story in case.pods_of(report.ref) for c in story.containers):
+            continue  # killed for memory, which is another cause
+        unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids and s not in told]
+        word = last_word(logs_below(case, report.ref))
+        yield Finding(
+            about=report.ref,
+            explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH if word else Confidence.MEDIUM,
+            verdict=f"a container of {report.ref} crashes again and again{_ending(word)}",
+            root=word.failure.text if word else None,
+            evidence=(report.cite(says="Kubernetes gives it ever longer pauses"), *_cited(word)),
+            fixes=(_look(report.ref, report.ref.name),),
+        )
+
+
+def _crashing(case: Case, ref: Ref) -> tuple[PodHistory, ContainerHistory] | None:
+    for story in case.pods_of(ref):
+        for container in story.containers:
+            crashed = container.exit_code not in (None, 0) and container.restarts > 0
+            looping = container.waiting == "CrashLoopBackOff" or crashed
+            if looping and container.exit_reason != "OOMKilled":
+                return story, container
+    return None
+
+
+def _said_below(case: Case, symptom: str) -> Iterator[str]:
+    """Events about the Pods of a row say the same of each of them."""
+    for report in case.failures(CrashLoop):
+        above = row_over(case, report.ref) if report.ref is not None else None
+        if above is not None and f"unhealthy:{above.key}" == symptom:
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
+
+
+def _from_pod(ref: Ref, explains: tuple[str, ...], story: PodHistory, container: ContainerHistory) -> Finding:
+    log = story.log_of(container)
+    word = last_word((log,)) if log else None
+    code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
+    return Finding(
+        about=ref,
+        explains=tuple(dict.fromkeys(explains)),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"container {container.name} of {story.pod.ref} ends{code} again and again{_ending(word)}",
+        root=word.failure.text if word else container.exit_message or None,
+        evidence=(
+            cite(story.pod, container.pointer, says=f"restarted {container.restarts} times"),
+            *_cited(word),
+        ),
+        fixes=(_look(story.pod.ref, container.name, story.pod),),
+    )
+
+
+def _ending(word: LogRootCause | None) -> str:
+    return f": {word.failure.text.strip()}" if word else ""
+
+
+def _cited(word: LogRootCause | None) -> tuple[Evidence, ...]:
+    return (cite_line(word.log, word.failure.line, says="its log names the reason"),) if word else ()
+
+
+def _look(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:
+    target = (ref.name, "-c", container) if pod is not None else (f"{ref.kind.lower()}/{ref.name}",)
+    return Fix.run(
+        kubectl("logs", *target, "--previous", namespace=ref.namespace or "default"),
+        title="Mend what its log names; if the last commit brought it, revert that commit",
+    )

@@ -1,0 +1,137 @@
+"""A container is killed because it uses more memory than it may.
+
+## What happens
+The kernel kills a container that goes beyond its memory limit (`OOMKilled`, exit code 137). It is started
+again and killed again. It looks like a crash loop, but its log ends in the middle of a sentence.
+
+## How whysync knows
+The container's last state says `OOMKilled`, or an event does.
+
+## Fix
+If a smaller limit or a new version brought it, and the version before still runs: go back to that. Else give
+it a higher limit in Git (and a request to match), or make the program use less. How much it needs, `kubectl
+top` tells while it runs.
+
+## When it is something else
+Exit code 137 without `OOMKilled` is somebody else's kill: a failing liveness probe, a node under pressure.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from msgspec.structs import replace
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.pods import ContainerHistory, PodHistory
+from whysync.json_tree import dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.validation.quantities import amount
+from whysync.messages.failures.workload import CrashLoop, OomKilled
+from whysync.queries.commands import kubectl, sync
+from whysync.queries.previous_revision import with_way_back
+
+CONTAINERS = "/spec/template/spec/containers"
+
+
+@rule(cause="oom", since="0.1")
+def container_oom_killed(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
+            continue
+        for story in case.pods_of(symptom.ref):
+            killed = next((c for c in story.containers if c.exit_reason == "OOMKilled"), None)
+            if killed is not None:
+                explains = (symptom.id, *_said_below(case, symptom.ref))
+                told.update(explains)
+                yield _from_pod(case, symptom.ref, tuple(dict.fromkeys(explains)), story, killed)
+                break
+    for report in case.failures(OomKilled):
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        about = row_over(case, report.ref) or report.ref
+        explains = tuple(dict.fromkeys((*symptoms_about(case, about), *report.symptoms)))
+        if not told.isdisjoint(explains):
+            continue
+        told.update(explains)
+        yield Finding(
+            about=about,
+            explains=explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"a container of {report.ref} is killed for memory",
+            root="OOMKilled",
+            evidence=(report.cite(says="the node says so"),),
+            fixes=(_look(report.ref, report.failure.container or "CONTAINER"),),
+        )
+
+
+def _from_pod(
+    case: Case, ref: Ref, explains: tuple[str, ...], story: PodHistory, killed: ContainerHistory
+) -> Finding:
+    limit = _limit(story.pod, "/spec/containers", killed.name)
+    look = _look(story.pod.ref, killed.name)
+    finding = Finding(
+        about=ref,
+        explains=explains,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"container {killed.name} of {story.pod.ref} is killed for memory"
+        + (f": its limit is {limit}" if limit else ""),
+        root="OOMKilled",
+        evidence=(cite(story.pod, killed.pointer, says=f"killed, restarted {killed.restarts} times"),),
+        fixes=(look,),
+    )
+    declared = case.desired_of(ref.key)
+    wanted = _limit(declared, CONTAINERS, killed.name) if declared is not None else ""
+    if not limit or not wanted:
+        return with_way_back(case, finding)
+    if (amount(wanted) or 0) > (amount(limit) or 0):
+        return replace(
+            finding,
+            about=case.application.ref,
+            verdict=f"{finding.verdict}; Git gives it {wanted} by now",
+            fixes=(Fix.run(sync(case), title="Sync: Git gives it more memory"), look),
+        )
+    return with_way_back(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
+
+
+def _said_below(case: Case, row: Ref) -> Iterator[str]:
+    """Events about the Pods of a row tell the same kills, or the pauses after them."""
+    for report in (*case.failures(OomKilled), *case.failures(CrashLoop)):
+        if report.ref is not None and row_over(case, report.ref) == row:
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
+
+
+def _limit(manifest: Manifest, containers: str, name: str) -> str:
+    for raw in items(manifest.at(containers)):
+        if text(fields(raw).get("name")) == name:
+            return text(dig(raw, "resources", "limits", "memory"))
+    return ""
+
+
+def _more(case: Case, ref: Ref, container: str, limit: str) -> Iterator[Fix]:
+    """Twice as much is a start; how much it takes, nobody has seen."""
+    declared = case.desired_of(ref.key)
+    number = limit.rstrip("KMGTPEi")
+    if declared is None or not number.isdecimal() or _limit(declared, CONTAINERS, container) != limit:
+        return
+    double = f"{2 * int(number)}{limit[len(number) :]}"
+    for index, raw in enumerate(items(declared.at(CONTAINERS))):
+        if text(fields(raw).get("name")) == container:
+            yield Fix.change(
+                ref,
+                Set(pointer=f"{CONTAINERS}/{index}/resources/limits/memory", value=double),
+                title=f"Give it more memory in Git: twice as much, {double}, is a start",
+                risk="if the program leaks, this only takes longer",
+            )
+
+
+def _look(ref: Ref, container: str) -> Fix:
+    return Fix.run(
+        kubectl("top", "pod", "--containers", namespace=ref.namespace or "default")
+        + f" | grep {quote(container)}",
+        title="Raise resources.limits.memory of the container in Git, or make the program use less",
+    )

@@ -1,0 +1,138 @@
+"""A custom resource says that it is not well, and Argo CD has no check to read it.
+
+## What happens
+Argo CD judges the kinds that it knows, and those for which `argocd-cm` has a check. Any other custom resource
+has no health: it never makes the app unhealthy, and in a wave it counts as done the moment it is applied. So
+the app is Healthy while the resource failed, and later waves start before it is ready.
+
+## How whysync knows
+The object's own status has a condition such as `Ready` that is `False`, or a `phase` such as `Failed`, and
+neither Argo CD nor the settings at hand have a check for its kind.
+
+## Fix
+Add a check for the kind to `argocd-cm`. The one proposed reads the very condition or phase that the object
+has. whysync has run it on the live object: it is offered only if it calls that object Degraded.
+
+## When it is something else
+The condition is `Unknown` or young: then the resource is still on its way.
+"""
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+
+from whysync.argocd.api.application import HealthCode
+from whysync.argocd.health.assess import health_of
+from whysync.argocd.settings.overrides import ResourceOverride
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, FixKind, Set, Severity, cite, rule
+from whysync.diagnosis.field_heuristics import is_builtin
+from whysync.diagnosis.words import one_line
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.ref import Ref
+
+_TELLING = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
+_PHASES = ("phase", "state")
+_BAD = ("Failed", "Error", "Degraded", "Unhealthy", "Invalid", "Rejected")
+_GOOD = ("Ready", "Running", "Active", "Available", "Bound", "Healthy", "Succeeded", "Completed", "Done")
+_BY_CONDITION = """\
+hs = {{status = "Progressing", message = "Waiting for condition {condition}"}}
+if obj.status ~= nil and obj.status.conditions ~= nil then
+  for _, condition in ipairs(obj.status.conditions) do
+    if condition.type == "{condition}" and condition.status == "True" then
+      hs = {{status = "Healthy", message = condition.message}}
+    elseif condition.type == "{condition}" and condition.status == "False" then
+      hs = {{status = "Degraded", message = condition.message}}
+    end
+  end
+end
+return hs
+"""
+_BY_PHASE = """\
+local bad = {{{bad}}}
+local good = {{{good}}}
+hs = {{status = "Progressing", message = "Waiting for a {phase}"}}
+if obj.status ~= nil and obj.status.{phase} ~= nil then
+  hs.message = "{phase}: " .. tostring(obj.status.{phase})
+  if bad[obj.status.{phase}] then
+    hs.status = "Degraded"
+  elseif good[obj.status.{phase}] then
+    hs.status = "Healthy"
+  end
+end
+return hs
+"""
+
+
+class _Word(msgspec.Struct, frozen=True, kw_only=True):
+    """What the object says of itself, where, and the script that reads it."""
+
+    pointer: str
+    says: str
+    script: str
+
+
+@rule(cause="no-health-check", needs={Fact.LIVE, Fact.SETTINGS}, since="0.1")
+def health_check_missing(case: Case) -> Iterator[Finding]:
+    settings = case.settings("argocd-cm")
+    if case.synced_recently or settings is None:
+        return
+    told: set[tuple[str, str]] = set()
+    for row in case.app.status.resources:
+        if row.health is not None or is_builtin(row.ref) or row.hook or (row.group, row.kind) in told:
+            continue
+        if row.group == "argoproj.io":
+            continue  # Applications have no health on purpose
+        live = case.live_of(row.key)
+        word = _unwell(live) if live is not None else None
+        if live is None or word is None or case.health_of(live) is not None:
+            continue
+        told.add((row.group, row.kind))
+        yield Finding(
+            about=row.ref,
+            severity=Severity.INFO,
+            confidence=Confidence.MEDIUM,
+            verdict=f"{row.ref} says that {word.says}, and Argo CD has no health check for its kind",
+            evidence=(cite(live, word.pointer, says="its own word"),),
+            fixes=tuple(_fixes(settings, row.ref, live, word)),
+        )
+
+
+def _fixes(settings: Manifest, ref: Ref, live: Manifest, word: _Word) -> Iterator[Fix]:
+    """The script is run on the object first; `resource.customizations` wants it to judge rightly."""
+    key = f"resource.customizations.health.{ref.group}_{ref.kind}"
+    tried = health_of(live.body, {f"{ref.group}/{ref.kind}": ResourceOverride(health_lua=word.script)})
+    if tried is None or tried.code is not HealthCode.DEGRADED:
+        return
+    yield Fix(
+        title=f"Add a health check for {ref.kind} that reads this; run on {ref.name}, it says Degraded",
+        kind=FixKind.SETTINGS,
+        target=settings.ref,
+        edits=(Set(pointer=join(("data", key)), value=word.script),),
+        risk="apps with such resources become Degraded where they looked Healthy",
+    )
+
+
+def _unwell(live: Manifest) -> _Word | None:
+    """The telling condition that is False, or the phase that is bad."""
+    for index, raw in enumerate(items(live.status.get("conditions"))):
+        condition = fields(raw)
+        name, message = text(condition.get("type")), text(condition.get("message"))
+        if name in _TELLING and text(condition.get("status")) == "False":
+            return _Word(
+                pointer=f"/status/conditions/{index}",
+                says=f"it is not {name}" + (f" ({one_line(message)})" if message else ""),
+                script=_BY_CONDITION.format(condition=name),
+            )
+    for phase in _PHASES:
+        value = text(live.status.get(phase))
+        if value in _BAD:
+            script = _BY_PHASE.format(phase=phase, bad=_lua_set(_BAD), good=_lua_set(_GOOD))
+            return _Word(pointer=f"/status/{phase}", says=f"its {phase} is {value}", script=script)
+    return None
+
+
+def _lua_set(words: tuple[str, ...]) -> str:
+    return ", ".join(f"[{json.dumps(word)}] = true" for word in words)

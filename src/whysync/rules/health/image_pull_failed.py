@@ -1,0 +1,130 @@
+"""An image cannot be pulled.
+
+## What happens
+The node cannot get the container's image: the tag does not exist, the registry refuses the credentials,
+limits the rate, or cannot be reached. The Pod waits (`ErrImagePull`, `ImagePullBackOff`), the rollout
+stands still. Old Pods go on running.
+
+## How whysync knows
+A container of the workload's Pods waits for that reason, or an event says so; the registry's answer is in
+its message.
+
+## Fix
+For a tag that does not exist: set one that does. For credentials: an `imagePullSecrets` entry that the
+registry accepts, in the same namespace. For rate limits: log in, or use a mirror.
+
+## When it is something else
+`ErrImageNeverPull` is the Pod's own policy. A digest instead of a tag in the diff is a webhook's work.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from msgspec.structs import replace
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.owning_resource import row_over
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import ImagePull
+from whysync.messages.parse import understand
+from whysync.queries.commands import beside, kubectl, sync
+from whysync.queries.image_tags import names_another_tag, pointers_of, runs_elsewhere
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.waiting_on import awaited_hook
+
+_REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+
+
+@rule(cause="image-pull", since="0.1")
+def image_pull_failed(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    rows: set[Ref | None] = {awaited_hook(case)} - {None}
+    for symptom in case.symptoms:
+        if symptom.kind not in (SymptomKind.UNHEALTHY, SymptomKind.RESULT) or symptom.ref is None:
+            continue
+        for story in case.pods_of(symptom.ref):
+            waiting = next((c for c in story.containers if c.waiting in _REASONS), None)
+            if waiting is None:
+                continue
+            told.add(symptom.id)
+            rows.add(symptom.ref)
+            reason = _reason(waiting.waiting_message)
+            finding = Finding(
+                about=symptom.ref,
+                explains=(symptom.id, *_said_below(case, symptom.ref)),
+                severity=Severity.CRITICAL,
+                confidence=Confidence.HIGH,
+                verdict=f"{story.pod.ref} cannot pull {waiting.image or 'its image'}{reason}",
+                root=waiting.waiting_message or None,
+                evidence=(cite(story.pod, waiting.pointer, says=f"container {waiting.name} waits"),),
+                fixes=_fixes(story.pod.ref, waiting.image),
+            )
+            yield with_way_back(case, _with_tag_that_runs(case, finding, waiting.image, reason))
+            break
+    for report in case.failures(ImagePull):
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        if row_over(case, report.ref) in rows:
+            continue  # the Pod itself has told it, or the hook that it belongs to
+        unhealthy = [s for s in (f"unhealthy:{report.ref.key}",) if s in case.symptom_ids]
+        if not told.isdisjoint(unhealthy):
+            continue
+        image = report.failure.image
+        yield Finding(
+            about=report.ref,
+            explains=tuple(dict.fromkeys([*unhealthy, *report.symptoms])),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.HIGH,
+            verdict=f"{report.ref} cannot pull {image or 'its image'}{_reason(report.failure.text)}",
+            root=report.failure.text,
+            evidence=(report.cite(says="the node says so"),),
+            fixes=_fixes(report.ref, image),
+        )
+
+
+def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -> Finding:
+    """Where this one does not exist, and another tag of it runs: in this cluster, whatever the namespace."""
+    desired = case.desired_of(finding.about.key)
+    other = runs_elsewhere(case, image) if "not-found" in reason and desired is not None else None
+    if other is None:
+        return finding
+    if names_another_tag(desired, case.live_of(finding.about.key), image):
+        return replace(
+            finding,
+            about=case.application.ref,
+            verdict=f"{finding.verdict}; Git names another image by now",
+            fixes=(Fix.run(sync(case), title="Sync: Git names another image by now"), *finding.fixes),
+        )
+    places = tuple(pointers_of(desired, image))
+    if not places:
+        return finding  # whoever makes the Pods writes the image in another way
+    named = Fix.change(
+        finding.about,
+        *(Set(pointer=pointer, value=other[0]) for pointer in places),
+        title=f"Is {other[0]} meant, which runs here? Then name it in Git",
+        risk="another version may be wanted: see which tags the registry has",
+    )
+    return replace(finding, evidence=(*finding.evidence, other[1]), fixes=(named, *finding.fixes))
+
+
+def _said_below(case: Case, row: Ref) -> tuple[str, ...]:
+    """Events about the Pods of a row say the same of each of them."""
+    reports = (report for report in case.failures(ImagePull) if report.ref is not None)
+    below = (report for report in reports if report.ref and row_over(case, report.ref) == row)
+    return tuple(dict.fromkeys(id for one in below for id in one.symptoms if id in case.symptom_ids))
+
+
+def _reason(message: str) -> str:
+    pulls = [f for f in understand(message).failures if isinstance(f, ImagePull)]
+    return f": {pulls[0].reason}" if pulls and pulls[0].reason else ""
+
+
+def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
+    look = beside(f"docker manifest inspect {quote(image)}", "does it exist, and may you read it?")
+    return (
+        Fix.run(
+            *((look,) if image else ()),
+            kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
+            title="Set an image in Git that exists, or give the Pod credentials that the registry accepts",
+        ),
+    )

@@ -1,0 +1,123 @@
+"""No node takes the Pod.
+
+## What happens
+The scheduler finds no node for the Pod: too little CPU or memory left, a taint that it does not tolerate, a
+selector or affinity that no node meets, a volume in another zone. The Pod stays Pending, the workload
+Progressing, later Degraded.
+
+## How whysync knows
+The Pod's `PodScheduled` condition or the scheduler's event says which reason rules out how many nodes. Where
+the nodes are at hand, whysync says which label none of them has, or which amount is too large for them all.
+
+## Fix
+Ask for less, add nodes, tolerate the taint, or correct the selector: the reason that rules out most nodes
+comes first.
+
+## When it is something else
+A claim that is not bound yet keeps a Pod from being scheduled: then the claim is the cause. In a Pod's first
+two minutes this is normal: a volume is being made, an autoscaler brings a node.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.owning_resource import row_over
+from whysync.json_tree import fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.workload import Unschedulable
+from whysync.queries.commands import kubectl
+from whysync.queries.previous_revision import with_way_back
+from whysync.queries.timestamps import age_at
+from whysync.queries.unschedulable import why_unfit
+from whysync.queries.waiting_on import awaited_hook
+
+PATIENCE = timedelta(minutes=2)
+
+
+@rule(cause="unschedulable", since="0.1")
+def pod_unschedulable(case: Case) -> Iterator[Finding]:
+    told: set[str] = set()
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
+            continue
+        for story in case.pods_of(symptom.ref):
+            found = _condition(story.pod)
+            if found is None:
+                continue
+            evidence, message = found
+            why = why_unfit(case, story.pod)
+            told.add(symptom.id)
+            finding = Finding(
+                about=symptom.ref,
+                explains=(symptom.id, *_said_of(case, story.pod.ref)),
+                because=(symptom.id,) if _waits_for_claim(message) else (),
+                severity=_severity(case, story.pod, message),
+                confidence=Confidence.HIGH,
+                verdict=f"no node takes {story.pod.ref}: {why or message}",
+                root=why or message,
+                evidence=(evidence,),
+                fixes=(_look(story.pod.ref.namespace, story.pod.ref.name),),
+            )
+            yield finding if _waits_for_claim(message) else with_way_back(case, finding)
+            break
+    for report in case.failures(Unschedulable):
+        if report.ref is None or not told.isdisjoint(report.symptoms):
+            continue
+        if any(f"unhealthy:{row.key}" in told for row in case.app.status.resources):
+            continue
+        hook = awaited_hook(case)
+        if hook is not None and row_over(case, report.ref) == hook:
+            continue  # the sync waits for it: hook_stuck says why
+        yield Finding(
+            about=report.ref,
+            explains=report.symptoms,
+            severity=_severity(
+                case, case.live_named("Pod", report.ref.namespace, report.ref.name), report.failure.text
+            ),
+            confidence=Confidence.HIGH,
+            verdict=f"no node takes {report.ref}: {report.failure.text.strip()}",
+            root=report.failure.text.strip(),
+            evidence=(report.cite(says="the scheduler says so"),),
+            fixes=(_look(report.ref.namespace, report.ref.name),),
+        )
+
+
+def _severity(case: Case, pod: Manifest | None, message: str) -> Severity:
+    """A Pod that waits for its claim is the claim's story, which comes first.
+
+    In its first minutes this is normal: a volume is being made, an autoscaler brings a node.
+    """
+    age = age_at(case, pod, "/metadata/creationTimestamp")
+    if age is not None and age < PATIENCE:
+        return Severity.INFO
+    return Severity.WARNING if _waits_for_claim(message) else Severity.CRITICAL
+
+
+def _waits_for_claim(message: str) -> bool:
+    return "PersistentVolumeClaim" in message
+
+
+def _said_of(case: Case, pod: Ref) -> Iterator[str]:
+    """Events of the scheduler about this very Pod say the same."""
+    for report in case.failures(Unschedulable):
+        if report.ref is not None and (report.ref.namespace, report.ref.name) == (pod.namespace, pod.name):
+            yield from (id for id in report.symptoms if id in case.symptom_ids)
+
+
+def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
+    for index, raw in enumerate(items(pod.status.get("conditions"))):
+        condition = fields(raw)
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            message = text(condition.get("message")) or "the scheduler gives no reason"
+            return cite(pod, f"/status/conditions/{index}", says="the scheduler says so"), message
+    return None
+
+
+def _look(namespace: str, name: str) -> Fix:
+    return Fix.run(
+        kubectl("describe", "pod", name, namespace=namespace or "default"),
+        "kubectl describe nodes | grep -A6 'Allocated resources'",
+        title="Ask for less, add nodes, or mend the taint, selector or affinity that the scheduler names",
+    )

@@ -1,0 +1,121 @@
+"""A PersistentVolumeClaim waits for its volume.
+
+## What happens
+A claim is Pending until a volume is bound to it: its StorageClass does not exist, there is no default class,
+the provisioner does not answer or has no room, or the class binds only when a Pod wants the claim
+(`WaitForFirstConsumer`). Pods that use it are not scheduled. Argo CD calls the claim Progressing; in a wave
+of its own it waits for ever, as the Pod that would bind it comes in a later wave.
+
+## How whysync knows
+The claim's phase is Pending, and its class, the classes at hand, or an event about it say why.
+
+## Fix
+Name a class that exists, set a default, or mend the provisioner. For `WaitForFirstConsumer`: put the
+claim into the same wave as the workload that uses it.
+
+## When it is something else
+A claim of which the volume was deleted is Lost. No node takes a Pod for other reasons: unschedulable.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis.words import one_line
+from whysync.json_tree import dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.failures.workload import VolumePending
+from whysync.messages.parse import understand
+from whysync.queries.commands import kubectl, on_object
+from whysync.queries.waiting_on import wait_of
+
+CLASS = "/spec/storageClassName"
+PHASE = "/status/phase"
+
+
+@rule(cause="pvc-pending", since="0.1")
+def pvc_not_bound(case: Case) -> Iterator[Finding]:
+    for claim, explains in _pending(case).values():
+        why, evidence, first_use = _why(case, claim)
+        wait = wait_of(case)
+        held_up = wait is not None and wait.ref.key == claim.key
+        told = tuple(
+            symptom
+            for report in case.failures(VolumePending)
+            if report.ref is not None and report.ref.name == claim.ref.name
+            for symptom in report.symptoms
+            if symptom in case.symptom_ids
+        )
+        young = case.synced_recently and not evidence and not held_up
+        yield Finding(
+            about=claim.ref,
+            field=CLASS,
+            explains=tuple(dict.fromkeys((*explains, *told))),
+            severity=Severity.INFO if young or (first_use and not held_up) else Severity.CRITICAL,
+            confidence=Confidence.HIGH if evidence else Confidence.MEDIUM,
+            verdict=f"{claim.ref} is not bound to a volume"
+            + (f": {why}" if why else "")
+            + (", which this sync applies only after the claim is healthy" if first_use and held_up else ""),
+            root=why or None,
+            evidence=(cite(claim, PHASE, says="it waits for a volume"), *evidence),
+            fixes=(
+                Fix.run(
+                    on_object("describe", claim.ref),
+                    kubectl("get", "storageclass"),
+                    title="Put the claim into the wave of the workload that uses it"
+                    if first_use
+                    else "Name a StorageClass that exists and works, or mend its provisioner",
+                    risk=""
+                    if first_use
+                    else "a claim's class is fixed, also in a StatefulSet: a new one means both anew",
+                ),
+            ),
+        )
+
+
+def _pending(case: Case) -> dict[Key, tuple[Manifest, list[str]]]:
+    """Claims that are rows themselves, and those that Pods of unhealthy rows wait for."""
+    found: dict[Key, tuple[Manifest, list[str]]] = {}
+    for symptom in case.symptoms:
+        if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
+            continue
+        for claim in _claims(case, symptom.ref):
+            if claim.at(PHASE) == "Pending":
+                found.setdefault(claim.key, (claim, []))[1].append(symptom.id)
+    return found
+
+
+def _claims(case: Case, ref: Ref) -> Iterator[Manifest]:
+    if ref.kind == "PersistentVolumeClaim":
+        own = case.live_of(ref.key)
+        if own is not None:
+            yield own
+        return
+    for story in case.pods_of(ref):
+        for volume in items(story.pod.spec.get("volumes")):
+            name = text(dig(fields(volume), "persistentVolumeClaim", "claimName"))
+            key = Key("", "PersistentVolumeClaim", story.pod.ref.namespace, name)
+            claim = case.live_of(key) if name else None
+            if claim is not None:
+                yield claim
+
+
+def _why(case: Case, claim: Manifest) -> tuple[str, tuple[Evidence, ...], bool]:
+    """In words, with evidence; and whether it waits for its first Pod, which is no failure."""
+    for manifest, event in reversed(case.events_about(claim.ref)):
+        for failure in understand(event.says).failures:
+            if isinstance(failure, VolumePending):
+                evidence = (cite(manifest, "/message", says="the cluster says why"),)
+                if failure.first_consumer:
+                    return "its class waits for the first Pod that uses it", evidence, True
+                return one_line(failure.detail or failure.text), evidence, False
+    classes = {one.ref.name: one for one in case.live_of_kind("StorageClass")}
+    wanted = text(claim.at(CLASS))
+    if wanted in classes and classes[wanted].body.get("volumeBindingMode") == "WaitForFirstConsumer":
+        evidence = (cite(classes[wanted], "/volumeBindingMode", says="it binds on first use"),)
+        return "its class waits for the first Pod that uses it", evidence, True
+    if wanted and classes and wanted not in classes:
+        known = ", ".join(sorted(classes))
+        evidence = (cite(claim, CLASS, says=f"no such class (known: {known})"),)
+        return f"StorageClass {wanted} does not exist", evidence, False
+    return "", (), False

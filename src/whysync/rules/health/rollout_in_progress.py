@@ -1,0 +1,53 @@
+"""A rollout is under way, within its time.
+
+## What happens
+A sync has just ended, or still runs, and its workloads come up: they count as Progressing. Kubernetes grants
+a Deployment ten minutes (`progressDeadlineSeconds`) before it calls the rollout failed.
+
+## How whysync knows
+The resource is Progressing, the last sync is less than ten minutes old, and no other rule has found
+anything wrong with it.
+
+## Fix
+Wait. Look again when the ten minutes are over.
+
+## When it is something else
+A container that crashes, an image that cannot be pulled or a Pod that no node takes is named by its own
+rule, however young the rollout is.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.queries.commands import app_argument
+from whysync.queries.resource_rows import row_evidence
+
+
+@rule(cause="wave-in-progress", since="0.1", last_resort=True)
+def rollout_in_progress(case: Case) -> Iterator[Finding]:
+    rows = [
+        row
+        for row in case.app.status.resources
+        if health_of_row(case, row)[0] == "Progressing" and f"unhealthy:{row.key}" in case.symptom_ids
+    ]
+    if not rows or not case.synced_recently:
+        return
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    yield Finding(
+        about=rows[0].ref,
+        explains=tuple(f"unhealthy:{row.key}" for row in rows),
+        because=("operation",) if "operation" in case.symptom_ids else (),
+        severity=Severity.INFO,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{rows[0].ref}{more} is still coming up: wait",
+        evidence=(
+            *(row_evidence(case, row, says="on its way") for row in rows[:5]),
+            cite(case.application, f"/status/operationState/{_end(case)}", says="the sync is young"),
+        ),
+        fixes=(Fix.run(f"argocd app wait {app_argument(case)} --health", title="Wait, and look again"),),
+    )
+
+
+def _end(case: Case) -> str:
+    return "finishedAt" if case.operation is not None and case.operation.finished_at else "startedAt"

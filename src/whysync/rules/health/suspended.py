@@ -1,0 +1,120 @@
+"""Something is suspended or paused, and waits for a person.
+
+## What happens
+A paused Deployment, a Rollout at a pause step, a suspended Job or a paused ScaledObject reports Suspended.
+It is not broken: somebody, or its own strategy, stopped it. A sync that waits for its wave waits for it too;
+and what is synced to a paused Deployment is stored and not rolled out.
+(A suspended CronJob counts as Healthy.)
+
+## How whysync knows
+Argo CD reports the health Suspended; the object's own field says what was switched, and its managedFields
+who switched it.
+
+## Fix
+If the pause has served its purpose: promote, resume or unsuspend it. If Git declares the pause, change Git.
+
+## When it is something else
+Progressing is work under way; Degraded is failure.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.argocd.api.application import ResourceRow
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import Missing, integer
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.field_writers import WriterKind, writer_of
+from whysync.queries.commands import sync
+from whysync.queries.resource_rows import row_evidence
+
+SWITCHES = ("/spec/paused", "/spec/suspend", "/status/pauseConditions", "/status/phase")
+IN_GIT = ("/spec/paused", "/spec/suspend")
+RESUME = {
+    ("argoproj.io", "Rollout"): "kubectl argo rollouts -n {namespace} promote {name}",
+    ("apps", "Deployment"): "kubectl -n {namespace} rollout resume deployment {name}",
+    (
+        "batch",
+        "Job",
+    ): 'kubectl -n {namespace} patch job {name} --type merge -p \'{{"spec":{{"suspend":false}}}}\'',
+    ("keda.sh", "ScaledObject"): (
+        "kubectl -n {namespace} annotate scaledobject {name} autoscaling.keda.sh/paused- "
+        "autoscaling.keda.sh/paused-replicas-"
+    ),
+}
+
+
+@rule(cause="suspended", since="0.1")
+def suspended(case: Case) -> Iterator[Finding]:
+    for row in case.app.status.resources:
+        code, message = health_of_row(case, row)
+        symptom = f"unhealthy:{row.key}"
+        if code != "Suspended" or symptom not in case.symptom_ids:
+            continue
+        live, declared = case.live_of(row.key), case.desired_of(row.key)
+        switch, in_git = _switch(live), _switch(declared)
+        writer = writer_of(live.body, switch) if live is not None and switch else None
+        by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
+        taken_out = by_argocd and declared is not None and not in_git
+        waits = ("operation",) if _holds_up_the_sync(case, row.name) else ()
+        held = _held_back(live) if live is not None else None
+        yield Finding(
+            about=case.application.ref if taken_out else row.ref,
+            field=switch or None,
+            explains=(symptom, *waits),
+            # what Git itself pauses is held back on purpose
+            severity=Severity.WARNING if waits or (held is not None and not in_git) else Severity.INFO,
+            confidence=Confidence.HIGH,
+            verdict=f"{row.ref} is suspended and waits for somebody"
+            + (f": {message}" if message else "")
+            + ("; what was synced since then is not rolled out" if held is not None else "")
+            + ("; Git does not ask for it any more" if taken_out else ""),
+            writer=None if by_argocd else writer,
+            evidence=(
+                row_evidence(case, row, says="Argo CD calls it Suspended"),
+                *_switches(live),
+                *((held,) if held is not None else ()),
+            ),
+            fixes=tuple(_fixes(case, row, in_git, taken_out=taken_out)),
+        )
+
+
+def _switch(manifest: Manifest | None) -> str:
+    """Where it says that it is stopped; empty where it does not."""
+    return next((one for one in IN_GIT if manifest is not None and manifest.at(one) is True), "")
+
+
+def _fixes(case: Case, row: ResourceRow, in_git: str, *, taken_out: bool) -> Iterator[Fix]:
+    if taken_out:
+        yield Fix.run(sync(case), title="Sync: Git does not ask for the pause any more")
+        return
+    if in_git:
+        yield Fix.remove(row.ref, in_git, title="Take the pause out of Git, if it has served its purpose")
+        return
+    command = RESUME.get((row.group, row.kind), "kubectl -n {namespace} get {kind} {name} -o yaml")
+    command = command.format(
+        namespace=quote(row.namespace or "default"), name=quote(row.name), kind=quote(row.kind.lower())
+    )
+    yield Fix.run(command, title="Resume it, if the pause has served its purpose")
+
+
+def _held_back(live: Manifest) -> Evidence | None:
+    """A paused Deployment whose Pods are of an older template: a release that nobody gets."""
+    if live.ref.kind != "Deployment" or live.at("/spec/paused") is not True or not live.status:
+        return None
+    if integer(live.status.get("updatedReplicas")) >= integer(live.spec.get("replicas"), 1):
+        return None
+    return cite(live, "/status", says="its Pods are of an older version than what was synced")
+
+
+def _holds_up_the_sync(case: Case, name: str) -> bool:
+    operation = case.operation
+    return operation is not None and operation.phase == "Running" and name in operation.message
+
+
+def _switches(live: Manifest | None) -> Iterator[Evidence]:
+    for pointer in SWITCHES if live is not None else ():
+        if live is not None and not isinstance(live.at(pointer), Missing):
+            yield cite(live, pointer, says="its own switch")

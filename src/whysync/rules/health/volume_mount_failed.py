@@ -1,0 +1,73 @@
+"""A Pod has its node, and a volume of it cannot be attached or mounted there.
+
+## What happens
+The Pod stays in ContainerCreating: its volume is still attached to another node (a volume for one node, and
+the old Pod is not gone), the storage driver does not answer, or the file server refuses the mount. Argo CD
+calls the workload Progressing, later Degraded.
+
+## How whysync knows
+Warning events of the Pod: `Multi-Attach error`, `AttachVolume.Attach failed`, `MountVolume… failed`,
+`Unable to attach or mount volumes`.
+
+## Fix
+Let go of the volume where it is held: end the old Pod, or take the dead node out. A Deployment with such a
+volume needs the strategy `Recreate`, as a rolling update wants both Pods at once.
+
+## When it is something else
+A claim without a volume is not bound yet. A Secret or ConfigMap that does not exist is a missing dependency.
+"""
+
+from collections.abc import Iterator
+
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.diagnosis.words import one_line
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failures.apply import DependencyMissing
+from whysync.messages.failures.workload import FailedMount
+from whysync.queries.commands import kubectl, on_object
+from whysync.queries.group_failures import grouped
+
+ELSEWHERE = "Multi-Attach"
+
+
+@rule(cause="pvc-pending", since="0.1")
+def volume_mount_failed(case: Case) -> Iterator[Finding]:
+    lacking = {_row(case, report.ref) for report in case.failures(DependencyMissing)}
+    for group in grouped(case, FailedMount, by=lambda failure: failure.volume):
+        ref, failure = group.ref, group.failure
+        if "failed to sync " in failure.detail:
+            continue  # the kubelet's own memory of ConfigMaps and Secrets is not filled yet
+        about = _row(case, ref)
+        if about in lacking:
+            continue  # the kubelet tells of the volumes that wait as well, when only one lacks its Secret
+        held = ELSEWHERE in failure.text
+        why = (
+            "it is still attached elsewhere" if held else one_line(failure.detail) or "its node says no more"
+        )
+        yield Finding(
+            about=about,
+            explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about)))),
+            severity=Severity.WARNING if case.synced_recently else Severity.CRITICAL,
+            confidence=Confidence.HIGH if held else Confidence.MEDIUM,
+            verdict=f"volume {failure.volume or '(not named)'} of {ref or about} cannot be mounted: {why}",
+            root=one_line(failure.detail) or None,
+            evidence=group.cited(says="the node, or the controller of attachments, says so"),
+            fixes=(_fix(ref or about, held=held),),
+        )
+
+
+def _row(case: Case, ref: Ref | None) -> Ref:
+    return (row_over(case, ref) if ref is not None else None) or ref or case.application.ref
+
+
+def _fix(pod: Ref, *, held: bool) -> Fix:
+    look = (on_object("describe", pod), kubectl("get", "volumeattachments"))
+    if held:
+        return Fix.run(
+            *look,
+            kubectl("get", "pods", "-o", "wide", namespace=pod.namespace or "default"),
+            title="End the Pod that still holds the volume, or take its dead node out",
+            risk="what the old Pod has not written yet is lost",
+        )
+    return Fix.run(*look, title="See what the storage driver says, and mend what it names")
