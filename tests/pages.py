@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.situations import ROOT
@@ -24,6 +25,8 @@ PAGES = tuple(
 )
 _SHOWN = re.compile(r"(?<=```console\n)\$ whysync (?P<command>.*)\n(?P<output>(?:(?!```).*\n)*)")
 _LINK = re.compile(r"\]\((?!https?://|#)(?P<target>[^)#\s]+)")
+_PATH = re.compile(r"`(?P<path>[a-z_]+(?:/[\w.-]+)+/?|[a-z_]+/|[a-z_]+\.py)`")
+_DOTTED = re.compile(r"`(?P<name>[a-z_]+(?:\.[A-Za-z_]+)+)`")
 _MAKE = re.compile(r"(?:^|`|\$ )make ([a-z-]+)", re.MULTILINE)
 
 
@@ -59,3 +62,14 @@ def links_of(page: Path) -> list[str]:
 
 def targets_named_on(page: Path) -> set[str]:
     return set(_MAKE.findall(page.read_text()))
+
+
+def paths_named_on(page: Path) -> set[str]:
+    """Files and folders of this repository in backticks: `facts/bundle`, `app.py`, `tests/rules`."""
+    return {found["path"] for found in _PATH.finditer(page.read_text())}
+
+
+def code_named_on(page: Path) -> set[str]:
+    """Modules, functions and classes in backticks by their dotted names below whysync: `app.cases`."""
+    dotted = {found["name"] for found in _DOTTED.finditer(page.read_text())} - paths_named_on(page)
+    return {name for name in dotted if find_spec(f"whysync.{name.partition('.')[0]}") is not None}
