@@ -14,7 +14,7 @@ from whysync.fixes.edit import edited
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api import pointer
 from whysync.kubernetes.api.yaml import Document, documents
-from whysync.reports import data, fleet, json_v1, markdown, one_app, terminal
+from whysync.reports import get_view, json_v1, json_yaml, list_view, markdown, terminal
 from whysync.reports.screen import Screen
 
 
@@ -72,9 +72,9 @@ def test_nonsense_crashes_nothing(objects: list[Object]) -> None:
         terminal.render(report, Screen(width=80)),
         terminal.render(report, Screen(width=40), wide=True),
         markdown.render(report),
-        fleet.render(report, Screen()),
-        data.as_json(json_v1.report_v1(report)),
-        data.as_yaml(json_v1.report_v1(report)),
-        one_app.render(cases, Screen(), form="wide", show_operation=True),
+        list_view.render(report, Screen()),
+        json_yaml.as_json(json_v1.report_v1(report)),
+        json_yaml.as_yaml(json_v1.report_v1(report)),
+        get_view.render(cases, Screen(), form="wide", show_operation=True),
     ):
         assert text.endswith("\n")

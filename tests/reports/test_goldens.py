@@ -13,7 +13,7 @@ from tests.situations import EXAMPLES, application, case_of, config_map, row
 from whysync import app
 from whysync.diagnosis.report import Report
 from whysync.json_tree import Object
-from whysync.reports import data, fleet, json_v1, markdown, one_app, terminal
+from whysync.reports import get_view, json_v1, json_yaml, list_view, markdown, terminal
 from whysync.reports.screen import Screen
 
 HERE = Path(__file__).parent
@@ -37,18 +37,18 @@ def test_an_example_in_every_form(example: Path, golden: Golden) -> None:
     golden(folder / "wide.txt", terminal.render(report, Screen(width=120), wide=True))
     golden(folder / "ascii.txt", terminal.render(report, Screen(width=80, unicode=False)))
     golden(folder / "report.md", markdown.render(report))
-    golden(folder / "report.json", data.as_json(_without_skipped(json_v1.report_v1(report))))
+    golden(folder / "report.json", json_yaml.as_json(_without_skipped(json_v1.report_v1(report))))
     cases = [app.case for app in report.apps]
-    golden(folder / "get.txt", one_app.render(cases, Screen(width=80), form="text", show_operation=True))
+    golden(folder / "get.txt", get_view.render(cases, Screen(width=80), form="text", show_operation=True))
 
 
 def test_the_fleet_in_every_form(golden: Golden) -> None:
     report, folder = report_of(*EXAMPLES), HERE / "fleet"
     folder.mkdir(exist_ok=True)
-    golden(folder / "text.txt", fleet.render(report, Screen(width=80)))
-    golden(folder / "wide.txt", fleet.render(report, Screen(width=80), wide=True))
-    golden(folder / "list.md", fleet.as_markdown(report))
-    golden(folder / "list.json", data.as_json(fleet.as_object(report)))
+    golden(folder / "text.txt", list_view.render(report, Screen(width=80)))
+    golden(folder / "wide.txt", list_view.render(report, Screen(width=80), wide=True))
+    golden(folder / "list.md", list_view.as_markdown(report))
+    golden(folder / "list.json", json_yaml.as_json(list_view.as_object(report)))
 
 
 ODD: dict[str, list[Object]] = {
@@ -91,15 +91,15 @@ def test_odd_situations_on_a_terminal(name: str, golden: Golden) -> None:
 
 def test_what_is_encoded_decodes_to_the_same() -> None:
     made = json_v1.report_v1(report_of(*EXAMPLES))
-    again = msgspec.json.decode(data.as_json(made), type=json_v1.ReportV1)
+    again = msgspec.json.decode(json_yaml.as_json(made), type=json_v1.ReportV1)
     assert again == made
 
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_get_gives_the_application_as_it_is(form: str) -> None:
     case = report_of(EXAMPLES[0]).apps[0].case
-    text = one_app.render([case], Screen(), form=form, show_operation=False)
+    text = get_view.render([case], Screen(), form=form, show_operation=False)
     if form == "json":
         assert json.loads(text) == case.application.body
-    both = one_app.render([case, case], Screen(), form=form, show_operation=False)
+    both = get_view.render([case, case], Screen(), form=form, show_operation=False)
     assert both.count("kind: Application" if form == "yaml" else '"kind": "Application"') == 2

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tests.played import diagnosed
-from whysync.reports import one_app
+from whysync.reports import get_view
 from whysync.reports.screen import Screen
 
 
 def shown(scenario: str) -> dict[str, list[str]]:
-    text = one_app.render(
+    text = get_view.render(
         [app.case for app in diagnosed(scenario).apps], Screen(width=200), form="text", show_operation=False
     )
     return {words[1]: words for line in text.splitlines() if len(words := line.split()) > 4}

@@ -43,22 +43,22 @@ from whysync.kubernetes.api import yaml
 from whysync.lint.remark import Outcome
 from whysync.plan.plan import Plan
 from whysync.reports import (
-    data,
     diff_forms,
     diff_view,
     fix_view,
-    fleet,
+    get_view,
     github,
     gitlab,
     health_view,
     json_v1,
+    json_yaml,
     junit,
     lab_pages,
     lint_json,
     lint_markdown,
     lint_view,
+    list_view,
     markdown,
-    one_app,
     output,
     plan_github,
     plan_html,
@@ -74,8 +74,8 @@ from whysync.reports import (
 from whysync.reports.diff_model import AppDiff
 from whysync.reports.fix_view import Chosen
 from whysync.reports.health_view import HealthReport, JudgedObject
-from whysync.reports.lab_picture import Picture
-from whysync.reports.lab_story import lines_of, told
+from whysync.reports.lab_animation import Picture
+from whysync.reports.lab_timeline import lines_of, told
 from whysync.reports.output import Out
 from whysync.reports.screen import Screen
 from whysync.wait.goal import Distance, Goal, distance
@@ -96,29 +96,29 @@ def _diagnose(report: Report) -> Shown:
     for screen in (WIDE, NARROW):
         yield _form("text", screen), terminal.render(report, screen)
         yield _form("wide", screen), terminal.render(report, screen, wide=True, proofs=True)
-        yield _form("text", screen), fleet.render(report, screen)
-        yield _form("wide", screen), fleet.render(report, screen, wide=True)
-    yield "json", data.as_json(json_v1.report_v1(report))
-    yield "yaml", data.as_yaml(json_v1.report_v1(report))
+        yield _form("text", screen), list_view.render(report, screen)
+        yield _form("wide", screen), list_view.render(report, screen, wide=True)
+    yield "json", json_yaml.as_json(json_v1.report_v1(report))
+    yield "yaml", json_yaml.as_yaml(json_v1.report_v1(report))
     yield "markdown", markdown.render(report)
-    yield "name", fleet.names(report)
-    yield "json", data.as_json(fleet.as_object(report))
-    yield "yaml", data.as_yaml(fleet.as_object(report))
-    yield "markdown", fleet.as_markdown(report)
+    yield "name", list_view.names(report)
+    yield "json", json_yaml.as_json(list_view.as_object(report))
+    yield "yaml", json_yaml.as_yaml(list_view.as_object(report))
+    yield "markdown", list_view.as_markdown(report)
 
 
 def _alerts(report: Report) -> Shown:
     scope = Scope(apps=tuple((app.case.app.namespace, app.case.app.name) for app in report.apps))
     alerts = alerts_of(scope, AlertLimits())[:1]
     yield "markdown", page(alerts, scope, report)
-    yield "json", data.as_json(groups(alerts, scope, url="https://x", known=report))
-    yield "yaml", data.as_yaml(groups(alerts, scope, url="https://x", known=report))
+    yield "json", json_yaml.as_json(groups(alerts, scope, url="https://x", known=report))
+    yield "yaml", json_yaml.as_yaml(groups(alerts, scope, url="https://x", known=report))
 
 
 def _get(cases: Sequence[Case]) -> Shown:
     for form in OUTPUTS:
         for screen in (WIDE, NARROW):
-            yield _form(form, screen), one_app.render(cases, screen, form=form, show_operation=True)
+            yield _form(form, screen), get_view.render(cases, screen, form=form, show_operation=True)
 
 
 def _fix(chosen: Chosen) -> Shown:
@@ -149,8 +149,8 @@ def _audit(found: Audit) -> Shown:
 
 
 def _diff(apps: Sequence[AppDiff]) -> Shown:
-    yield "json", data.as_json(diff_forms.as_object(apps))
-    yield "yaml", data.as_yaml(diff_forms.as_object(apps))
+    yield "json", json_yaml.as_json(diff_forms.as_object(apps))
+    yield "yaml", json_yaml.as_yaml(diff_forms.as_object(apps))
     yield "markdown", diff_forms.as_markdown(apps)
     for screen in (WIDE, NARROW):
         for beside in (True, False):

@@ -16,8 +16,8 @@ from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.queries.advice import advice_for
 from whysync.reports import markdown
-from whysync.reports.md import BLANK, Md, code, fenced, md
-from whysync.reports.md import page as markdown_page
+from whysync.reports.markdown_text import BLANK, Md, code, fenced, md
+from whysync.reports.markdown_text import page as markdown_page
 from whysync.reports.output import Safe
 from whysync.reports.terminal import answer_of, state_of
 

@@ -10,9 +10,9 @@ from whysync.diagnosis.finding import Severity
 from whysync.fixes.text import patch_text
 from whysync.json_tree import Json, Object
 from whysync.reports import output
-from whysync.reports.data import as_json, as_yaml, tree
 from whysync.reports.json_v1 import fix_v1
-from whysync.reports.md import BLANK, Md, fenced, md, page
+from whysync.reports.json_yaml import as_json, as_yaml, tree
+from whysync.reports.markdown_text import BLANK, Md, fenced, md, page
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, one_line
 

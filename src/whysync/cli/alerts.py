@@ -12,7 +12,7 @@ from whysync.alerts.runbook import page
 from whysync.cli.exits import Exit
 from whysync.diagnosis.report import Report
 from whysync.errors import UsageError
-from whysync.reports.data import as_json, as_yaml
+from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import out
 
 

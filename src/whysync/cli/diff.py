@@ -13,9 +13,9 @@ from whysync.cli.filters import chosen, facts
 from whysync.comparing import Comparer
 from whysync.errors import NotFound, UsageError
 from whysync.reports import diff_forms
-from whysync.reports.data import as_json, as_yaml
 from whysync.reports.diff_model import AppDiff
 from whysync.reports.diff_view import WIDE, Shown, render
+from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe, out
 from whysync.reports.screen import Screen
 

@@ -21,7 +21,7 @@ from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import UsageError
 from whysync.facts.bundle.limits import BundleLimits
-from whysync.reports.fleet import row_of
+from whysync.reports.list_view import row_of
 from whysync.reports.output import err
 
 T = TypeVar("T")

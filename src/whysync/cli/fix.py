@@ -16,8 +16,8 @@ from whysync.diagnosis.report import AppReport, Report
 from whysync.errors import NotFound, Refused, UsageError
 from whysync.facts.checkout import Checkout
 from whysync.fixes.files import file_change
-from whysync.reports.data import as_yaml
 from whysync.reports.fix_view import Chosen, render, written_text
+from whysync.reports.json_yaml import as_yaml
 from whysync.reports.output import err, out
 from whysync.reports.screen import one_line
 

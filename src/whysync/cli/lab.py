@@ -23,10 +23,10 @@ from whysync.lab.bundle import write_bundle
 from whysync.lab.expectations import differences
 from whysync.lab.player import ScenarioRun, play
 from whysync.lab.scenario import Scenario
-from whysync.reports import fleet, json_v1, lab_pages, markdown, terminal
-from whysync.reports.data import as_json, as_yaml
-from whysync.reports.lab_picture import Picture
-from whysync.reports.lab_story import Line, lines_of, told
+from whysync.reports import json_v1, lab_pages, list_view, markdown, terminal
+from whysync.reports.json_yaml import as_json, as_yaml
+from whysync.reports.lab_animation import Picture
+from whysync.reports.lab_timeline import Line, lines_of, told
 from whysync.reports.output import out
 from whysync.reports.screen import Screen
 
@@ -124,7 +124,7 @@ def _played(scenario: Scenario, options: argparse.Namespace, screen: Screen) -> 
         case "markdown":
             out().put(markdown.render(report))
         case "name":
-            out().put(fleet.names(report))
+            out().put(list_view.names(report))
         case form:
             _show_run(done, report, options, screen)
             if report.apps:

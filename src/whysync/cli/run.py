@@ -147,8 +147,8 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
     from whysync import app
     from whysync.cli.filters import chosen, chosen_by_column, facts
     from whysync.diagnosis.finding import Severity
-    from whysync.reports import fleet, json_v1, markdown, terminal
-    from whysync.reports.data import as_json, as_yaml
+    from whysync.reports import json_v1, list_view, markdown, terminal
+    from whysync.reports.json_yaml import as_json, as_yaml
 
     cases = chosen(app.cases(facts(options), options.apps), options)
     report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
@@ -161,7 +161,7 @@ def _diagnose(options: argparse.Namespace, screen: Screen) -> int:
         case "markdown":
             text = markdown.render(report)
         case "name":
-            text = fleet.names(report)
+            text = list_view.names(report)
         case form:
             from whysync.cli.source_flags import same_place
 
@@ -181,24 +181,24 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
     from whysync import app
     from whysync.cli.filters import chosen, chosen_by_column, facts
     from whysync.diagnosis.finding import Severity
-    from whysync.reports import fleet
-    from whysync.reports.data import as_json, as_yaml
+    from whysync.reports import list_view
+    from whysync.reports.json_yaml import as_json, as_yaml
 
     report = app.diagnose(chosen(app.cases(facts(options)), options), prove=False)
     report = chosen_by_column(report, options)
-    ordered = sorted(report.apps, key=fleet.sort_key(options.sort), reverse=options.reverse)
+    ordered = sorted(report.apps, key=list_view.sort_key(options.sort), reverse=options.reverse)
     report = msgspec.structs.replace(report, apps=tuple(ordered))
     match options.output:
         case "json":
-            text = as_json(fleet.as_object(report))
+            text = as_json(list_view.as_object(report))
         case "yaml":
-            text = as_yaml(fleet.as_object(report))
+            text = as_yaml(list_view.as_object(report))
         case "markdown":
-            text = fleet.as_markdown(report)
+            text = list_view.as_markdown(report)
         case "name":
-            text = fleet.names(report)
+            text = list_view.names(report)
         case form:
-            text = fleet.render(report, screen, wide=form == "wide")
+            text = list_view.render(report, screen, wide=form == "wide")
     out().put(text)
     if options.exit_zero:
         return Exit.OK
@@ -208,10 +208,10 @@ def _list(options: argparse.Namespace, screen: Screen) -> int:
 def _get(options: argparse.Namespace, screen: Screen) -> int:
     from whysync import app
     from whysync.cli.filters import facts
-    from whysync.reports import one_app
+    from whysync.reports import get_view
 
     cases = app.cases(facts(options), options.apps)
-    out().put(one_app.render(cases, screen, form=options.output, show_operation=options.show_operation))
+    out().put(get_view.render(cases, screen, form=options.output, show_operation=options.show_operation))
     return Exit.OK
 
 

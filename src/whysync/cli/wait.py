@@ -18,7 +18,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import Report
 from whysync.errors import SourceError, UsageError
 from whysync.reports import json_v1, markdown, terminal
-from whysync.reports.data import as_json, as_yaml
+from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Out, err, out
 from whysync.reports.screen import Screen
 from whysync.wait.goal import Goal, Standing

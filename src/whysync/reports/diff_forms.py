@@ -18,7 +18,7 @@ from whysync.reports.diff_view import (
     value_words,
     writer_words,
 )
-from whysync.reports.md import BLANK, Md, code, fenced, md, page, row, rule
+from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen
 from whysync.reports.yaml_diff import TooLong, unified

@@ -16,8 +16,8 @@ from whysync.fixes.follow_up import worth_telling
 from whysync.fixes.forms import as_commands, as_patch, as_yaml
 from whysync.fixes.text import patch_text
 from whysync.reports import output
-from whysync.reports.data import as_json, yaml_text
 from whysync.reports.json_v1 import FixV1, fix_v1
+from whysync.reports.json_yaml import as_json, yaml_text
 from whysync.reports.output import Exact, Safe
 from whysync.reports.proof_view import in_a_sentence
 from whysync.reports.screen import one_line

@@ -7,7 +7,7 @@ from collections import Counter
 from whysync.diagnosis.finding import Severity
 from whysync.json_tree import Json
 from whysync.lint.remark import Outcome
-from whysync.reports.data import as_json
+from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe
 from whysync.reports.sarif import fingerprint
 from whysync.reports.screen import one_line

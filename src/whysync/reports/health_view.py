@@ -14,7 +14,7 @@ from whysync.facts.snapshot import Gap
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.reports import output
-from whysync.reports.data import as_json, as_yaml
+from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, one_line, table
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from whysync.diagnosis.finding import Severity
 from whysync.lint.remark import Outcome, Remark
-from whysync.reports.markup import Xml, joined, lines_of, suites, tag
 from whysync.reports.output import Safe
 from whysync.reports.screen import one_line
+from whysync.reports.xml_text import Xml, joined, lines_of, suites, tag
 
 
 def render(outcome: Outcome, *, fail_on: Severity = Severity.WARNING) -> Safe:

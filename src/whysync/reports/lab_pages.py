@@ -11,10 +11,10 @@ import msgspec
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.reports import output
-from whysync.reports.data import as_json, as_yaml
-from whysync.reports.lab_picture import elapsed
-from whysync.reports.md import code, row, rule
-from whysync.reports.md import page as markdown_page
+from whysync.reports.json_yaml import as_json, as_yaml
+from whysync.reports.lab_animation import elapsed
+from whysync.reports.markdown_text import code, row, rule
+from whysync.reports.markdown_text import page as markdown_page
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, table
 

@@ -14,8 +14,8 @@ from whysync.fixes.text import patch_text
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
 from whysync.queries.commands import app_argument, refresh
-from whysync.reports.fleet import since
-from whysync.reports.md import BLANK, Md, code, fenced, joined, md, page, row, rule
+from whysync.reports.list_view import since
+from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.proof_view import in_a_sentence
 from whysync.reports.screen import ago, one_line

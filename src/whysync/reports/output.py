@@ -2,8 +2,8 @@
 
 Reports are built from values of a cluster or of a repository, which may be hostile. Nothing is cleaned where
 a report is built. Each medium has one function that turns a report into `Safe` text, and only `Safe` text is
-written: `text` here for terminals and logs, `md.page` for Markdown, `markup.document` for HTML, SVG and XML,
-`data.as_json` and `data.as_yaml` for data, `github.commands` for workflow commands.
+written: `text` here for terminals and logs, `markdown_text.page` for Markdown, `xml_text.document` for HTML,
+SVG and XML, `json_yaml.as_json` and `json_yaml.as_yaml` for data, `github.commands` for workflow commands.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport
 from whysync.fixes.text import patch_text
-from whysync.reports.markup import BREAK, Xml, joined, lines_of, tag
 from whysync.reports.proof_view import mark_of, notes_of
 from whysync.reports.screen import Screen, one_line
+from whysync.reports.xml_text import BREAK, Xml, joined, lines_of, tag
 
 _MOST_FINDINGS: Final = 20
 _MOST_EVIDENCE: Final = 12

@@ -11,7 +11,6 @@ from typing import Final
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.plan.plan import AppPlan, Plan, Run
-from whysync.reports.markup import Xml, document, joined, tag
 from whysync.reports.output import Safe
 from whysync.reports.plan_diagnosis import diagnosis
 from whysync.reports.plan_drawing import WIDTH, colour_of, drawn, in_words, lasted, marks_of
@@ -28,6 +27,7 @@ from whysync.reports.plan_view import (
     verdict_words,
 )
 from whysync.reports.screen import one_line
+from whysync.reports.xml_text import Xml, document, joined, tag
 
 LARGEST: Final = 1_500_000
 """Characters; what does not fit is named at the end."""

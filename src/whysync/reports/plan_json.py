@@ -7,7 +7,7 @@ from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, Run, Step
 from whysync.reports import json_v1
-from whysync.reports.data import as_json, tree
+from whysync.reports.json_yaml import as_json, tree
 from whysync.reports.output import Safe
 from whysync.reports.plan_view import by_app, verdict_words
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from whysync.diagnosis.report import AppReport, Report
 from whysync.plan.plan import AppPlan, Plan, Run
-from whysync.reports.markup import Xml, joined, lines_of, suites, tag
 from whysync.reports.output import Safe
 from whysync.reports.plan_view import GROUNDS, by_app, verdict_words
+from whysync.reports.xml_text import Xml, joined, lines_of, suites, tag
 
 
 def render(plan: Plan, report: Report) -> Safe:

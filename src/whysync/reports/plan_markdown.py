@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.plan.plan import AppPlan, Plan
 from whysync.reports import markdown
-from whysync.reports.md import BLANK, Md, code, fenced, md, page, row, rule
+from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.plan_view import (
     GROUNDS,

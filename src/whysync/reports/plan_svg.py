@@ -8,7 +8,6 @@ from typing import Final
 
 from whysync.diagnosis.report import AppReport, Report
 from whysync.plan.plan import AppPlan, Plan
-from whysync.reports.markup import XML, Xml, document, joined, tag
 from whysync.reports.output import Safe
 from whysync.reports.plan_drawing import WIDTH, Drawing, colour_of, drawn, in_words, marks_of
 from whysync.reports.plan_style import ALONE
@@ -23,6 +22,7 @@ from whysync.reports.plan_view import (
 )
 from whysync.reports.proof_view import mark_of
 from whysync.reports.screen import Screen, one_line
+from whysync.reports.xml_text import XML, Xml, document, joined, tag
 
 _MOST_APPS: Final = 12
 _LARGEST: Final = 1_000_000

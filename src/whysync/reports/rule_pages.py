@@ -10,7 +10,7 @@ from whysync.diagnosis.symptom import Side
 from whysync.json_tree import Object
 from whysync.queries.advice import advice_for
 from whysync.reports import output
-from whysync.reports.data import as_json, as_yaml
+from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe
 
 

@@ -12,7 +12,7 @@ from whysync.diagnosis.finding import Severity
 from whysync.json_tree import Json, Object
 from whysync.lint.check import Check
 from whysync.lint.remark import Outcome, Remark, Suppressed
-from whysync.reports.data import as_json
+from whysync.reports.json_yaml import as_json
 from whysync.reports.output import Safe
 from whysync.reports.screen import one_line
 

@@ -16,7 +16,7 @@ from whysync.json_tree import Json
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.commands import app_argument
 from whysync.reports import output
-from whysync.reports.fleet import common_lines
+from whysync.reports.list_view import common_lines
 from whysync.reports.output import Safe
 from whysync.reports.proof_view import mark_of, notes_of, rejected_in, unproven_note
 from whysync.reports.screen import Screen, ago, one_line

@@ -9,7 +9,7 @@ from whysync.argocd.api.application import ResourceResult
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.diagnosis.case import Case
 from whysync.errors import SourceError
-from whysync.reports.lab_picture import Progress, elapsed
+from whysync.reports.lab_animation import Progress, elapsed
 from whysync.reports.output import Out, is_styled
 from whysync.reports.screen import Screen, one_line
 from whysync.wait.goal import Distance, Goal

@@ -9,8 +9,8 @@ from whysync.argocd.sync_windows.windows import can_sync, matching, next_allowed
 from whysync.diagnosis.case import Case
 from whysync.kubernetes.api.ref import Key
 from whysync.reports import output
-from whysync.reports.data import as_json, as_yaml
-from whysync.reports.md import BLANK, Md, md, page, row, rule
+from whysync.reports.json_yaml import as_json, as_yaml
+from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, ago, one_line, table
 

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
-from whysync.reports.lab_picture import elapsed
+from whysync.reports.lab_animation import elapsed
 from whysync.reports.screen import Screen, one_line
 
 _FAILED: Final = ("Failed", "Error", "SyncFailed")

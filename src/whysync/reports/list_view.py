@@ -11,8 +11,8 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.json_tree import Object
 from whysync.reports import output
-from whysync.reports.data import tree
-from whysync.reports.md import BLANK, Md, md, page, row, rule
+from whysync.reports.json_yaml import tree
+from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.screen import Screen, one_line, short_age, table
 
