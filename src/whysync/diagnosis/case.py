@@ -304,6 +304,13 @@ class Case:
     def drifts_by(self, mechanism: Mechanism) -> tuple[Drift, ...]:
         return self._drifts_by_mechanism.get(mechanism, ())
 
+    def drifts_by_object(self, mechanism: Mechanism) -> tuple[tuple[Drift, ...], ...]:
+        """The differing fields that this mechanism explains, one group per object."""
+        groups: dict[Key, list[Drift]] = {}
+        for drift in self.drifts_by(mechanism):
+            groups.setdefault(drift.ref.key, []).append(drift)
+        return tuple(tuple(drifts) for drifts in groups.values())
+
     @cached_property
     def _drifts_by_mechanism(self) -> dict[Mechanism, tuple[Drift, ...]]:
         found: dict[Mechanism, tuple[Drift, ...]] = {}

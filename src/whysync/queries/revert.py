@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from whysync.argocd.api.application import HealthCode
-from whysync.diagnosis.drift import Drift, is_shown
-from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.diagnosis.drift import is_shown
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.mechanism import TRACKING_ID, Mechanism, mechanism_of
-from whysync.json_tree import MISSING, Missing
 from whysync.kubernetes.api.ref import Ref
+from whysync.queries.drift import live_values
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -35,7 +35,7 @@ def taken_back(case: Case, ref: Ref) -> Fix | None:
         return None
     return Fix.change(
         ref,
-        *(_as_live(drift) for drift in drifts),
+        *live_values(drifts),
         title="Or take the change back: in Git as it runs",
         risk="what the change was for is not there then",
     )
@@ -50,12 +50,3 @@ def is_taken_back(case: Case, ref: Ref, explains: Iterable[str]) -> bool:
     if live is None or desired is None or not any(explain.startswith("result:") for explain in explains):
         return False
     return not is_shown(case, desired, live)
-
-
-def _as_live(drift: Drift) -> Edit:
-    found = drift.live.at(drift.pointer) if not isinstance(drift.found, Missing) else MISSING
-    return (
-        Remove(pointer=drift.pointer)
-        if isinstance(found, Missing)
-        else Set(pointer=drift.pointer, value=found)
-    )

@@ -18,8 +18,9 @@ A ClusterRole without `aggregationRule` was changed by a person or an operator.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.queries.commands import argocd_namespace, kubectl
+from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
 RULES = "/rules"
@@ -28,17 +29,13 @@ OPTION = '{"data":{"resource.compareoptions":"ignoreAggregatedRoles: true\\n"}}'
 
 @rule(cause="aggregated-clusterrole", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def aggregated_cluster_role(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.AGGREGATED):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.AGGREGATED):
         first = drifts[0]
         declared = first.desired.body.get("rules") is not None
-        yield Finding(
-            about=first.ref,
+        yield drift_finding(
+            *drifts,
             field=RULES,
             writer=first.writer,
-            explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH,
             verdict=f"Kubernetes fills in the rules of {first.ref} from the ClusterRoles that it aggregates",
             evidence=(

@@ -20,42 +20,21 @@ comes from a mutating webhook.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, rule
-from whysync.json_tree import Missing
-
-COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Mechanism, rule
+from whysync.queries.drift import declare_live, drift_finding, field_names, server_side_diff
 
 
 @rule(cause="api-default", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def api_server_default(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.API_DEFAULT):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.API_DEFAULT):
         first = drifts[0]
-        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
-            explains=tuple(drift.symptom for drift in drifts),
+        names = field_names(drifts)
+        yield drift_finding(
+            *drifts,
             confidence=Confidence.MEDIUM,
             verdict=f"the API server fills in {names} of {first.ref}, which Git leaves out",
-            evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
             fixes=(
-                Fix.change(
-                    first.ref,
-                    *(
-                        Set(pointer=drift.pointer, value=drift.found)
-                        for drift in drifts
-                        if not isinstance(drift.found, Missing)
-                    ),
-                    title="Declare in Git what the cluster fills in",
-                ),
-                Fix.application(
-                    case.application.ref,
-                    Set(pointer=COMPARE_OPTIONS, value="ServerSideDiff=true"),
-                    title="Let the API server compare: server-side diff",
-                    risk="more work for the API server; what admission refuses becomes a ComparisonError",
-                ),
+                declare_live(drifts, title="Declare in Git what the cluster fills in"),
+                server_side_diff(case),
             ),
         )

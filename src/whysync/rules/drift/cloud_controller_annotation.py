@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.field_writers import phrase
+from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
 
@@ -32,13 +33,10 @@ def cloud_controller_annotation(case: Case) -> Iterator[Finding]:
         name = drift.last_key
         drop = Fix.remove(drift.ref, drift.pointer, title="Delete the controller's note from Git")
         ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: the note is the controller's own")
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
+        yield drift_finding(
+            drift,
             writer=writer,
-            explains=(drift.symptom,),
             confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
             verdict=f"{who} writes the annotation {name} on {drift.ref}",
-            evidence=drift.cited(),
             fixes=(ignore,) if drift.only_live else (drop, ignore),
         )

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.field_writers import phrase
+from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
 
@@ -31,13 +32,10 @@ def controller_timestamp(case: Case) -> Iterator[Finding]:
         who = phrase(writer) if writer else "something in the cluster"
         drop = Fix.remove(drift.ref, drift.pointer, title="Delete the annotation from Git")
         ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: the time is not Git's")
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
+        yield drift_finding(
+            drift,
             writer=writer,
-            explains=(drift.symptom,),
             confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
             verdict=f"{who} writes a time into the annotation {drift.last_key} of {drift.ref}",
-            evidence=drift.cited(),
             fixes=(ignore,) if drift.only_live else (drop, ignore),
         )

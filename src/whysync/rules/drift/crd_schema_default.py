@@ -20,47 +20,27 @@ manager in managedFields.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Mechanism, cite, rule
 from whysync.diagnosis.crd_schemas import default_in_schema
-from whysync.json_tree import Missing
-
-COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
+from whysync.queries.drift import both_sides, declare_live, drift_finding, field_names, server_side_diff
 
 
 @rule(cause="crd-default", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def crd_schema_default(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.CRD_DEFAULT):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.CRD_DEFAULT):
         first = drifts[0]
-        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        names = field_names(drifts)
         proven = [found for drift in drifts if (found := default_in_schema(case, drift)) is not None]
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
-            explains=tuple(drift.symptom for drift in drifts),
+        yield drift_finding(
+            *drifts,
             confidence=Confidence.HIGH if len(proven) == len(drifts) else Confidence.MEDIUM,
             verdict=f"the schema of {first.ref.kind} fills in {names} of {first.ref}, which Git leaves out",
             evidence=(
-                *(evidence for drift in drifts for evidence in drift.cited()),
+                *both_sides(drifts),
                 *(cite(crd, pointer, says="the schema's default") for crd, pointer in proven),
             ),
             fixes=(
-                Fix.change(
-                    first.ref,
-                    *(
-                        Set(pointer=drift.pointer, value=drift.found)
-                        for drift in drifts
-                        if not isinstance(drift.found, Missing)
-                    ),
-                    title="Declare in Git what the schema fills in",
-                ),
-                Fix.application(
-                    case.application.ref,
-                    Set(pointer=COMPARE_OPTIONS, value="ServerSideDiff=true"),
-                    title="Let the API server compare: server-side diff",
-                    risk="more work for the API server; what admission refuses becomes a ComparisonError",
-                ),
+                declare_live(drifts, title="Declare in Git what the schema fills in"),
+                server_side_diff(case),
             ),
         )

@@ -22,12 +22,12 @@ An object that Argo CD itself once applied was removed from Git: that is a prune
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
-from whysync.queries.commands import argocd_namespace, kubectl, on_object
+from whysync.queries.commands import on_object
 from whysync.queries.creators import maker_of
+from whysync.queries.drift import annotation_tracking
 from whysync.queries.resource_rows import row_evidence
 
 IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
-ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
 
 
 @rule(cause="extraneous", since="0.1")
@@ -53,18 +53,9 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
                     risk="its health still counts; what makes it may drop the annotation",
                 ),
                 *(
-                    (
-                        Fix.run(
-                            kubectl(
-                                "patch", "configmap", "argocd-cm", "--type=merge", "-p", ANNOTATION,
-                                namespace=argocd_namespace(case),
-                            ),
-                            title="Track by annotation: copied labels then mean nothing",
-                            risk="every app is OutOfSync until its next sync has written the annotation",
-                        ),
-                    )
+                    (annotation_tracking(case, title="Track by annotation: copied labels then mean nothing"),)
                     if by_label
                     else ()
                 ),
             ),
-        )  # fmt: skip
+        )

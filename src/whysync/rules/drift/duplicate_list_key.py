@@ -18,26 +18,20 @@ The same object twice in one source has its own warning; the same elements in an
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, cite, rule
 from whysync.diagnosis.equivalent_values import list_with_twins, twins_in
 from whysync.json_tree import Json, fields, items, text
-from whysync.kubernetes.api.ref import Ref
+from whysync.queries.drift import drift_finding, drifts_by_list
 
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def duplicate_list_key(case: Case) -> Iterator[Finding]:
-    by_list: dict[tuple[Ref, str], list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.MERGED):
-        around = list_with_twins(drift.desired.body, drift.live.body, drift.pointer)
-        if around is not None:
-            by_list.setdefault((drift.ref, around), []).append(drift)
-    for (ref, around), drifts in by_list.items():
-        first = drifts[0]
+    for around, drifts in drifts_by_list(case, Mechanism.MERGED, list_with_twins):
+        first, ref = drifts[0], drifts[0].ref
         names = ", ".join(twins_in(first.desired.at(around)))
-        yield Finding(
-            about=ref,
+        yield drift_finding(
+            *drifts,
             field=around,
-            explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH,
             verdict=f"{names} stands more than once in {around} of {ref}; the cluster keeps one of them",
             evidence=(

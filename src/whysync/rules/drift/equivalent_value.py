@@ -22,43 +22,34 @@ from collections.abc import Iterator
 from whysync.diagnosis import (
     Case,
     Confidence,
-    Drift,
-    Edit,
     Fact,
     Finding,
     Fix,
     Mechanism,
-    Remove,
     Set,
     cite,
     rule,
 )
 from whysync.diagnosis.equivalent_values import Equivalence, reordered_list_of, same_but
 from whysync.json_tree import Missing
-from whysync.kubernetes.api.ref import Ref
+from whysync.queries.drift import drift_finding, drifts_by_list, field_names, live_values
 
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def equivalent_value(case: Case) -> Iterator[Finding]:
     yield from _reordered(case)
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.SAME_VALUE):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.SAME_VALUE):
         first = drifts[0]
-        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        names = field_names(drifts)
         how = same_but(first.wanted, first.found)
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
-            explains=tuple(drift.symptom for drift in drifts),
+        yield drift_finding(
+            *drifts,
             confidence=Confidence.HIGH,
             verdict=f"{names} of {first.ref} means the same on both sides: {how}",
-            evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
             fixes=(
                 Fix.change(
                     first.ref,
-                    *(_as_stored(drift) for drift in drifts),
+                    *live_values(drifts),
                     title="Write it in Git as the cluster stores it",
                 ),
             ),
@@ -67,18 +58,12 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
 
 def _reordered(case: Case) -> Iterator[Finding]:
     """A list without keys, which a controller or the API server keeps in an order of its own."""
-    by_list: dict[tuple[Ref, str], list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.REORDERED):
-        around = reordered_list_of(drift.desired.body, drift.live.body, drift.pointer)
-        if around is not None:
-            by_list.setdefault((drift.ref, around), []).append(drift)
-    for (ref, around), drifts in by_list.items():
-        first = drifts[0]
+    for around, drifts in drifts_by_list(case, Mechanism.REORDERED, reordered_list_of):
+        first, ref = drifts[0], drifts[0].ref
         order = first.live.at(around)
-        yield Finding(
-            about=ref,
+        yield drift_finding(
+            *drifts,
             field=around,
-            explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH,
             verdict=f"{around} of {ref} means the same on both sides: {Equivalence.ORDER}",
             evidence=(
@@ -93,9 +78,3 @@ def _reordered(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
-
-
-def _as_stored(drift: Drift) -> Edit:
-    if isinstance(drift.found, Missing):
-        return Remove(pointer=drift.pointer)
-    return Set(pointer=drift.pointer, value=drift.found)

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
+from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
 
@@ -34,15 +35,12 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
             drift.ref, drift.pointer, title="Let the controller own it: drop the field from Git"
         )
         ignore = ignore_field(case, drift.ref, drift.pointer)
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
+        yield drift_finding(
+            drift,
             writer=writer,
-            explains=(drift.symptom,),
             confidence=_confidence(writer),
             verdict=f"{who} owns {drift.last_key} of {drift.ref}, which Git"
             f" {'leaves out' if drift.only_live else 'sets too'}",
-            evidence=drift.cited(),
             fixes=(ignore,) if drift.only_live or drift.is_required else (drop, ignore),
         )
 

@@ -19,8 +19,9 @@ Any other field that differs as well: that one is the cause, the annotation its 
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Severity, rule
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.mechanism import LAST_APPLIED
+from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
 
@@ -33,14 +34,10 @@ def last_applied_annotation_drift(case: Case) -> Iterator[Finding]:
         ignore = ignore_field(
             case, drift.ref, LAST_APPLIED, risk="none: the annotation means nothing to Argo CD"
         )
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
+        yield drift_finding(
+            drift,
             writer=drift.writer,
-            explains=(drift.symptom,),
-            severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             verdict=f"{drift.ref}: only kubectl's last-applied annotation differs; a sync changes nothing",
-            evidence=drift.cited(),
             fixes=(ignore,) if drift.only_live else (in_git, ignore),
         )

@@ -20,11 +20,11 @@ name is a second deployer.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Drift, Edit, Fact, Finding, Fix, Mechanism, Remove, Set, rule
-from whysync.json_tree import MISSING, Missing
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.field_writers import Writer, phrase
 from whysync.queries.commands import sync
+from whysync.queries.drift import drift_finding, live_values
 
 
 @rule(cause="manual-edit", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -32,14 +32,11 @@ def manual_edit(case: Case) -> Iterator[Finding]:
     for drifts in _edits(case):
         first = drifts[0]
         writer = first.writer
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
+        yield drift_finding(
+            *drifts,
             writer=writer,
-            explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH if writer else Confidence.MEDIUM,
             verdict=f"{first.ref} was changed beside Git: {_words(drifts)}, {_by(writer)}",
-            evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
             fixes=(_commit_it(drifts), _undo_it(case, drifts)),
         )
 
@@ -76,14 +73,7 @@ def _by(writer: Writer | None) -> str:
 
 def _commit_it(drifts: list[Drift]) -> Fix:
     title = "The cluster is right: commit its value to Git, then sync"
-    return Fix.change(drifts[0].ref, *(_as_live(drift) for drift in drifts), title=title)
-
-
-def _as_live(drift: Drift) -> Edit:
-    found = drift.live.at(drift.pointer) if not isinstance(drift.found, Missing) else MISSING
-    if isinstance(found, Missing):
-        return Remove(pointer=drift.pointer)
-    return Set(pointer=drift.pointer, value=found)
+    return Fix.change(drifts[0].ref, *live_values(drifts), title=title)
 
 
 def _undo_it(case: Case, drifts: list[Drift]) -> Fix:

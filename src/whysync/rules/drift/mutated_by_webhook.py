@@ -20,14 +20,13 @@ or of a CRD needs no webhook.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Mechanism, Set, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Mechanism, cite, rule
 from whysync.diagnosis.mutating_webhooks import mutating_webhook
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.queries.drift import drift_finding, server_side_diff
 from whysync.queries.ignore_rules import ignore_field
-
-COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 
 
 @rule(cause="webhook-injected", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -39,22 +38,15 @@ def mutated_by_webhook(case: Case) -> Iterator[Finding]:
         seen = None if known else mutating_webhook(case, drift.ref)
         who = phrase(writer) if writer is not None and known else _called(seen)
         did = "adds" if drift.only_live else "rewrites"
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
+        yield drift_finding(
+            drift,
             writer=writer,
-            explains=(drift.symptom,),
             confidence=Confidence.HIGH if known or seen is not None else Confidence.MEDIUM,
             verdict=f"{who} {did} {drift.last_key} of {drift.ref} as it comes into the cluster",
             evidence=(*drift.cited(), *_looking(seen)),
             fixes=(
                 ignore_field(case, drift.ref, drift.pointer),
-                Fix.application(
-                    case.application.ref,
-                    Set(pointer=COMPARE_OPTIONS, value="ServerSideDiff=true,IncludeMutationWebhook=true"),
-                    title="Let the API server compare, with its webhooks",
-                    risk="more work for the API server; what admission refuses becomes a ComparisonError",
-                ),
+                server_side_diff(case, webhooks=True),
             ),
         )
 

@@ -25,28 +25,24 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.mechanism import moved_in_git, rendered_anew
 from whysync.queries.commands import app_argument, remark
+from whysync.queries.drift import both_sides, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="nondeterministic", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.GENERATED):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.GENERATED):
         first = drifts[0]
-        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
+        names = field_names(drifts)
+        yield drift_finding(
+            *drifts,
             writer=first.writer,
-            explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH
             if any(_is_certain(case, drift) for drift in drifts)
             else Confidence.MEDIUM,
             verdict=f"{names} of {first.ref} comes out differently each time the source is rendered",
             evidence=(
-                *(evidence for drift in drifts[:5] for evidence in drift.cited()),
+                *both_sides(drifts[:5]),
                 cite(
                     case.application, "/status/sync/revision", says="compared at the commit that was synced"
                 ),

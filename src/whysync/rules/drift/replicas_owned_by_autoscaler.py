@@ -20,6 +20,7 @@ No autoscaler scales the workload: then somebody scaled it by hand.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, cite, rule
+from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
 REPLICAS = "/spec/replicas"
@@ -31,11 +32,9 @@ def replicas_owned_by_autoscaler(case: Case) -> Iterator[Finding]:
         autoscaler = case.autoscaler_of(drift.ref)
         if autoscaler is None or drift.only_live:
             continue
-        yield Finding(
-            about=drift.ref,
-            field=REPLICAS,
+        yield drift_finding(
+            drift,
             writer=drift.writer,
-            explains=(drift.symptom,),
             verdict=f"{autoscaler.ref} holds {drift.found} replicas, Git asks for {drift.wanted}",
             confidence=Confidence.HIGH,
             evidence=(

@@ -22,14 +22,12 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.json_tree import fields
 from whysync.kubernetes.api.pointer import join
+from whysync.queries.drift import drift_finding
 
 
 @rule(cause="secret-encoding", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def secret_string_data(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.ENCODING):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.ENCODING):
         first = drifts[0]
         twice = sorted(_both(first))
         verdict = (
@@ -37,13 +35,10 @@ def secret_string_data(case: Case) -> Iterator[Finding]:
             if twice
             else f"{first.ref} gives values as stringData, which the cluster keeps as base64 under data"
         )
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
-            explains=tuple(drift.symptom for drift in drifts),
+        yield drift_finding(
+            *drifts,
             confidence=Confidence.HIGH if twice else Confidence.MEDIUM,
             verdict=verdict,
-            evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
             fixes=(
                 Fix.remove(
                     first.ref,

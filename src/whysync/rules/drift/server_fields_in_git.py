@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.json_tree import Missing
 from whysync.messages.failures.apply import ConflictModified
+from whysync.queries.drift import both_sides, drift_finding
 from whysync.queries.group_failures import grouped
 
 _VERSION = "/metadata/resourceVersion"
@@ -38,20 +39,16 @@ _SERVERS = (
 
 @rule(cause="status-in-git", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def server_fields_in_git(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.SERVER_SET_IN_GIT):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.SERVER_SET_IN_GIT):
         first = drifts[0]
         fields = sorted({"/status" if d.pointer.startswith("/status") else d.pointer for d in drifts})
-        yield Finding(
-            about=first.ref,
+        yield drift_finding(
+            *drifts,
             field=fields[0],
-            explains=tuple(drift.symptom for drift in drifts),
             because=_conflicts(case, first),
             confidence=Confidence.HIGH,
             verdict=f"{first.ref} in Git holds {', '.join(fields)}, which only the server sets",
-            evidence=tuple(evidence for drift in drifts[:3] for evidence in drift.cited()),
+            evidence=both_sides(drifts[:3]),
             fixes=(
                 Fix.remove(
                     first.ref,

@@ -23,45 +23,32 @@ Another manager owns the field: then it is that manager's. Git was changed and n
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, Set, rule
-from whysync.json_tree import Missing, items
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Mechanism, rule
+from whysync.json_tree import items
 from whysync.kubernetes.api.pointer import index_of, join, split
 from whysync.kubernetes.field_writers import writer_of
+from whysync.queries.drift import declare_live, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_field
 
 
 @rule(cause="ssa-ownership", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def server_side_apply_keeps_field(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.KEPT):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.KEPT):
         first = drifts[0]
-        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        names = field_names(drifts)
         proven = first.writer is not None
         owner = "still belongs to argocd-controller" if proven else "most likely still belongs to Argo CD"
         pointers = [drift.pointer for drift in drifts]
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
+        yield drift_finding(
+            *drifts,
             writer=first.writer,
-            explains=tuple(drift.symptom for drift in drifts),
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
             verdict=f"the API server fills in {names} of {first.ref}, in a list that server-side apply owns"
             " as a whole, and Git does not declare it"
             if all(_in_a_whole_list(drift) for drift in drifts)
             else f"{names} of {first.ref} {owner} by server-side apply, and Git does not declare it",
-            evidence=tuple(evidence for drift in drifts for evidence in drift.cited()),
             fixes=(
-                Fix.change(
-                    first.ref,
-                    *(
-                        Set(pointer=drift.pointer, value=drift.found)
-                        for drift in drifts
-                        if not isinstance(drift.found, Missing)
-                    ),
-                    title="Declare it in Git as the cluster has it",
-                ),
+                declare_live(drifts, title="Declare it in Git as the cluster has it"),
                 ignore_field(case, first.ref, *pointers),
             ),
         )

@@ -24,6 +24,7 @@ from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, 
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failures.argocd import SharedResource
 from whysync.queries.commands import remark
+from whysync.queries.drift import drift_finding
 from whysync.queries.named_objects import named_ref
 from whysync.queries.tracking import is_mark_of_a_tool, let_go, other_app_of
 
@@ -58,14 +59,11 @@ def shared_resource(case: Case) -> Iterator[Finding]:
         other = other_app_of(case, drift)
         if not other or drift.ref.name in warned:
             continue
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
+        yield drift_finding(
+            drift,
             writer=drift.writer,
-            explains=(drift.symptom,),
             confidence=Confidence.HIGH,
             verdict=f"{drift.ref} carries the mark of {other}, and {case.app.name} declares it too",
-            evidence=drift.cited(),
             fixes=_fixes(case, drift.ref, other),
         )
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, rule
 from whysync.diagnosis.mechanism import PRESERVE_UNKNOWN
+from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
 
@@ -43,12 +44,9 @@ def stored_as_another_version(case: Case) -> Iterator[Finding]:
                     risk="fields may have been renamed or moved between the versions",
                 ),
             )
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
-            explains=(drift.symptom,),
+        yield drift_finding(
+            drift,
             confidence=Confidence.HIGH if drift.pointer == PRESERVE_UNKNOWN else Confidence.MEDIUM,
             verdict=verdict,
-            evidence=drift.cited(),
             fixes=fixes,
         )

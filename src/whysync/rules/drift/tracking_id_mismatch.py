@@ -28,11 +28,10 @@ from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, 
 from whysync.diagnosis.mechanism import INSTANCE
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.messages.failures.argocd import SharedResource
-from whysync.queries.commands import argocd_namespace, kubectl, sync
+from whysync.queries.commands import sync
+from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref
 from whysync.queries.tracking import is_mark_of_a_tool, other_app_of
-
-ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
 
 
 @rule(cause="tracking-conflict", since="0.1")
@@ -40,14 +39,12 @@ def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.TRACKING):
         if other_app_of(case, drift):
             continue  # another Application claims it: that rule tells it
-        yield Finding(
-            about=drift.ref,
-            field=drift.pointer,
+        yield drift_finding(
+            drift,
             writer=drift.writer,
-            explains=(drift.symptom, *_taken_for_a_claim(case, drift)),
+            explains=_taken_for_a_claim(case, drift),
             confidence=Confidence.HIGH if drift.writer else Confidence.MEDIUM,
             verdict=f"{drift.ref} {_what(drift)}",
-            evidence=drift.cited(),
             fixes=tuple(_fixes(case, drift)),
         )
 
@@ -82,16 +79,4 @@ def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
         risk="if something else writes the mark, it comes back",
     )
     if drift.pointer == INSTANCE and case.argocd.tracking_method != "annotation":
-        yield Fix.run(
-            kubectl(
-                "patch",
-                "configmap",
-                "argocd-cm",
-                "--type=merge",
-                "-p",
-                ANNOTATION,
-                namespace=argocd_namespace(case),
-            ),
-            title="Track by annotation: then the label means nothing to Argo CD",
-            risk="every app is OutOfSync until its next sync has written the annotation",
-        )
+        yield annotation_tracking(case, title="Track by annotation: then the label means nothing to Argo CD")

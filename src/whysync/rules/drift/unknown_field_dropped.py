@@ -41,31 +41,27 @@ from whysync.diagnosis.words import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import split
 from whysync.queries.commands import kubectl
+from whysync.queries.drift import both_sides, drift_finding, field_names
 from whysync.queries.misspelt_fields import meant
 
 
 @rule(cause="unknown-field-dropped", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def unknown_field_dropped(case: Case) -> Iterator[Finding]:
-    by_object: dict[str, list[Drift]] = {}
-    for drift in case.drifts_by(Mechanism.DROPPED):
-        by_object.setdefault(str(drift.ref.key), []).append(drift)
-    for drifts in by_object.values():
+    for drifts in case.drifts_by_object(Mechanism.DROPPED):
         first = drifts[0]
         proof = tuple(_proof(case, drifts))
         proven = bool(proof) or builtin_knows(first.ref, first.pointer) is False
-        names = ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+        names = field_names(drifts)
         why = (
             f"the schema of {first.ref.kind} does not know it"
             if proven
             else f"the {first.ref.kind} installed most likely does not know it"
         )
-        yield Finding(
-            about=first.ref,
-            field=first.pointer,
-            explains=tuple(drift.symptom for drift in drifts),
+        yield drift_finding(
+            *drifts,
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
             verdict=f"{names} of {first.ref} never arrives in the cluster: {why}",
-            evidence=(*(e for drift in drifts for e in drift.cited()), *proof),
+            evidence=(*both_sides(drifts), *proof),
             fixes=(
                 _corrected(case, drifts)
                 or Fix.run(
@@ -82,7 +78,7 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
         )
 
 
-def _corrected(case: Case, drifts: list[Drift]) -> Fix | None:
+def _corrected(case: Case, drifts: tuple[Drift, ...]) -> Fix | None:
     """Under its right name, where a near one is plain; what that changes in the cluster is the risk."""
     edits: list[Edit] = []
     named: list[str] = []
@@ -105,7 +101,7 @@ def _corrected(case: Case, drifts: list[Drift]) -> Fix | None:
     )
 
 
-def _proof(case: Case, drifts: list[Drift]) -> Iterator[Evidence]:
+def _proof(case: Case, drifts: tuple[Drift, ...]) -> Iterator[Evidence]:
     for drift in drifts:
         lacking = schema_lacks(case, drift.ref, drift.pointer)
         if lacking is not None:

@@ -1,0 +1,124 @@
+"""Drift findings: what the drift rules have in common.
+
+A finding about differing fields of one object explains their symptoms and cites both sides of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.diagnosis.mechanism import Mechanism
+from whysync.json_tree import Missing, Object
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.field_writers import Writer
+from whysync.queries.commands import argocd_namespace, kubectl
+
+_COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
+_TRACK_BY_ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
+
+
+def drift_finding(
+    *drifts: Drift,
+    verdict: str,
+    confidence: Confidence,
+    fixes: Iterable[Fix],
+    field: str = "",
+    writer: Writer | None = None,
+    evidence: Iterable[Evidence] | None = None,
+    explains: Iterable[str] = (),
+    because: tuple[str, ...] = (),
+) -> Finding:
+    """The finding for differing fields of one object; `evidence` is both sides of each unless given.
+
+    It explains the symptoms of these fields, and those in `explains`.
+    """
+    first = drifts[0]
+    return Finding(
+        about=first.ref,
+        field=field or first.pointer,
+        writer=writer,
+        explains=(*(drift.symptom for drift in drifts), *explains),
+        because=because,
+        confidence=confidence,
+        verdict=verdict,
+        evidence=both_sides(drifts) if evidence is None else tuple(evidence),
+        fixes=tuple(fixes),
+    )
+
+
+def drifts_by_list(
+    case: Case, mechanism: Mechanism, list_around: Callable[[Object, Object, str], str | None]
+) -> list[tuple[str, list[Drift]]]:
+    """The drifts of this mechanism, one group per list; `list_around` finds the list of a field."""
+    groups: dict[tuple[Ref, str], list[Drift]] = {}
+    for drift in case.drifts_by(mechanism):
+        pointer = list_around(drift.desired.body, drift.live.body, drift.pointer)
+        if pointer is not None:
+            groups.setdefault((drift.ref, pointer), []).append(drift)
+    return [(pointer, drifts) for (_, pointer), drifts in groups.items()]
+
+
+def both_sides(drifts: Iterable[Drift]) -> tuple[Evidence, ...]:
+    """What Git has and what the cluster has, for each field."""
+    return tuple(evidence for drift in drifts for evidence in drift.cited())
+
+
+def field_names(drifts: Iterable[Drift]) -> str:
+    """`replicas, image`: the fields' own names, each once."""
+    return ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+
+
+def live_values(drifts: Iterable[Drift]) -> Iterator[Edit]:
+    """The edits that give each field in Git the value it has in the cluster; without one, it is removed."""
+    for drift in drifts:
+        value = drift.found if drift.only_git else drift.live.at(drift.pointer)
+        yield (
+            Remove(pointer=drift.pointer)
+            if isinstance(value, Missing)
+            else Set(pointer=drift.pointer, value=value)
+        )
+
+
+def declare_live(drifts: Sequence[Drift], *, title: str) -> Fix:
+    """Declare in Git the fields that only the cluster has."""
+    return Fix.change(
+        drifts[0].ref,
+        *(
+            Set(pointer=drift.pointer, value=drift.found)
+            for drift in drifts
+            if not isinstance(drift.found, Missing)
+        ),
+        title=title,
+    )
+
+
+def server_side_diff(case: Case, *, webhooks: bool = False) -> Fix:
+    """Let the API server compute the comparison, optionally with its mutating webhooks."""
+    return Fix.application(
+        case.application.ref,
+        Set(
+            pointer=_COMPARE_OPTIONS,
+            value="ServerSideDiff=true,IncludeMutationWebhook=true" if webhooks else "ServerSideDiff=true",
+        ),
+        title="Let the API server compare, with its webhooks"
+        if webhooks
+        else "Let the API server compare: server-side diff",
+        risk="more work for the API server; what admission refuses becomes a ComparisonError",
+    )
+
+
+def annotation_tracking(case: Case, *, title: str) -> Fix:
+    """Switch Argo CD's tracking from labels to annotations."""
+    return Fix.run(
+        kubectl(
+            *("patch", "configmap", "argocd-cm", "--type=merge", "-p", _TRACK_BY_ANNOTATION),
+            namespace=argocd_namespace(case),
+        ),
+        title=title,
+        risk="every app is OutOfSync until its next sync has written the annotation",
+    )
