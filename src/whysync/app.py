@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
-from whysync.diagnosis.report import AppReport, Group, Report
+from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, Safety
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.runner import diagnose as diagnose_case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -238,10 +238,10 @@ def _with_usable_fixes(report: AppReport) -> AppReport:
 
 
 def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
-    from whysync.proofs.safety import safety_of, unknown
+    from whysync.proofs.safety import safety_of
 
     if deadline.is_over:
-        return replace(report, safety=unknown(_OUT_OF_TIME))
+        return replace(report, safety=Safety.unknown(ReasonKind.NOT_TRIED, _OUT_OF_TIME))
     return replace(report, safety=safety_of(report.case, report.findings))
 
 

@@ -14,7 +14,7 @@ from tests.cli.running import Whysync
 from tests.golden import Golden
 from tests.plan.shop import DEPLOYMENT, HOOK, HPA, SECRET, Shop
 from tests.situations import ROOT
-from whysync.diagnosis.report import Reason, Report, Safety, SyncSafety
+from whysync.diagnosis.report import Reason, ReasonKind, Report, Safety, SyncSafety
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Item, Plan, PlannedCluster, Run, State, Step
 from whysync.reports import plan_github, plan_html, plan_junit, plan_markdown, plan_svg, plan_view
@@ -185,7 +185,9 @@ def _holds_all(page: str) -> None:
 
 def test_what_fails_is_not_called_safe_to_merge() -> None:
     """Nothing is lost by it, and yet it is not to be merged."""
-    lost = Safety(sync=SyncSafety.SAFE, reasons=(Reason(text="it deletes ConfigMap shop/old"),))
+    lost = Safety(
+        sync=SyncSafety.SAFE, reasons=(Reason(kind=ReasonKind.DELETES, text="it deletes ConfigMap shop/old"),)
+    )
     for passed, wanted in ((True, "safe to merge"), (False, "safe otherwise")):
         run = Run(ground=PlannedCluster.BASE, passed=passed, message="" if passed else "boom", seconds=9)
         app = AppPlan(name="argocd/a", file="", runs=(run,), safety=lost)

@@ -20,16 +20,73 @@ class SyncSafety(StrEnum):
     UNKNOWN = "unknown"
 
 
+class SyncOutcome(StrEnum):
+    """How a sync would end; while one is running, how that one ends."""
+
+    SUCCEEDS = "succeeds"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+class ReasonKind(StrEnum):
+    """What one sentence about a sync is about; code branches on this, never on the sentence."""
+
+    # the outcome
+    REFUSED = "refused"
+    SYNC_RUNNING = "sync-running"
+    SYNC_FAILS = "sync-fails"
+    SYNC_HANGS = "sync-hangs"
+    DOES_NOT_HELP = "does-not-help"
+    DOES_NOT_LAST = "does-not-last"
+    SYNC_LOOP = "sync-loop"
+    STAYS_DEGRADED = "stays-degraded"
+    # what it changes
+    DELETES = "deletes"
+    RECREATES = "recreates"
+    DROPS_PODS = "drops-pods"
+    RESTARTS_PODS = "restarts-pods"
+    SCALES = "scales"
+    UNDOES_MANUAL_CHANGE = "undoes-manual-change"
+    REPLACES_GENERATED_VALUE = "replaces-generated-value"
+    OVERWRITES = "overwrites"
+    TAKES_OVER = "takes-over"
+    RUNS_HOOKS = "runs-hooks"
+    CREATES = "creates"
+    UPDATES = "updates"
+    LEAVES_UNPRUNED = "leaves-unpruned"
+    CHANGES_NOTHING = "changes-nothing"
+    # why it is unknown
+    NOT_COMPARED = "not-compared"
+    NOT_RENDERED = "not-rendered"
+    NOT_TRIED = "not-tried"
+    SIMULATION_FAILED = "simulation-failed"
+    MODEL_DIFFERS = "model-differs"
+    OPERATOR_NOT_MODELED = "operator-not-modeled"
+    FACTS_MISSING = "facts-missing"
+
+
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    kind: ReasonKind
     text: str
     refs: tuple[Ref, ...] = ()
 
 
 class Safety(msgspec.Struct, frozen=True, kw_only=True):
-    """Is it safe to sync now? `unknown` says why it could not be told."""
+    """Is it safe to sync now, and would the sync work? `unknown` has a reason that says why."""
 
     sync: SyncSafety
+    outcome: SyncOutcome = SyncOutcome.UNKNOWN
     reasons: tuple[Reason, ...] = ()
+
+    @staticmethod
+    def unknown(kind: ReasonKind, why: str, outcome: SyncOutcome = SyncOutcome.UNKNOWN) -> Safety:
+        return Safety(sync=SyncSafety.UNKNOWN, outcome=outcome, reasons=(Reason(kind=kind, text=why),))
+
+    @staticmethod
+    def refused(why: str) -> Safety:
+        """Argo CD does not start the sync: nothing is lost."""
+        reason = Reason(kind=ReasonKind.REFUSED, text=f"Argo CD would refuse it: {why}")
+        return Safety(sync=SyncSafety.SAFE, outcome=SyncOutcome.FAILS, reasons=(reason,))
 
 
 class Skipped(msgspec.Struct, frozen=True, kw_only=True):

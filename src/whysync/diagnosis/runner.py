@@ -10,7 +10,7 @@ import msgspec
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.dedupe_evidence import without_repeats
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.report import AppReport, Crashed, Group, Reason, Safety, Skipped, SyncSafety
+from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, all_rules
 from whysync.diagnosis.symptom import Side, Symptom
 from whysync.kubernetes.api.pointer import index_of
@@ -46,10 +46,7 @@ def diagnose(case: Case, rules: Iterable[Rule]) -> AppReport:
         side=_side(findings, case.symptoms),
         findings=findings,
         unexplained=tuple(symptom for symptom in case.symptoms if symptom.id not in explained),
-        safety=Safety(
-            sync=SyncSafety.UNKNOWN,
-            reasons=(Reason(text="it was not tried on a model of the cluster"),),
-        ),
+        safety=Safety.unknown(ReasonKind.NOT_TRIED, "it was not tried on a model of the cluster"),
         gaps=case.gaps,
         skipped=tuple(skipped),
         crashed=tuple(crashed),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.plan.plan import Change, ChangeKind, Run
 
 _MOST: Final = 6
@@ -19,7 +19,9 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     harm: list[Reason] = []
     for change in changes:
         if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in known:
-            harm.append(Reason(text=f"it deletes {change.ref}: {change.risk}", refs=(change.ref,)))
+            words = f"it deletes {change.ref}: {change.risk}"
+            harm.append(Reason(kind=ReasonKind.DELETES, text=words, refs=(change.ref,)))
     if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
-        return Safety(sync=SyncSafety.UNSAFE, reasons=tuple([*harm, *told][:_MOST]))
+        outcome = done.outcome if done is not None else SyncOutcome.UNKNOWN
+        return Safety(sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *told][:_MOST]))
     return done if done is not None else Safety(sync=SyncSafety.SAFE)

@@ -14,7 +14,7 @@ from whysync.argocd.repo_server.repository import Repository
 from whysync.argocd.simulation.from_facts import destination_for, with_project
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.diagnosis.report import Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.simulated import snapshot_of
@@ -160,7 +160,7 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
         message=ended.message,
         seconds=ended.seconds,
         steps=steps_of(simulation, world.app, head, simulation.argocd.trace[start:], passed=ended.passed),
-        safety=_safety(world, effects),
+        safety=_safety(world, effects, passed=ended.passed),
         notes=(
             *(f"{gap.what}: {gap.why}" for gap in _telling(world.gaps)),
             *(f"the cluster is taken to know {text(dig(kind, 'spec', 'names', 'kind'))}" for kind in kinds),
@@ -221,13 +221,14 @@ def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
     return [gap for gap in gaps if "masked" not in gap.why]
 
 
-def _safety(world: SimulatedCase, effects: Effects) -> Safety:
+def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:
     told: list[EffectText] = sorted(harm(world, effects), key=lambda one: (not one.unsafe, -one.weight))
     unsafe = any(one.unsafe for one in told)
     unknown = any(one.unknown for one in told)
-    reasons = tuple(Reason(text=one.text, refs=one.refs) for one in told[:6])
+    reasons = tuple(one.reason for one in told[:6])
     sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
-    return Safety(sync=sync, reasons=reasons)
+    outcome = SyncOutcome.SUCCEEDS if passed else SyncOutcome.FAILS
+    return Safety(sync=sync, outcome=outcome, reasons=reasons)
 
 
 def _settings(name: str, namespace: str, data: dict[str, str]) -> Object:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from whysync.diagnosis.mechanism import Mechanism
+from whysync.diagnosis.report import ReasonKind
 from whysync.json_tree import dig, items
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import phrase
@@ -31,6 +32,7 @@ def _deleted(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
     gone = effects.deleted
     if gone and not any(key in world.objects() for key in world.part.keys):
         yield EffectText(
+            kind=ReasonKind.DELETES,
             text=f"it deletes everything that the app has ({count(len(gone), 'object')})",
             refs=gone,
             weight=100,
@@ -40,18 +42,26 @@ def _deleted(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
     for ref in gone:
         data, pods = holds_data(world, ref), effects.pods_of(ref)
         if data:
-            yield EffectText(text=f"it deletes {ref} {data}", refs=(ref,), weight=95, unsafe=True)
+            yield EffectText(
+                kind=ReasonKind.DELETES, text=f"it deletes {ref} {data}", refs=(ref,), weight=95, unsafe=True
+            )
         elif pods:
             words = f"it deletes {ref} with {count(pods, 'running pod')}"
-            yield EffectText(text=words, refs=(ref,), weight=85, unsafe=True)
+            yield EffectText(kind=ReasonKind.DELETES, text=words, refs=(ref,), weight=85, unsafe=True)
         elif _has_address(world, ref):
             yield EffectText(
-                text=f"it deletes {ref}, and its address is lost", refs=(ref,), weight=80, unsafe=True
+                kind=ReasonKind.DELETES,
+                text=f"it deletes {ref}, and its address is lost",
+                refs=(ref,),
+                weight=80,
+                unsafe=True,
             )
         else:
             harmless.append(ref)
     if harmless:
-        yield EffectText(text=f"it deletes {listed(harmless)}", refs=tuple(harmless), weight=30)
+        yield EffectText(
+            kind=ReasonKind.DELETES, text=f"it deletes {listed(harmless)}", refs=tuple(harmless), weight=30
+        )
 
 
 def _has_address(world: SimulatedCase, ref: Ref) -> bool:
@@ -64,13 +74,19 @@ def _recreated(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
         data, pods = holds_data(world, ref), effects.pods_of(ref)
         if data:
             yield EffectText(
-                text=f"it deletes {ref} {data}, and makes it anew", refs=(ref,), weight=95, unsafe=True
+                kind=ReasonKind.RECREATES,
+                text=f"it deletes {ref} {data}, and makes it anew",
+                refs=(ref,),
+                weight=95,
+                unsafe=True,
             )
         elif pods:
             words = f"it deletes {ref} and makes it anew: its {count(pods, 'running pod')} stop first"
-            yield EffectText(text=words, refs=(ref,), weight=85, unsafe=True)
+            yield EffectText(kind=ReasonKind.RECREATES, text=words, refs=(ref,), weight=85, unsafe=True)
         else:
-            yield EffectText(text=f"it deletes {ref} and makes it anew", refs=(ref,), weight=35)
+            yield EffectText(
+                kind=ReasonKind.RECREATES, text=f"it deletes {ref} and makes it anew", refs=(ref,), weight=35
+            )
 
 
 def _dropped_pods(effects: Effects) -> Iterator[EffectText]:
@@ -82,17 +98,26 @@ def _dropped_pods(effects: Effects) -> Iterator[EffectText]:
             by = f", set by {_who_and_when(field)}" if field.by_hand else ""
             hurt.append((ref, dropped, f"{before} now{by}, Git says {after}"))
         else:
-            yield EffectText(text=f"it scales {ref} from {before} to {after}", refs=(ref,), weight=40)
+            yield EffectText(
+                kind=ReasonKind.SCALES,
+                text=f"it scales {ref} from {before} to {after}",
+                refs=(ref,),
+                weight=40,
+            )
     if len(hurt) > _MOST_ALIKE:
         refs, total = tuple(ref for ref, _, _ in hurt), sum(number for _, number, _ in hurt)
         yield EffectText(
-            text=f"it drops {total} running pods of {listed(refs)}", refs=refs, weight=93, unsafe=True
+            kind=ReasonKind.DROPS_PODS,
+            text=f"it drops {total} running pods of {listed(refs)}",
+            refs=refs,
+            weight=93,
+            unsafe=True,
         )
         return
     for ref, number, how in hurt:
         what = "running pod" if ref.kind in WORKLOADS else "replica"
         words = f"it drops {count(number, what)} of {ref} ({how})"
-        yield EffectText(text=words, refs=(ref,), weight=93, unsafe=True)
+        yield EffectText(kind=ReasonKind.DROPS_PODS, text=words, refs=(ref,), weight=93, unsafe=True)
 
 
 def _dropped(effects: Effects, ref: Ref, before: int, after: int) -> int:
@@ -134,7 +159,14 @@ def _undone(
         if len(shown) < len(work):
             words += f", and {len(work) - 1} more fields that were written by hand"
         refs = tuple(dict.fromkeys(each.ref for each in work)) if shown is not work else (one.ref,)
-        yield EffectText(text=words, refs=refs, weight=weight, unsafe=unsafe, unknown=unknown)
+        yield EffectText(
+            kind=ReasonKind.UNDOES_MANUAL_CHANGE,
+            text=words,
+            refs=refs,
+            weight=weight,
+            unsafe=unsafe,
+            unknown=unknown,
+        )
 
 
 def _generated(effects: Effects) -> Iterator[EffectText]:
@@ -146,4 +178,6 @@ def _generated(effects: Effects) -> Iterator[EffectText]:
             and one.pointer.startswith("/data")
         ):
             words = f"it replaces {one.pointer} of {one.ref} by a newly generated value"
-            yield EffectText(text=words, refs=(one.ref,), weight=80, unsafe=True)
+            yield EffectText(
+                kind=ReasonKind.REPLACES_GENERATED_VALUE, text=words, refs=(one.ref,), weight=80, unsafe=True
+            )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from whysync.diagnosis.report import Reason, ReasonKind
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api.ref import Ref
 
@@ -16,11 +17,16 @@ _LONGEST: Final = 240
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectText:
+    kind: ReasonKind
     text: str
     refs: tuple[Ref, ...] = ()
     weight: int = 0
     unsafe: bool = False
     unknown: bool = False
+
+    @property
+    def reason(self) -> Reason:
+        return Reason(kind=self.kind, text=self.text, refs=self.refs)
 
 
 def count(number: int, what: str) -> str:

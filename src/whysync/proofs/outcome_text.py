@@ -9,6 +9,7 @@ from typing import Final
 from whysync.argocd.tracking.method import TrackingMethod
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.mechanism import Mechanism, behind_git
+from whysync.diagnosis.report import ReasonKind
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import dig, items, text
@@ -32,9 +33,13 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         if waits:
             refs = tuple(world.ref(key) for key in waits)
             words = f"whether {listed(refs)} becomes healthy is not known: its operator is not modelled"
-            yield EffectText(text=words, refs=refs, weight=65, unknown=True)
+            yield EffectText(
+                kind=ReasonKind.OPERATOR_NOT_MODELED, text=words, refs=refs, weight=65, unknown=True
+            )
             return
-        yield EffectText(text=_without_end(world, message), weight=65, refs=_failed_refs(world))
+        yield EffectText(
+            kind=ReasonKind.SYNC_HANGS, text=_without_end(world, message), weight=65, refs=_failed_refs(world)
+        )
         return
     if phase == "Succeeded":
         return
@@ -50,13 +55,17 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         words = (
             f"it will fail the same way until {until}" if until else f"it will fail again: {short(message)}"
         )
-        yield EffectText(text=words, weight=65, refs=_failed_refs(world))
+        yield EffectText(kind=ReasonKind.SYNC_FAILS, text=words, weight=65, refs=_failed_refs(world))
     elif behind_git(world.case) or known is None or _is_against_the_project(world):
         yield EffectText(
-            text=f"it would fail: {short(_why(world) or message)}", weight=65, refs=_failed_refs(world)
+            kind=ReasonKind.SYNC_FAILS,
+            text=f"it would fail: {short(_why(world) or message)}",
+            weight=65,
+            refs=_failed_refs(world),
         )
     else:
         yield EffectText(
+            kind=ReasonKind.MODEL_DIFFERS,
             text=f"on the model it fails, where the cluster did not: {short(_why(world) or message)}",
             weight=65,
             unknown=True,
@@ -119,11 +128,20 @@ def hold_words(world: SimulatedCase, effects: Effects, result: Aftermath) -> Ite
     if result.gone and not result.writers:
         lost = tuple(world.ref(key) for key in result.gone)
         words = f"it does not last: {listed(lost)} is deleted again after {span(result.again)}"
-        yield EffectText(text=words, refs=lost, weight=62)
+        yield EffectText(kind=ReasonKind.DOES_NOT_LAST, text=words, refs=lost, weight=62)
     elif not result.writers:
-        yield EffectText(text="it does not help: the difference stays, whatever a sync writes", weight=62)
+        yield EffectText(
+            kind=ReasonKind.DOES_NOT_HELP,
+            text="it does not help: the difference stays, whatever a sync writes",
+            weight=62,
+        )
     elif result.again <= timedelta():
-        yield EffectText(text=f"it does not help: {who} makes it differ at once", refs=refs, weight=62)
+        yield EffectText(
+            kind=ReasonKind.DOES_NOT_HELP,
+            text=f"it does not help: {who} makes it differ at once",
+            refs=refs,
+            weight=62,
+        )
     elif result.is_loop and result.period is not None:
         timed = result.seen or any(writer.timed for writer in result.writers)
         words = f"{who} writes it back after {span(result.again)}, and all repeats"
@@ -132,10 +150,10 @@ def hold_words(world: SimulatedCase, effects: Effects, result: Aftermath) -> Ite
         restarted = looping_restarts(effects, result)
         if restarted:
             words = f"it restarts the pods of {listed(restarted)}; {words}"
-        yield EffectText(text=words, refs=refs, weight=75, unsafe=bool(restarted))
+        yield EffectText(kind=ReasonKind.SYNC_LOOP, text=words, refs=refs, weight=75, unsafe=bool(restarted))
     else:
         words = f"it does not last: {who} writes it back after {span(result.again)}"
-        yield EffectText(text=words, refs=refs, weight=62)
+        yield EffectText(kind=ReasonKind.DOES_NOT_LAST, text=words, refs=refs, weight=62)
 
 
 def looping_restarts(effects: Effects, result: Aftermath) -> tuple[Ref, ...]:
@@ -156,7 +174,11 @@ def _who_writes(result: Aftermath) -> str:
 def _unhealthy(world: SimulatedCase) -> Iterator[EffectText]:
     health = world.codes[1]
     if health == "Degraded" and world.case.app.status.health.status == health:
-        yield EffectText(text="the app stays Degraded: a sync does not mend that", weight=42)
+        yield EffectText(
+            kind=ReasonKind.STAYS_DEGRADED,
+            text="the app stays Degraded: a sync does not mend that",
+            weight=42,
+        )
 
 
 # --- what else -----------------------------------------------------------------------------------
@@ -167,14 +189,16 @@ def side_effects(
 ) -> Iterator[EffectText]:
     yield from _taken(world, effects)
     for ref, phase in effects.hooks if not is_running(world.case) else ():
-        yield EffectText(text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38)
+        yield EffectText(
+            kind=ReasonKind.RUNS_HOOKS, text=f"it runs the {phase} hook {ref}", refs=(ref,), weight=38
+        )
     told = looping_restarts(effects, result)
     for ref, pods in effects.restarted:
         if pods and ref not in told:
             words = f"it restarts the pod of {ref}"
             if pods > 1:
                 words = f"it restarts the {pods} pods of {ref}, one after the other"
-            yield EffectText(text=words, refs=(ref,), weight=39)
+            yield EffectText(kind=ReasonKind.RESTARTS_PODS, text=words, refs=(ref,), weight=39)
     back = {writer.ref.key for writer in result.writers}  # told already: who writes it back has written it
     others = [
         one
@@ -184,25 +208,32 @@ def side_effects(
     for other in others[:3]:
         who = phrase(other.writer) if other.writer is not None else "somebody"
         words = f"it overwrites {other.pointer} of {other.ref}, which {who} wrote"
-        yield EffectText(text=words, refs=(other.ref,), weight=36)
+        yield EffectText(kind=ReasonKind.OVERWRITES, text=words, refs=(other.ref,), weight=36)
     if effects.created:
         made = effects.created
-        yield EffectText(text=f"it creates {listed(made)}", refs=made, weight=20)
+        yield EffectText(kind=ReasonKind.CREATES, text=f"it creates {listed(made)}", refs=made, weight=20)
     changed = tuple(dict.fromkeys(one.ref for one in effects.overwritten if not one.is_work))
     restarted = {ref for ref, _ in effects.restarted}
     told_of = {*restarted, *(ref for ref, _ in effects.taken), *(ref for ref, _, _ in effects.scaled)}
     plain = [ref for ref in changed if ref not in told_of]
     if plain:
-        yield EffectText(text=f"it brings {listed(plain)} to what Git says", refs=tuple(plain), weight=20)
+        yield EffectText(
+            kind=ReasonKind.UPDATES,
+            text=f"it brings {listed(plain)} to what Git says",
+            refs=tuple(plain),
+            weight=20,
+        )
     left = [row for row in world.case.app.status.resources if row.requires_pruning]
     if left and not world.case.prunes:
         words = f"without --prune it leaves {listed([row.ref for row in left])} in the cluster"
         data = [row.ref for row in left if holds_data(world, row.ref)]
         if data:
             words += f"; with it, {listed(data)} would be deleted with its data"
-        yield EffectText(text=words, refs=tuple(row.ref for row in left), weight=34)
+        yield EffectText(
+            kind=ReasonKind.LEAVES_UNPRUNED, text=words, refs=tuple(row.ref for row in left), weight=34
+        )
     if sure and effects.is_nothing and text(world.operation.get("phase")) == "Succeeded":
-        yield EffectText(text="it changes nothing in the cluster", weight=41)
+        yield EffectText(kind=ReasonKind.CHANGES_NOTHING, text="it changes nothing in the cluster", weight=41)
 
 
 def _taken(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
@@ -216,14 +247,22 @@ def _taken(world: SimulatedCase, effects: Effects) -> Iterator[EffectText]:
         changed = [one.pointer for one in effects.overwritten if one.ref == ref and not one.is_work]
         if by_label and other.rpartition("_")[2] not in names:
             yield EffectText(
-                text=f"it takes {ref} over, which is marked as {other}'s", refs=(ref,), weight=61
+                kind=ReasonKind.TAKES_OVER,
+                text=f"it takes {ref} over, which is marked as {other}'s",
+                refs=(ref,),
+                weight=61,
             )
         elif changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
             words = f"it takes {ref} over from Application {other}, and overwrites its {changed[0]}{more}"
-            yield EffectText(text=words, refs=(ref,), weight=84, unsafe=True)
+            yield EffectText(kind=ReasonKind.TAKES_OVER, text=words, refs=(ref,), weight=84, unsafe=True)
         else:
-            yield EffectText(text=f"it takes {ref} over from Application {other}", refs=(ref,), weight=61)
+            yield EffectText(
+                kind=ReasonKind.TAKES_OVER,
+                text=f"it takes {ref} over from Application {other}",
+                refs=(ref,),
+                weight=61,
+            )
 
 
 def _is_scale(one: Overwritten) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.fixes.while_syncing import is_running
 from whysync.proofs.scope import is_forced, is_hook, is_overwritten
 
@@ -30,29 +30,35 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
         return tried(case, findings)
     except Exception as problem:  # a diagnosis without a verdict is better than none
         log.debug("the simulation of %s failed", case.app.name, exc_info=True)
-        return unknown(f"the sync could not be tried on the model ({type(problem).__name__}: {problem})")
+        return Safety.unknown(
+            ReasonKind.SIMULATION_FAILED,
+            f"the sync could not be tried on the model ({type(problem).__name__}: {problem})",
+        )
 
 
 def _without_a_world(case: Case) -> Safety | None:
     """What can be said though nothing was tried."""
     status = case.app.status.sync.status
     if case.app.metadata.deletion_timestamp is not None:
-        words = "Argo CD would refuse it: the Application is being deleted"
-        return Safety(sync=SyncSafety.SAFE, reasons=(Reason(text=words),))
+        return Safety.refused("the Application is being deleted")
     if not status:
-        return unknown("Argo CD has not compared the app yet")
+        return Safety.unknown(ReasonKind.NOT_COMPARED, "Argo CD has not compared the app yet")
     if status == "Unknown":
-        return unknown(
+        return Safety.unknown(
+            ReasonKind.NOT_COMPARED,
             "it fails at once and changes nothing while Argo CD cannot compare the app;"
-            " what it would do after that cannot be seen"
+            " what it would do after that cannot be seen",
+            SyncOutcome.FAILS,
         )
     moved = _moved_on(case)
     if moved:
-        return unknown(f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet")
+        return Safety.unknown(
+            ReasonKind.NOT_RENDERED, f"it would bring commit {moved[:7]}, which Argo CD has not rendered yet"
+        )
     if status == "Synced" and not is_running(case) and not (case.symptoms and case.desired):
         hidden = _beyond_the_diff(case)
         if hidden:
-            return None if case.desired else unknown(hidden)
+            return None if case.desired else Safety.unknown(ReasonKind.FACTS_MISSING, hidden)
         moving = (
             is_forced(desired_object)
             or is_overwritten(case, desired_object, case.live_of(desired_object.key))
@@ -79,11 +85,13 @@ def _synced(case: Case) -> Safety:
     words = "nothing differs: it changes nothing"
     if case.app.status.health.status == "Degraded":
         words += ", and mends nothing"
-    reasons = [Reason(text=words)]
+    reasons = [Reason(kind=ReasonKind.CHANGES_NOTHING, text=words)]
     if hooks:
         more = f" and {len(hooks) - 1} more" if len(hooks) > 1 else ""
-        reasons.append(Reason(text=f"it runs its hooks again: {hooks[0]}{more}", refs=tuple(hooks)))
-    return Safety(sync=SyncSafety.SAFE, reasons=tuple(reasons))
+        words = f"it runs its hooks again: {hooks[0]}{more}"
+        reasons.append(Reason(kind=ReasonKind.RUNS_HOOKS, text=words, refs=tuple(hooks)))
+    outcome = SyncOutcome.UNKNOWN if hooks else SyncOutcome.SUCCEEDS
+    return Safety(sync=SyncSafety.SAFE, outcome=outcome, reasons=tuple(reasons))
 
 
 def _moved_on(case: Case) -> str:
@@ -94,7 +102,3 @@ def _moved_on(case: Case) -> str:
         if head is not None and index < len(revisions) and head.commit != revisions[index]:
             return head.commit
     return ""
-
-
-def unknown(why: str) -> Safety:
-    return Safety(sync=SyncSafety.UNKNOWN, reasons=(Reason(text=why),))

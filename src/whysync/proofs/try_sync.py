@@ -9,7 +9,7 @@ from typing import Final
 from whysync.argocd.server.server import Denied
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.report import Reason, Safety, SyncSafety
+from whysync.diagnosis.report import ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
@@ -24,15 +24,21 @@ from whysync.proofs.world import NotSimulated, SimulatedCase, simulated
 
 _LONGEST_SYNC: Final = timedelta(minutes=30)
 _MOST_REASONS: Final = 6
+_FAILING: Final = frozenset({ReasonKind.SYNC_FAILS, ReasonKind.SYNC_HANGS})
+_DOUBTS: Final = frozenset(
+    {ReasonKind.MODEL_DIFFERS, ReasonKind.OPERATOR_NOT_MODELED, ReasonKind.FACTS_MISSING}
+)
 
 
 def tried(case: Case, findings: Sequence[Finding]) -> Safety:
     try:
         return _tried(case, findings)
     except NotSimulated as problem:
-        return _unknown(problem.gap.why)
+        return Safety.unknown(ReasonKind.FACTS_MISSING, problem.gap.why)
     except (TimelineNeverSettles, ControllersNeverSettle) as problem:
-        return _unknown(f"the model of this cluster never comes to rest ({problem})")
+        return Safety.unknown(
+            ReasonKind.SIMULATION_FAILED, f"the model of this cluster never comes to rest ({problem})"
+        )
 
 
 def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
@@ -40,12 +46,19 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
     since = len(world.simulation.model.store.journal)
     world.simulation.timeline.settle()
     if world.codes[0] not in ("Synced", "OutOfSync"):
-        return _unknown(f"on the model Argo CD cannot compare the app: {no_comparison(world)}")
+        return Safety.unknown(
+            ReasonKind.MODEL_DIFFERS,
+            f"on the model Argo CD cannot compare the app: {no_comparison(world)}",
+        )
     apart = disagreement(world)
     told: list[EffectText] = []
     if is_running(case):
         told.append(
-            EffectText(text="a sync runs already, and another one is refused until it ends", weight=66)
+            EffectText(
+                kind=ReasonKind.SYNC_RUNNING,
+                text="a sync runs already, and another one is refused until it ends",
+                weight=66,
+            )
         )
     else:
         since = len(world.simulation.model.store.journal)
@@ -53,7 +66,7 @@ def _tried(case: Case, findings: Sequence[Finding]) -> Safety:
             world.sync()
         except Denied as problem:
             why = str(problem).rpartition("desc = ")[2]
-            return Safety(sync=SyncSafety.SAFE, reasons=(Reason(text=f"Argo CD would refuse it: {why}"),))
+            return Safety.refused(why)
     ended = world.until(lambda: not world.is_operating, _LONGEST_SYNC)
     effects = effects_of(world, since)
     told += harm(world, effects)
@@ -77,22 +90,27 @@ def _verdict(told: list[EffectText]) -> Safety:
         ranked.sort(key=lambda one: not one.unknown)
     else:
         sync = SyncSafety.SAFE
-    reasons = tuple(Reason(text=one.text, refs=one.refs) for one in ranked[:_MOST_REASONS])
-    return Safety(sync=sync, reasons=reasons)
+    reasons = tuple(one.reason for one in ranked[:_MOST_REASONS])
+    return Safety(sync=sync, outcome=_outcome({one.kind for one in ranked}), reasons=reasons)
+
+
+def _outcome(kinds: set[ReasonKind]) -> SyncOutcome:
+    if kinds & _FAILING:
+        return SyncOutcome.FAILS
+    return SyncOutcome.UNKNOWN if kinds & _DOUBTS else SyncOutcome.SUCCEEDS
 
 
 def _doubts(world: SimulatedCase, apart: Sequence[str]) -> Iterator[EffectText]:
     """What the answer may hang on, and the facts lack."""
     for one in apart:
-        yield EffectText(text=one, unknown=True, weight=60)
+        yield EffectText(kind=ReasonKind.MODEL_DIFFERS, text=one, unknown=True, weight=60)
     unseen = [gap.what for gap in world.part.gaps]
     if unseen:
         more = f" and {len(unseen) - 2} more" if len(unseen) > 2 else ""
         listed = f"{', '.join(unseen[:2])}{more}"
         yield EffectText(
-            text=f"what it does to {listed} is not known: not among the facts", unknown=True, weight=60
+            kind=ReasonKind.FACTS_MISSING,
+            text=f"what it does to {listed} is not known: not among the facts",
+            unknown=True,
+            weight=60,
         )
-
-
-def _unknown(why: str) -> Safety:
-    return Safety(sync=SyncSafety.UNKNOWN, reasons=(Reason(text=why),))

@@ -7,7 +7,7 @@ import msgspec
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.report import AppReport, Group, Report
+from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Symptom
 from whysync.fixes.text import patch_text
 from whysync.json_tree import Object
@@ -94,14 +94,16 @@ class SymptomV1(_Value, frozen=True):
 
 
 class ReasonV1(_Value, frozen=True):
+    kind: ReasonKind
     text: str
     refs: tuple[RefV1, ...]
 
 
 class SafetyV1(_Value, frozen=True):
-    """`sync` is `safe`, `unsafe` or `unknown`."""
+    """`sync`: is nothing lost or interrupted? `outcome`: would the sync work?"""
 
-    sync: str
+    sync: SyncSafety
+    outcome: SyncOutcome
     reasons: tuple[ReasonV1, ...]
 
 
@@ -185,9 +187,10 @@ def app_v1(report: AppReport) -> AppV1:
         findings=tuple(_finding(finding, report.case) for finding in report.findings),
         unexplained=tuple(_symptom(symptom) for symptom in report.unexplained),
         safety=SafetyV1(
-            sync=report.safety.sync.value,
+            sync=report.safety.sync,
+            outcome=report.safety.outcome,
             reasons=tuple(
-                ReasonV1(text=reason.text, refs=tuple(_ref(ref) for ref in reason.refs))
+                ReasonV1(kind=reason.kind, text=reason.text, refs=tuple(_ref(ref) for ref in reason.refs))
                 for reason in report.safety.reasons
             ),
         ),

@@ -92,7 +92,12 @@ def _change(change: Change) -> Object:
 
 
 def _safety(safety: Safety) -> Object:
-    return {"sync": safety.sync.value, "reasons": [reason.text for reason in safety.reasons]}
+    return {
+        "sync": safety.sync.value,
+        "outcome": safety.outcome.value,
+        "reasons": [reason.text for reason in safety.reasons],
+        "kinds": [reason.kind.value for reason in safety.reasons],
+    }
 
 
 def _ref(ref: Ref) -> Object:

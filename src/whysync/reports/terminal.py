@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.report import AppReport, Report, SyncSafety
+from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncSafety
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.follow_up import is_in_git, worth_telling
 from whysync.fixes.text import patch_text
@@ -37,10 +37,11 @@ _MOST_UNEXPLAINED = 8
 _MOST_GAPS = 5
 _LONGEST_CHAIN = 6
 _MOST_SEEN = 4
+_USELESS = frozenset({ReasonKind.DOES_NOT_HELP, ReasonKind.DOES_NOT_LAST})
 # Nothing is broken by it, and nothing is gained.
-_BUT = ("it will fail", "it would fail", "it would hang", "it does not", "the app stays")
+_BUT = _USELESS | {ReasonKind.SYNC_FAILS, ReasonKind.SYNC_HANGS, ReasonKind.STAYS_DEGRADED}
 # It cannot even be tried: neither safe nor unsafe is a word for that.
-_NOT_NOW = ("a sync runs already", "Argo CD would refuse it")
+_NOT_NOW = frozenset({ReasonKind.SYNC_RUNNING, ReasonKind.REFUSED})
 
 
 def render(
@@ -79,7 +80,7 @@ def _app(report: AppReport, screen: Screen, *, wide: bool, proofs: bool, place: 
         yield from _consequences(report, screen)
     if report.findings or report.unexplained:
         yield ""
-        yield from _safety(report, screen)
+        yield from _labelled(screen, "sync now?", safety_of(report))
     yield from _remainder(report, screen)
 
 
@@ -345,16 +346,12 @@ def _consequences(report: AppReport, screen: Screen) -> Iterator[str]:
 def _is_discouraged(report: AppReport) -> bool:
     """May a sync hurt, or does it nothing for it?"""
     safety = report.safety
-    useless = any(reason.text.startswith("it does not") for reason in safety.reasons)
+    useless = any(reason.kind in _USELESS for reason in safety.reasons)
     return safety.sync is not SyncSafety.SAFE or useless
 
 
 def _syncs(fix: Fix) -> bool:
     return any(command.startswith("argocd app sync ") for command in fix.commands)
-
-
-def _safety(report: AppReport, screen: Screen) -> Iterator[str]:
-    yield from _labelled(screen, "sync now?", safety_of(report))
 
 
 def safety_of(report: AppReport) -> str:
@@ -364,9 +361,10 @@ def safety_of(report: AppReport) -> str:
     word = words[report.safety.sync]
     if not reasons:
         return word
-    if report.safety.sync is SyncSafety.SAFE and reasons[0].startswith(_NOT_NOW):
+    first = report.safety.reasons[0].kind
+    if report.safety.sync is SyncSafety.SAFE and first in _NOT_NOW:
         word = "Not now"
-    if report.safety.sync is SyncSafety.SAFE and reasons[0].startswith(_BUT):
+    if report.safety.sync is SyncSafety.SAFE and first in _BUT:
         return f"{word}, but {'; '.join(reasons)}"
     reasons[0] = f"{reasons[0][:1].upper()}{reasons[0][1:]}"
     return f"{word}. {'; '.join(reasons)}"

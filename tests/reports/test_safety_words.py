@@ -1,0 +1,45 @@
+"""The word before the reasons follows from their kinds, whatever the sentences say."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tests.proofs.worlds import bundle
+from tests.situations import application, case_of
+from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
+from whysync.diagnosis.rule import all_rules
+from whysync.diagnosis.runner import diagnose
+from whysync.json_tree import fields
+from whysync.proofs.safety import safety_of
+from whysync.reports.json_v1 import app_v1
+from whysync.reports.terminal import safety_of as in_words
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (ReasonKind.CREATES, "Safe. It will fail in name only"),
+        (ReasonKind.SYNC_FAILS, "Safe, but it will fail in name only"),
+        (ReasonKind.DOES_NOT_HELP, "Safe, but it will fail in name only"),
+        (ReasonKind.REFUSED, "Not now. It will fail in name only"),
+    ],
+)
+def test_the_verdict_follows_the_kind(kind: ReasonKind, said: str) -> None:
+    report = diagnose(case_of(bundle(), application()), all_rules())
+    safety = Safety(sync=SyncSafety.SAFE, reasons=(Reason(kind=kind, text="it will fail in name only"),))
+    assert in_words(replace(report, safety=safety)) == said
+
+
+def test_an_app_that_is_being_deleted_refuses_a_sync() -> None:
+    app = application()
+    app["metadata"] = {**fields(app["metadata"]), "deletionTimestamp": "2026-03-02T03:00:00Z"}
+    report = diagnose(case_of(bundle(), app), all_rules())
+    written = app_v1(replace(report, safety=safety_of(report.case))).safety
+    assert (written.sync, written.outcome) == (SyncSafety.SAFE, SyncOutcome.FAILS)
+    assert [reason.kind for reason in written.reasons] == [ReasonKind.REFUSED]
+
+
+def test_a_comparison_error_fails_the_sync_though_its_safety_is_unknown() -> None:
+    safety = safety_of(case_of(bundle(), application(sync="Unknown")))
+    assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.FAILS)
