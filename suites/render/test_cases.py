@@ -17,7 +17,7 @@ from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.tools import helm, kustomize
 from whysync.json_tree import Json, dig, fields, text
 from whysync.kubernetes.api import yaml
-from whysync.messages.failures.base import Unknown
+from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
 
 # Their Application changes nothing, so that the bare tools must give the same.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.messages.failures.base import Failure
+from whysync.messages.failure import Failure
 from whysync.messages.parse import understand
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
+from whysync.messages.failure import Named, Network
 from whysync.messages.failures.apply import (
     AdmissionDenied,
     AlreadyExists,
@@ -27,7 +28,6 @@ from whysync.messages.failures.apply import (
     WebhookDown,
 )
 from whysync.messages.failures.argocd import FinalizerStuck
-from whysync.messages.failures.base import Named, Network
 from whysync.messages.parse import understand
 
 FAILED = "one or more objects failed to apply, reason: "

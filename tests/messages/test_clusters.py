@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
+from whysync.messages.failure import Network
 from whysync.messages.failures.apply import AdmissionDenied, Forbidden, ImmutableField, WebhookDown
 from whysync.messages.failures.argocd import IgnoreRuleInvalid
-from whysync.messages.failures.base import Network
 from whysync.messages.failures.cluster import (
     ClusterAuth,
     ClusterNotRegistered,

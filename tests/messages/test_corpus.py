@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from tests.shared import CORPUS, needs_shared
 from whysync.json_tree import Json, fields, items, text
+from whysync.messages.failure import Failure, Unknown
 from whysync.messages.failures.apply import (
     AdmissionDenied,
     AnnotationTooLong,
@@ -44,7 +45,6 @@ from whysync.messages.failures.argocd import (
     SyncWindowBlocked,
     Waiting,
 )
-from whysync.messages.failures.base import Failure, Unknown
 from whysync.messages.failures.cluster import (
     ClusterAuth,
     ClusterNotRegistered,

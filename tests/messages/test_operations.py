@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
+from whysync.messages.failure import Named
 from whysync.messages.failures.argocd import (
     AppNamespaceNotPermitted,
     ArgocdDenied,
@@ -29,7 +30,6 @@ from whysync.messages.failures.argocd import (
     SyncWindowBlocked,
     Waiting,
 )
-from whysync.messages.failures.base import Named
 from whysync.messages.failures.cluster import SizeLimit, TooLarge
 
 ROWS: list[Row] = [

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.clock import processor_seconds
 from tests.messages import test_apply, test_clusters, test_operations, test_sources, test_workloads
 from whysync.messages.parse import understand, within
-from whysync.messages.tables import ALL
+from whysync.messages.patterns import ALL
 
 KNOWN = [
     row[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
+from whysync.messages.failure import Failure, Network, Peer, Unknown
 from whysync.messages.failures.apply import ConnectionFailed, DependencyMissing
 from whysync.messages.failures.argocd import (
     ArgocdCacheDown,
@@ -12,7 +13,6 @@ from whysync.messages.failures.argocd import (
     RepoServerDown,
     SettingsMalformed,
 )
-from whysync.messages.failures.base import Failure, Network, Peer, Unknown
 from whysync.messages.failures.source import (
     AuthMethod,
     Distrust,

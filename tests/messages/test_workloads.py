@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
+from whysync.messages.failure import Named
 from whysync.messages.failures.apply import DependencyMissing
-from whysync.messages.failures.base import Named
 from whysync.messages.failures.workload import (
     BackoffLimitExceeded,
     ContainerConfigInvalid,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.messages.benign import kubectl_changed
+from whysync.messages.failure import Unknown
 from whysync.messages.failures.apply import (
     AdmissionDenied,
     ImmutableField,
@@ -14,7 +15,6 @@ from whysync.messages.failures.apply import (
     SchemaInvalid,
 )
 from whysync.messages.failures.argocd import ProjectDenied, ProjectMissing
-from whysync.messages.failures.base import Unknown
 from whysync.messages.failures.source import PathNotFound
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind

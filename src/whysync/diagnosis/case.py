@@ -39,8 +39,8 @@ from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.event import Event
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.failure import Failure
 from whysync.messages.failures.argocd import AutosyncWipeRefused
-from whysync.messages.failures.base import Failure
 
 F = TypeVar("F", bound=Failure)
 

@@ -16,7 +16,7 @@ from whysync.diagnosis.messages_of_case import ReportedText
 from whysync.json_tree import Json
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.base import Failure, Unknown
+from whysync.messages.failure import Failure, Unknown
 from whysync.messages.parse import Message, understand
 
 if TYPE_CHECKING:

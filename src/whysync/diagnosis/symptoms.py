@@ -17,8 +17,8 @@ from whysync.diagnosis.owning_resource import row_above
 from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.failure import Unknown
 from whysync.messages.failures.argocd import ArgocdDenied
-from whysync.messages.failures.base import Unknown
 from whysync.messages.parse import understand
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from whysync.messages.failures.base import Network
+from whysync.messages.failure import Network
 from whysync.messages.failures.source import Distrust
 
 # The first that occurs wins: a certificate problem is told with the words of the connection around it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whysync.messages.failures.base import NOTHING, Named
+from whysync.messages.failure import NOTHING, Named
 from whysync.messages.pattern import compiled, said
 
 RESOURCE = (

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from whysync.messages.failures.base import Failure
+from whysync.messages.failure import Failure
 from whysync.messages.wrappers import Layer, LayerKind
 
 SEARCHED = 8192

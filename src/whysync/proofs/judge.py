@@ -16,7 +16,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofStatus
 from whysync.json_tree import text
 from whysync.kubernetes.api.ref import Key
-from whysync.messages.failures.base import Unknown
+from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
 from whysync.proofs.apply_fix import Refuted, Unplayable
 from whysync.proofs.finding_claims import Claim, Unlooked, claim_of

@@ -12,8 +12,8 @@ from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.apiserver.rbac_authorizer import AccessQuestion, may
 from whysync.kubernetes.controllers.pod_control import is_ready
+from whysync.messages.failure import Failure, Network
 from whysync.messages.failures.apply import AdmissionDenied, Forbidden, LimitRange, QuotaExceeded, WebhookDown
-from whysync.messages.failures.base import Failure, Network
 from whysync.proofs.refusals import Refusal
 from whysync.proofs.world import SimulatedCase
 from whysync.queries.service_backends import is_selected

@@ -17,6 +17,7 @@ from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.messages.failure import Failure
 from whysync.messages.failures.apply import (
     AdmissionDenied,
     AlreadyExists,
@@ -26,7 +27,6 @@ from whysync.messages.failures.apply import (
     SecretEncoding,
     WebhookDown,
 )
-from whysync.messages.failures.base import Failure
 from whysync.proofs.admission import configuration
 from whysync.proofs.objects import unmasked
 from whysync.queries.already_fixed import mended_by

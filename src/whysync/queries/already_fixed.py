@@ -8,8 +8,8 @@ from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.json_tree import Missing, Object, dig
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.validation.quantities import amount
+from whysync.messages.failure import Failure
 from whysync.messages.failures.apply import NamespaceMissing, QuotaExceeded
-from whysync.messages.failures.base import Failure
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.messages.failures.base import Network
+from whysync.messages.failure import Network
 
 _WORDS = {
     Network.DNS: "its name cannot be resolved (DNS)",

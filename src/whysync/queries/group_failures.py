@@ -10,7 +10,7 @@ import msgspec
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.base import Failure
+from whysync.messages.failure import Failure
 from whysync.messages.parse import Message, within
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whysync.kubernetes.api.ref import Key, Ref
-from whysync.messages.failures.base import Named
+from whysync.messages.failure import Named
 from whysync.queries.kind_scopes import is_namespaced
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from whysync.messages.failures.base import NOTHING, Failure, Named, Network
+from whysync.messages.failure import NOTHING, Failure, Named, Network
 
 
 class ClusterUnreachable(Failure, frozen=True, kw_only=True):

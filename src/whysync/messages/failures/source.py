@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from whysync.messages.failures.base import Failure, Network, Peer
+from whysync.messages.failure import Failure, Network, Peer
 
 
 class AuthMethod(StrEnum):

@@ -20,8 +20,8 @@ Only manifests are missing: the repo-server is down (repo-server-down).
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.messages.failure import Network
 from whysync.messages.failures.argocd import ArgocdCacheDown
-from whysync.messages.failures.base import Network
 from whysync.queries.argocd_pods import pods_named
 from whysync.queries.commands import (
     API_SERVER,

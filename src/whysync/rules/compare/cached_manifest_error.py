@@ -26,7 +26,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.failures import cite_spoken
 from whysync.diagnosis.messages_of_case import ReportedText, texts_of
 from whysync.diagnosis.symptom import SymptomKind
-from whysync.messages.failures.base import Unknown
+from whysync.messages.failure import Unknown
 from whysync.messages.parse import Message, understand
 from whysync.queries.commands import hard_refresh
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.messages.failures.base import Peer
+from whysync.messages.failure import Peer
 from whysync.messages.failures.source import Distrust, TlsUntrusted
 from whysync.queries.commands import hard_refresh
 from whysync.queries.failing_source import failing_source

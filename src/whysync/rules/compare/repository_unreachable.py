@@ -23,7 +23,7 @@ from shlex import quote
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.base import Network
+from whysync.messages.failure import Network
 from whysync.messages.failures.source import RepoUnreachable
 from whysync.queries.commands import app_argument, argocd_namespace, beside, hard_refresh
 from whysync.queries.connection_errors import why_unreachable

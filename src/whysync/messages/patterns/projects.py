@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import Failure
 from whysync.messages.failures.argocd import (
     AppNamespaceNotPermitted,
     ArgocdDenied,
@@ -11,7 +12,6 @@ from whysync.messages.failures.argocd import (
     ProjectMissing,
     ProjectRule,
 )
-from whysync.messages.failures.base import Failure
 from whysync.messages.pattern import Context, Pattern, fill, said
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import Failure, Named
 from whysync.messages.failures.apply import (
     AnnotationTooLong,
     ConflictModified,
@@ -18,7 +19,6 @@ from whysync.messages.failures.apply import (
     SchemaProblem,
 )
 from whysync.messages.failures.argocd import FinalizerStuck
-from whysync.messages.failures.base import Failure, Named
 from whysync.messages.failures.cluster import SizeLimit, TooLarge
 from whysync.messages.objects import invalid_object
 from whysync.messages.paths import pointer_of

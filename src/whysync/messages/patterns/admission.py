@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import NOTHING, Failure, Named, Network
 from whysync.messages.failures.apply import AdmissionDenied, PolicyEngine, WebhookDown
-from whysync.messages.failures.base import NOTHING, Failure, Named, Network
 from whysync.messages.failures.cluster import ConversionWebhookFailed
 from whysync.messages.network import reason_of, service_of
 from whysync.messages.objects import forbidden_object

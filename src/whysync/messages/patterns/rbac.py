@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import Failure
 from whysync.messages.failures.apply import Forbidden
-from whysync.messages.failures.base import Failure
 from whysync.messages.failures.cluster import ClusterAuth
 from whysync.messages.network import api_server_in
 from whysync.messages.pattern import Context, Pattern, said

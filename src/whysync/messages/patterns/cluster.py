@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import Failure
 from whysync.messages.failures.apply import ConnectionFailed
 from whysync.messages.failures.argocd import RepoServerDown
-from whysync.messages.failures.base import Failure
 from whysync.messages.failures.cluster import ClusterNotRegistered, ClusterUnreachable, NamespaceNotManaged
 from whysync.messages.failures.source import RepoUnreachable
 from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, said
-from whysync.messages.tables.git import from_source
+from whysync.messages.patterns.git import from_source
 from whysync.messages.wrappers import LayerKind
 
 _OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"

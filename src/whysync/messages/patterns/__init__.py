@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.messages.pattern import Table
-from whysync.messages.tables import (
+from whysync.messages.patterns import (
     admission,
     apply,
     argocd,

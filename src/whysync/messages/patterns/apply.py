@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import NOTHING, Failure, Named
 from whysync.messages.failures.apply import (
     AdmissionDenied,
     AlreadyExists,
@@ -21,7 +22,6 @@ from whysync.messages.failures.apply import (
     SsaConflict,
 )
 from whysync.messages.failures.argocd import FinalizerStuck
-from whysync.messages.failures.base import NOTHING, Failure, Named
 from whysync.messages.failures.cluster import SizeLimit, TooLarge
 from whysync.messages.objects import RESOURCE, forbidden_object, invalid_object, resource_in
 from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, number, said

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import NOTHING, Failure, Named, Unknown
 from whysync.messages.failures.argocd import IgnoreRuleInvalid
-from whysync.messages.failures.base import NOTHING, Failure, Named, Unknown
 from whysync.messages.failures.cluster import DiffProblem, DiffSchemaError, DiffSide, OpenApiError
 from whysync.messages.paths import pointer_of
 from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import Failure, Named
 from whysync.messages.failures.argocd import (
     AutosyncSkipped,
     AutosyncWipeRefused,
@@ -22,7 +23,6 @@ from whysync.messages.failures.argocd import (
     SyncWindowBlocked,
     Waiting,
 )
-from whysync.messages.failures.base import Failure, Named
 from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
 
 _AWAITED = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import Failure
 from whysync.messages.failures.argocd import (
     ArgocdCacheDown,
     ArgocdDiskFull,
@@ -11,7 +12,6 @@ from whysync.messages.failures.argocd import (
     RepoServerDown,
     SettingsMalformed,
 )
-from whysync.messages.failures.base import Failure
 from whysync.messages.network import dialled, reason_of
 from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
 from whysync.messages.wrappers import LayerKind

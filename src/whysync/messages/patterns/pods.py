@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import Failure, Named
 from whysync.messages.failures.apply import DependencyMissing
-from whysync.messages.failures.base import Failure, Named
 from whysync.messages.failures.workload import (
     BackoffLimitExceeded,
     ContainerConfigInvalid,

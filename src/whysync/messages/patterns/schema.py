@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from whysync.messages.failure import NOTHING, Failure, Named
 from whysync.messages.failures.apply import SchemaInvalid, SchemaProblem, SecretEncoding
-from whysync.messages.failures.base import NOTHING, Failure, Named
 from whysync.messages.paths import pointer_of
 from whysync.messages.pattern import Context, Pattern, compiled, said
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whysync.messages.failures.base import Failure
+from whysync.messages.failure import Failure
 from whysync.messages.failures.source import (
     GenerationTimeout,
     HydratorFailed,
@@ -17,7 +17,7 @@ from whysync.messages.failures.source import (
 )
 from whysync.messages.network import url_in
 from whysync.messages.pattern import Context, Pattern, compiled, number, quoted, said
-from whysync.messages.tables.git import from_source
+from whysync.messages.patterns.git import from_source
 from whysync.messages.wrappers import LayerKind
 
 
