@@ -6,29 +6,25 @@ import pytest
 
 from tests.messages.says import Row, says
 from whysync.messages.failure import Named, Network
-from whysync.messages.failures.apply import (
-    AdmissionDenied,
+from whysync.messages.parse import understand
+from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine, WebhookDown
+from whysync.messages.patterns.apply import (
     AlreadyExists,
     AnnotationTooLong,
     ConflictModified,
-    DependencyMissing,
-    Forbidden,
+    FinalizerStuck,
     ImmutableField,
     KindNotServed,
     LimitRange,
     NamespaceMissing,
     NamespaceTerminating,
     ObjectMissing,
-    PolicyEngine,
     QuotaExceeded,
-    SchemaInvalid,
-    SchemaProblem,
-    SecretEncoding,
     SsaConflict,
-    WebhookDown,
 )
-from whysync.messages.failures.argocd import FinalizerStuck
-from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import DependencyMissing
+from whysync.messages.patterns.rbac import Forbidden
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem, SecretEncoding
 
 FAILED = "one or more objects failed to apply, reason: "
 WEB = Named(kind="Deployment", group="apps", name="web")

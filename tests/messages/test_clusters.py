@@ -6,22 +6,18 @@ import pytest
 
 from tests.messages.says import Row, says
 from whysync.messages.failure import Network
-from whysync.messages.failures.apply import AdmissionDenied, Forbidden, ImmutableField, WebhookDown
-from whysync.messages.failures.argocd import IgnoreRuleInvalid
-from whysync.messages.failures.cluster import (
-    ClusterAuth,
-    ClusterNotRegistered,
-    ClusterUnreachable,
-    ConversionWebhookFailed,
+from whysync.messages.parse import understand
+from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
+from whysync.messages.patterns.apply import ImmutableField, SizeLimit, TooLarge
+from whysync.messages.patterns.cluster import ClusterNotRegistered, ClusterUnreachable, NamespaceNotManaged
+from whysync.messages.patterns.diffs import (
     DiffProblem,
     DiffSchemaError,
     DiffSide,
-    NamespaceNotManaged,
+    IgnoreRuleInvalid,
     OpenApiError,
-    SizeLimit,
-    TooLarge,
 )
-from whysync.messages.parse import understand
+from whysync.messages.patterns.rbac import ClusterAuth, Forbidden
 
 LIVE = (
     'Failed to load live state: failed to get cluster info for "https://10.0.0.1:6443": '

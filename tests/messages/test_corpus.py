@@ -9,76 +9,67 @@ from typing import NamedTuple
 from tests.shared import CORPUS, needs_shared
 from whysync.json_tree import Json, fields, items, text
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.failures.apply import (
-    AdmissionDenied,
+from whysync.messages.log_patterns import LogReason
+from whysync.messages.logs import log_failure
+from whysync.messages.parse import understand, within
+from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
+from whysync.messages.patterns.apply import (
     AnnotationTooLong,
     ConflictModified,
-    DependencyMissing,
-    Forbidden,
+    FinalizerStuck,
     ImmutableField,
     KindNotServed,
     LimitRange,
     NamespaceMissing,
     NamespaceTerminating,
     QuotaExceeded,
-    SchemaInvalid,
-    SecretEncoding,
     SsaConflict,
-    WebhookDown,
-)
-from whysync.messages.failures.argocd import (
-    AppNamespaceNotPermitted,
-    ArgocdCacheDown,
-    ArgocdDenied,
-    ArgocdDiskFull,
-    AutosyncSkipped,
-    Awaited,
-    DuplicateResource,
-    ExcludedResource,
-    FinalizerStuck,
-    HealthScriptError,
-    ProjectDenied,
-    ProjectMissing,
-    PruneSkipped,
-    RepoServerDown,
-    SharedResource,
-    SyncWindowBlocked,
-    Waiting,
-)
-from whysync.messages.failures.cluster import (
-    ClusterAuth,
-    ClusterNotRegistered,
-    ClusterUnreachable,
-    ConversionWebhookFailed,
-    DiffSchemaError,
-    NamespaceNotManaged,
-    OpenApiError,
     TooLarge,
 )
-from whysync.messages.failures.source import (
-    GenerationTimeout,
-    HelmDependency,
-    HelmRender,
-    InvalidYaml,
-    KustomizeBuild,
+from whysync.messages.patterns.argocd import (
+    ArgocdCacheDown,
+    ArgocdDiskFull,
+    HealthScriptError,
+    RepoServerDown,
+)
+from whysync.messages.patterns.cluster import ClusterNotRegistered, ClusterUnreachable, NamespaceNotManaged
+from whysync.messages.patterns.diffs import DiffSchemaError, OpenApiError
+from whysync.messages.patterns.git import (
     PathNotFound,
-    PluginFailed,
     RepoAuthFailed,
     RepoUnreachable,
     RevisionNotFound,
     TlsUntrusted,
 )
-from whysync.messages.failures.workload import (
+from whysync.messages.patterns.helm import HelmDependency, HelmRender
+from whysync.messages.patterns.manifests import GenerationTimeout, InvalidYaml, KustomizeBuild, PluginFailed
+from whysync.messages.patterns.operations import (
+    AutosyncSkipped,
+    Awaited,
+    DuplicateResource,
+    ExcludedResource,
+    PruneSkipped,
+    SharedResource,
+    SyncWindowBlocked,
+    Waiting,
+)
+from whysync.messages.patterns.pods import (
     BackoffLimitExceeded,
     CrashLoop,
+    DependencyMissing,
     ImagePull,
     ProbeFailed,
     ProgressDeadline,
     VolumePending,
 )
-from whysync.messages.log_patterns import LogReason
-from whysync.messages.logs import log_failure
-from whysync.messages.parse import understand, within
+from whysync.messages.patterns.projects import (
+    AppNamespaceNotPermitted,
+    ArgocdDenied,
+    ProjectDenied,
+    ProjectMissing,
+)
+from whysync.messages.patterns.rbac import ClusterAuth, Forbidden
+from whysync.messages.patterns.schema import SchemaInvalid, SecretEncoding
 
 # Which causes a failure may stand for. A text seldom tells more than its mechanism: waiting for a hook may be
 # any of the reasons why hooks hang.

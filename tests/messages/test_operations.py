@@ -6,31 +6,33 @@ import pytest
 
 from tests.messages.says import Row, says
 from whysync.messages.failure import Named
-from whysync.messages.failures.argocd import (
-    AppNamespaceNotPermitted,
-    ArgocdDenied,
+from whysync.messages.patterns.apply import SizeLimit, TooLarge
+from whysync.messages.patterns.argocd import HealthScriptError
+from whysync.messages.patterns.operations import (
     AutosyncSkipped,
     AutosyncWipeRefused,
     Awaited,
     DuplicateResource,
     ExcludedResource,
-    HealthScriptError,
     HookFailed,
     ImpersonationFailed,
     NamespaceUnset,
     OperationInProgress,
     OperationTerminated,
     OrphanedResources,
-    ProjectDenied,
-    ProjectMissing,
-    ProjectRule,
     PruneSkipped,
     ResourceVanished,
     SharedResource,
     SyncWindowBlocked,
     Waiting,
 )
-from whysync.messages.failures.cluster import SizeLimit, TooLarge
+from whysync.messages.patterns.projects import (
+    AppNamespaceNotPermitted,
+    ArgocdDenied,
+    ProjectDenied,
+    ProjectMissing,
+    ProjectRule,
+)
 
 ROWS: list[Row] = [
     ("Application referencing project shop which does not exist", ProjectMissing, {"project": "shop"}),

@@ -6,35 +6,36 @@ import pytest
 
 from tests.messages.says import Row, says
 from whysync.messages.failure import Failure, Network, Peer, Unknown
-from whysync.messages.failures.apply import ConnectionFailed, DependencyMissing
-from whysync.messages.failures.argocd import (
+from whysync.messages.network import Distrust
+from whysync.messages.parse import understand
+from whysync.messages.patterns.argocd import (
     ArgocdCacheDown,
     ArgocdDiskFull,
     RepoServerDown,
     SettingsMalformed,
 )
-from whysync.messages.failures.source import (
+from whysync.messages.patterns.cluster import ConnectionFailed
+from whysync.messages.patterns.git import (
     AuthMethod,
-    Distrust,
-    GenerationTimeout,
-    HelmDependency,
-    HelmRender,
-    HydratorFailed,
-    InvalidYaml,
-    JsonnetFailed,
-    KustomizeBuild,
     PathNotFound,
-    PluginFailed,
     RepoAuthFailed,
     RepoCopyBroken,
     RepoUnreachable,
     RevisionNotFound,
     SourceIntegrity,
-    SourceSpecInvalid,
     TlsUntrusted,
 )
-from whysync.messages.failures.workload import FailedMount, ImagePull
-from whysync.messages.parse import understand
+from whysync.messages.patterns.helm import HelmDependency, HelmRender
+from whysync.messages.patterns.manifests import (
+    GenerationTimeout,
+    HydratorFailed,
+    InvalidYaml,
+    JsonnetFailed,
+    KustomizeBuild,
+    PluginFailed,
+    SourceSpecInvalid,
+)
+from whysync.messages.patterns.pods import DependencyMissing, FailedMount, ImagePull
 
 TARGET = "Failed to load target state: failed to generate manifest for source 1 of 1: "
 UNKNOWN = TARGET + "rpc error: code = Unknown desc = "

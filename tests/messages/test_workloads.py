@@ -6,13 +6,13 @@ import pytest
 
 from tests.messages.says import Row, says
 from whysync.messages.failure import Named
-from whysync.messages.failures.apply import DependencyMissing
-from whysync.messages.failures.workload import (
+from whysync.messages.patterns.pods import (
     BackoffLimitExceeded,
     ContainerConfigInvalid,
     ContainerExited,
     CrashLoop,
     DeadlineExceeded,
+    DependencyMissing,
     Evicted,
     FailedMount,
     ImagePull,

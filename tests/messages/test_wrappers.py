@@ -6,17 +6,12 @@ import pytest
 
 from whysync.messages.benign import kubectl_changed
 from whysync.messages.failure import Unknown
-from whysync.messages.failures.apply import (
-    AdmissionDenied,
-    ImmutableField,
-    KindNotServed,
-    NamespaceMissing,
-    QuotaExceeded,
-    SchemaInvalid,
-)
-from whysync.messages.failures.argocd import ProjectDenied, ProjectMissing
-from whysync.messages.failures.source import PathNotFound
 from whysync.messages.parse import understand
+from whysync.messages.patterns.admission import AdmissionDenied
+from whysync.messages.patterns.apply import ImmutableField, KindNotServed, NamespaceMissing, QuotaExceeded
+from whysync.messages.patterns.git import PathNotFound
+from whysync.messages.patterns.projects import ProjectDenied, ProjectMissing
+from whysync.messages.patterns.schema import SchemaInvalid
 from whysync.messages.wrappers import LayerKind
 
 

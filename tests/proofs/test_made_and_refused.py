@@ -15,7 +15,7 @@ from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.clock import Clock
-from whysync.messages.failures.apply import QuotaExceeded
+from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.proofs.crd_creators import CrdCreators, definitions_of
 from whysync.proofs.raised_quotas import Quotas
 from whysync.proofs.refusals import Refusals

@@ -7,7 +7,7 @@ import pytest
 from tests.situations import application, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Object
-from whysync.messages.failures.apply import NamespaceMissing, QuotaExceeded
+from whysync.messages.patterns.apply import NamespaceMissing, QuotaExceeded
 from whysync.queries.already_fixed import given_up_and_mended, has_room, mended_by
 
 TOLD = (

@@ -40,7 +40,7 @@ from whysync.kubernetes.api.event import Event
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import Failure
-from whysync.messages.failures.argocd import AutosyncWipeRefused
+from whysync.messages.patterns.operations import AutosyncWipeRefused
 
 F = TypeVar("F", bound=Failure)
 

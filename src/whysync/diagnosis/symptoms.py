@@ -18,8 +18,8 @@ from whysync.diagnosis.symptom import SIDE_OF_KIND, Side, Symptom, SymptomKind
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.failure import Unknown
-from whysync.messages.failures.argocd import ArgocdDenied
 from whysync.messages.parse import understand
+from whysync.messages.patterns.projects import ArgocdDenied
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

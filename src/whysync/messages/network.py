@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from functools import cache
 
 from whysync.messages.failure import Network
-from whysync.messages.failures.source import Distrust
+
+
+class Distrust(StrEnum):
+    UNKNOWN_AUTHORITY = "unknown-authority"
+    EXPIRED = "expired"
+    NOT_YET_VALID = "not-yet-valid"
+    WRONG_HOST = "wrong-host"
+    HOST_KEY_UNKNOWN = "host-key-unknown"
+    HOST_KEY_CHANGED = "host-key-changed"
+    OTHER = "other"
+
 
 # The first that occurs wins: a certificate problem is told with the words of the connection around it.
 _REASONS: tuple[tuple[str, Network], ...] = (

@@ -8,12 +8,12 @@ import msgspec
 
 from whysync.messages.benign import says_nothing_is_wrong
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.failures.apply import AdmissionDenied
-from whysync.messages.failures.argocd import RepoServerDown
-from whysync.messages.failures.cluster import DiffSchemaError
-from whysync.messages.failures.source import GenerationTimeout
 from whysync.messages.pattern import SEARCHED, Context, first_answer
 from whysync.messages.patterns import ALL
+from whysync.messages.patterns.admission import AdmissionDenied
+from whysync.messages.patterns.argocd import RepoServerDown
+from whysync.messages.patterns.diffs import DiffSchemaError
+from whysync.messages.patterns.manifests import GenerationTimeout
 from whysync.messages.splitting import conditions_of, reasons_of
 from whysync.messages.wrappers import Layer, LayerKind, peel_back, peel_front
 

@@ -12,8 +12,8 @@ from typing import Final
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
-from whysync.messages.failures.apply import DependencyMissing, NamespaceMissing
-from whysync.messages.failures.workload import FailedMount
+from whysync.messages.patterns.apply import NamespaceMissing
+from whysync.messages.patterns.pods import DependencyMissing, FailedMount
 from whysync.proofs.objects import pod_templates
 from whysync.queries.references import Reference, is_absent
 

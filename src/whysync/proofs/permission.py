@@ -10,7 +10,7 @@ from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.text import object_of
 from whysync.json_tree import Object, fields
-from whysync.messages.failures.argocd import ArgocdDenied
+from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.proofs.verdicts import Rejected, not_run
 
 

@@ -13,7 +13,9 @@ from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.apiserver.rbac_authorizer import AccessQuestion, may
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.messages.failure import Failure, Network
-from whysync.messages.failures.apply import AdmissionDenied, Forbidden, LimitRange, QuotaExceeded, WebhookDown
+from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
+from whysync.messages.patterns.apply import LimitRange, QuotaExceeded
+from whysync.messages.patterns.rbac import Forbidden
 from whysync.proofs.refusals import Refusal
 from whysync.proofs.world import SimulatedCase
 from whysync.queries.service_backends import is_selected

@@ -10,7 +10,7 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.controllers.resource_quota import QUOTAS
-from whysync.messages.failures.apply import QuotaExceeded
+from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.proofs.refusals import Refusal, Refusals
 from whysync.queries.already_fixed import has_room
 

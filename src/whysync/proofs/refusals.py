@@ -18,15 +18,10 @@ from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.messages.failure import Failure
-from whysync.messages.failures.apply import (
-    AdmissionDenied,
-    AlreadyExists,
-    Forbidden,
-    LimitRange,
-    QuotaExceeded,
-    SecretEncoding,
-    WebhookDown,
-)
+from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
+from whysync.messages.patterns.apply import AlreadyExists, LimitRange, QuotaExceeded
+from whysync.messages.patterns.rbac import Forbidden
+from whysync.messages.patterns.schema import SecretEncoding
 from whysync.proofs.admission import configuration
 from whysync.proofs.objects import unmasked
 from whysync.queries.already_fixed import mended_by

@@ -18,7 +18,8 @@ from whysync.facts.snapshot import Gap
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, same, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, group_of
-from whysync.messages.failures.apply import Forbidden, WebhookDown
+from whysync.messages.patterns.admission import WebhookDown
+from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.references import references_of
 from whysync.queries.service_backends import workloads_behind
 

@@ -9,8 +9,8 @@ from whysync.json_tree import Missing, Object, dig
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.validation.quantities import amount
 from whysync.messages.failure import Failure
-from whysync.messages.failures.apply import NamespaceMissing, QuotaExceeded
 from whysync.messages.parse import understand
+from whysync.messages.patterns.apply import NamespaceMissing, QuotaExceeded
 from whysync.messages.wrappers import LayerKind
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.argocd import Awaited
-from whysync.messages.failures.workload import ImagePull
 from whysync.messages.parse import understand
+from whysync.messages.patterns.operations import Awaited
+from whysync.messages.patterns.pods import ImagePull
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import label_of_no_node, why_unfit
 from whysync.queries.waiting_on import AwaitedObject, result_of

@@ -14,7 +14,7 @@ import msgspec
 
 from whysync.argocd.api.application import ResourceResult
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import Awaited, Waiting
+from whysync.messages.patterns.operations import Awaited, Waiting
 from whysync.queries.group_failures import grouped
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from tests.kubernetes.controllers.playground import Playground, made, pod
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
 from whysync.kubernetes.scheduler.resources import thousandths
-from whysync.messages.failures.workload import Unschedulable
 from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import Unschedulable
 
 _HELPLESS = (
     "no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for "

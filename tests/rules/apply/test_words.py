@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from whysync.diagnosis.words import counted, one_line
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import Awaited
 from whysync.messages.log_patterns import LogReason
 from whysync.messages.logs import LogFailure
+from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import beside, kubectl, remark
 from whysync.queries.log_lines import line_in_words, root_in_words
 from whysync.queries.waiting_on import AwaitedObject, minutes

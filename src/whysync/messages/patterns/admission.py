@@ -3,13 +3,59 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from whysync.messages.failure import NOTHING, Failure, Named, Network
-from whysync.messages.failures.apply import AdmissionDenied, PolicyEngine, WebhookDown
-from whysync.messages.failures.cluster import ConversionWebhookFailed
 from whysync.messages.network import reason_of, service_of
 from whysync.messages.objects import forbidden_object
 from whysync.messages.pattern import Context, Pattern, compiled, said
+
+
+class PolicyEngine(StrEnum):
+    KYVERNO = "kyverno"
+    GATEKEEPER = "gatekeeper"
+    POD_SECURITY = "pod-security"
+    POD_SECURITY_POLICY = "pod-security-policy"
+    SECURITY_CONTEXT_CONSTRAINTS = "security-context-constraints"
+    ADMISSION_POLICY = "validating-admission-policy"
+    WEBHOOK = "webhook"
+    PLUGIN = "admission-plugin"
+
+
+class AdmissionDenied(Failure, frozen=True, kw_only=True):
+    """`inner` is what the webhook's own words say, where they name a more exact mechanism."""
+
+    engine: PolicyEngine
+    webhook: str = ""
+    policy: str = ""
+    rule: str = ""
+    binding: str = ""
+    reason: str = ""
+    pointer: str = ""
+    resource: Named = NOTHING
+    inner: Failure | None = None
+
+
+class WebhookDown(Failure, frozen=True, kw_only=True):
+    """`service` and `namespace` are read off the URL; a webhook by URL has `url` only."""
+
+    webhook: str = ""
+    service: str = ""
+    namespace: str = ""
+    url: str = ""
+    reason: Network = Network.UNTOLD
+    detail: str = ""
+
+
+class ConversionWebhookFailed(Failure, frozen=True, kw_only=True):
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    service: str = ""
+    namespace: str = ""
+    url: str = ""
+    reason: Network = Network.UNTOLD
+
 
 _POLICY = r"[\w.:-]{1,253}"
 

@@ -3,29 +3,118 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from whysync.messages.failure import NOTHING, Failure, Named
-from whysync.messages.failures.apply import (
-    AdmissionDenied,
-    AlreadyExists,
-    AnnotationTooLong,
-    ConflictModified,
-    DeletionFailed,
-    ImmutableField,
-    KindNotServed,
-    LimitRange,
-    NamespaceMissing,
-    NamespaceTerminating,
-    ObjectMissing,
-    PolicyEngine,
-    QuotaExceeded,
-    SsaConflict,
-)
-from whysync.messages.failures.argocd import FinalizerStuck
-from whysync.messages.failures.cluster import SizeLimit, TooLarge
 from whysync.messages.objects import RESOURCE, forbidden_object, invalid_object, resource_in
 from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, number, said
+from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.messages.wrappers import LayerKind
+
+
+class ImmutableField(Failure, frozen=True, kw_only=True):
+    """`allowed`: the fields that may change, where the text lists those instead of the one that may not."""
+
+    resource: Named = NOTHING
+    field: str = ""
+    pointer: str = ""
+    old: str = ""
+    new: str = ""
+    allowed: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class KindNotServed(Failure, frozen=True, kw_only=True):
+    """`other_version` (and `other_group`) is one that the cluster does serve."""
+
+    kind: str = ""
+    group: str = ""
+    version: str = ""
+    other_version: str = ""
+    other_group: str = ""
+    resource: Named = NOTHING
+
+
+class NamespaceMissing(Failure, frozen=True, kw_only=True):
+    namespace: str = ""
+
+
+class NamespaceTerminating(Failure, frozen=True, kw_only=True):
+    namespace: str = ""
+    resource: Named = NOTHING
+
+
+class QuotaExceeded(Failure, frozen=True, kw_only=True):
+    quota: str = ""
+    requested: str = ""
+    used: str = ""
+    limited: str = ""
+    must_specify: tuple[str, ...] = ()
+    resource: Named = NOTHING
+
+
+class LimitRange(Failure, frozen=True, kw_only=True):
+    """`bound` is minimum or maximum (or a ratio), `per` Container, Pod or PersistentVolumeClaim."""
+
+    bound: str = ""
+    amount: str = ""
+    per: str = ""
+    limit: str = ""
+    got: str = ""
+    resource: Named = NOTHING
+
+
+class AnnotationTooLong(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    limit: int = 262144
+
+
+class SsaConflict(Failure, frozen=True, kw_only=True):
+    managers: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+
+class ConflictModified(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    detail: str = ""
+
+
+class AlreadyExists(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    being_deleted: bool = False
+
+
+class ObjectMissing(Failure, frozen=True, kw_only=True):
+    """An object that should be changed or deleted is not there (`deployments.apps "x" not found`)."""
+
+    resource: Named = NOTHING
+
+
+class DeletionFailed(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    detail: str = ""
+
+
+class SizeLimit(StrEnum):
+    REQUEST = "request"
+    ETCD = "etcd"
+    GRPC = "grpc"
+    STATUS = "status"
+    MANIFESTS = "manifests"
+    OBJECT = "object"
+
+
+class TooLarge(Failure, frozen=True, kw_only=True):
+    limit_of: SizeLimit
+    size: int | None = None
+    limit: int | None = None
+    resource: Named = NOTHING
+
+
+class FinalizerStuck(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    finalizer: str = ""
+    detail: str = ""
 
 
 def crd_missing(match: re.Match[str], context: Context) -> Failure:

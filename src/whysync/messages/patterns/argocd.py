@@ -4,17 +4,40 @@ from __future__ import annotations
 
 import re
 
-from whysync.messages.failure import Failure
-from whysync.messages.failures.argocd import (
-    ArgocdCacheDown,
-    ArgocdDiskFull,
-    HealthScriptError,
-    RepoServerDown,
-    SettingsMalformed,
-)
+from whysync.messages.failure import Failure, Network
 from whysync.messages.network import dialled, reason_of
 from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
 from whysync.messages.wrappers import LayerKind
+
+
+class RepoServerDown(Failure, frozen=True, kw_only=True):
+    host: str = ""
+    reason: Network = Network.UNTOLD
+
+
+class ArgocdCacheDown(Failure, frozen=True, kw_only=True):
+    """Redis: not reached, refuses the password, or has lost what was in it (`detail`)."""
+
+    host: str = ""
+    reason: Network = Network.UNTOLD
+    detail: str = ""
+
+
+class ArgocdDiskFull(Failure, frozen=True, kw_only=True):
+    path: str = ""
+
+
+class SettingsMalformed(Failure, frozen=True, kw_only=True):
+    key: str = ""
+    detail: str = ""
+
+
+class HealthScriptError(Failure, frozen=True, kw_only=True):
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    line: int | None = None
+    detail: str = ""
 
 
 def health_script(match: re.Match[str], context: Context) -> Failure:

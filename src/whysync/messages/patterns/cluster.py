@@ -4,15 +4,42 @@ from __future__ import annotations
 
 import re
 
-from whysync.messages.failure import Failure
-from whysync.messages.failures.apply import ConnectionFailed
-from whysync.messages.failures.argocd import RepoServerDown
-from whysync.messages.failures.cluster import ClusterNotRegistered, ClusterUnreachable, NamespaceNotManaged
-from whysync.messages.failures.source import RepoUnreachable
+from whysync.messages.failure import Failure, Network
 from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, said
-from whysync.messages.patterns.git import from_source
+from whysync.messages.patterns.argocd import RepoServerDown
+from whysync.messages.patterns.git import RepoUnreachable, from_source
 from whysync.messages.wrappers import LayerKind
+
+
+class ConnectionFailed(Failure, frozen=True, kw_only=True):
+    """A connection of which the text does not tell whose it was."""
+
+    host: str = ""
+    port: int | None = None
+    reason: Network = Network.UNTOLD
+
+
+class ClusterUnreachable(Failure, frozen=True, kw_only=True):
+    server: str = ""
+    reason: Network = Network.UNTOLD
+    loading: str = ""  # the kind whose listing failed, as `ImageStream.image.openshift.io`
+
+
+class ClusterNotRegistered(Failure, frozen=True, kw_only=True):
+    server: str = ""
+    name: str = ""
+    ambiguous: bool = False
+    disabled: bool = False
+
+
+class NamespaceNotManaged(Failure, frozen=True, kw_only=True):
+    """`namespace` is empty for a cluster-scoped object."""
+
+    namespace: str = ""
+    kind: str = ""
+    name: str = ""
+
 
 _OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"
 

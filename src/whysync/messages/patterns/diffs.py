@@ -3,13 +3,53 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from whysync.messages.failure import NOTHING, Failure, Named, Unknown
-from whysync.messages.failures.argocd import IgnoreRuleInvalid
-from whysync.messages.failures.cluster import DiffProblem, DiffSchemaError, DiffSide, OpenApiError
 from whysync.messages.paths import pointer_of
 from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, said
 from whysync.messages.wrappers import LayerKind
+
+
+class DiffSide(StrEnum):
+    LIVE = "live"
+    CONFIG = "config"
+    UNTOLD = ""
+
+
+class DiffProblem(StrEnum):
+    UNDECLARED = "undeclared"
+    DUPLICATE_KEY = "duplicate-key"
+    TYPE = "type"
+    OMITS_KEY = "omits-key"
+    NO_SCHEMA = "no-schema"
+    REJECTED = "rejected"  # the dry run of a server-side diff was turned down: see `inner`
+    OTHER = "other"
+
+
+class DiffSchemaError(Failure, frozen=True, kw_only=True):
+    """`fields` as the text writes them (`.spec.x`), `pointers` where they can be told without a list key."""
+
+    side: DiffSide = DiffSide.UNTOLD
+    problem: DiffProblem = DiffProblem.OTHER
+    fields: tuple[str, ...] = ()
+    pointers: tuple[str, ...] = ()
+    resource: Named = NOTHING
+    inner: Failure | None = None
+    detail: str = ""
+
+
+class OpenApiError(Failure, frozen=True, kw_only=True):
+    group_version: str = ""
+    detail: str = ""
+
+
+class IgnoreRuleInvalid(Failure, frozen=True, kw_only=True):
+    """An `ignoreDifferences` entry that cannot be compiled: it fails the comparison of the whole app."""
+
+    expression: str = ""
+    detail: str = ""
+
 
 _FIELD = r"(?P<field>\.[\w.\-]{1,200}(?:\[[^\]\n]{0,200}\][\w.\-]{0,200}){0,12})"
 

@@ -3,22 +3,68 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from whysync.messages.failure import Failure, Network, Peer
-from whysync.messages.failures.source import (
-    AuthMethod,
-    Distrust,
-    PathNotFound,
-    RepoAuthFailed,
-    RepoCopyBroken,
-    RepoUnreachable,
-    RevisionNotFound,
-    SourceIntegrity,
-    TlsUntrusted,
-)
-from whysync.messages.network import dialled, distrust_of, host_of, reason_of, url_in
+from whysync.messages.network import Distrust, dialled, distrust_of, host_of, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, fill, said
 from whysync.messages.wrappers import LayerKind
+
+
+class AuthMethod(StrEnum):
+    SSH = "ssh"
+    HTTPS = "https"
+    APP = "app"
+    UNTOLD = ""
+
+
+class RepoAuthFailed(Failure, frozen=True, kw_only=True):
+    url: str = ""
+    user: str = ""
+    method: AuthMethod = AuthMethod.UNTOLD
+    detail: str = ""
+
+
+class RepoUnreachable(Failure, frozen=True, kw_only=True):
+    """`reason` NOT_FOUND also covers a repository that hides itself from the wrong credentials."""
+
+    host: str = ""
+    url: str = ""
+    reason: Network = Network.UNTOLD
+    detail: str = ""
+
+
+class TlsUntrusted(Failure, frozen=True, kw_only=True):
+    host: str = ""
+    reason: Distrust = Distrust.OTHER
+    peer: Peer = Peer.UNTOLD
+
+
+class RevisionNotFound(Failure, frozen=True, kw_only=True):
+    """`revision` is what was asked for; `chart` and `constraint` where it was one of these."""
+
+    revision: str = ""
+    constraint: str = ""
+    chart: str = ""
+    repo: str = ""
+    ambiguous: bool = False
+
+
+class RepoCopyBroken(Failure, frozen=True, kw_only=True):
+    """The copy of the repository that `repo-server` keeps is locked or damaged."""
+
+    detail: str = ""
+
+
+class PathNotFound(Failure, frozen=True, kw_only=True):
+    path: str = ""
+    detail: str = ""
+
+
+class SourceIntegrity(Failure, frozen=True, kw_only=True):
+    revision: str = ""
+    detail: str = ""
+
 
 _OF_CLUSTER = (LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.LOAD_KIND)
 _TOOLS_OF_SOURCES = ("git", "helm", "kustomize", "sh", "bash")

@@ -5,18 +5,32 @@ from __future__ import annotations
 import re
 
 from whysync.messages.failure import Failure, Network
-from whysync.messages.failures.source import (
-    AuthMethod,
-    HelmDependency,
-    HelmRender,
-    InvalidYaml,
-    RepoAuthFailed,
-    RepoUnreachable,
-    RevisionNotFound,
-)
 from whysync.messages.network import host_of, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, number, said
+from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed, RepoUnreachable, RevisionNotFound
+from whysync.messages.patterns.manifests import InvalidYaml
 from whysync.messages.wrappers import LayerKind
+
+
+class HelmRender(Failure, frozen=True, kw_only=True):
+    """`value_path` as the template writes it (`.Values.image.tag`); `function` is `required`, `fail`, …"""
+
+    template: str = ""
+    line: int | None = None
+    column: int | None = None
+    value_path: str = ""
+    values_file: str = ""
+    function: str = ""
+    chart: str = ""
+    detail: str = ""
+
+
+class HelmDependency(Failure, frozen=True, kw_only=True):
+    chart: str = ""
+    repo: str = ""
+    version: str = ""
+    detail: str = ""
+
 
 _EXECUTING = (
     r"(?P<template>[\w./@+-]{1,300}):(?P<line>\d{1,7}):(?P<column>\d{1,7}):?\s{1,8}"

@@ -10,19 +10,19 @@ from __future__ import annotations
 import re
 
 from whysync.messages.failure import Failure, Named
-from whysync.messages.failures.apply import (
-    AnnotationTooLong,
-    ConflictModified,
-    DependencyMissing,
-    ImmutableField,
-    SchemaInvalid,
-    SchemaProblem,
-)
-from whysync.messages.failures.argocd import FinalizerStuck
-from whysync.messages.failures.cluster import SizeLimit, TooLarge
 from whysync.messages.objects import invalid_object
 from whysync.messages.paths import pointer_of
 from whysync.messages.pattern import Context, Pattern, compiled, quoted, said
+from whysync.messages.patterns.apply import (
+    AnnotationTooLong,
+    ConflictModified,
+    FinalizerStuck,
+    ImmutableField,
+    SizeLimit,
+    TooLarge,
+)
+from whysync.messages.patterns.pods import DependencyMissing
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 
 _TYPES = (
     r"Required value|Invalid value|Unsupported value|Forbidden|Duplicate value|Too long|Too many|Too few|"

@@ -5,20 +5,55 @@ from __future__ import annotations
 import re
 
 from whysync.messages.failure import Failure
-from whysync.messages.failures.source import (
-    GenerationTimeout,
-    HydratorFailed,
-    InvalidYaml,
-    JsonnetFailed,
-    KustomizeBuild,
-    PathNotFound,
-    PluginFailed,
-    SourceSpecInvalid,
-)
 from whysync.messages.network import url_in
 from whysync.messages.pattern import Context, Pattern, compiled, number, quoted, said
-from whysync.messages.patterns.git import from_source
+from whysync.messages.patterns.git import PathNotFound, from_source
 from whysync.messages.wrappers import LayerKind
+
+
+class SourceSpecInvalid(Failure, frozen=True, kw_only=True):
+    """The Application's source or destination does not make sense as written."""
+
+    detail: str = ""
+
+
+class KustomizeBuild(Failure, frozen=True, kw_only=True):
+    path: str = ""
+    missing_file: str = ""
+    patch_target: str = ""
+    duplicate_id: str = ""
+    remote: str = ""
+    detail: str = ""
+
+
+class PluginFailed(Failure, frozen=True, kw_only=True):
+    plugin: str = ""
+    detail: str = ""
+
+
+class JsonnetFailed(Failure, frozen=True, kw_only=True):
+    file: str = ""
+    line: int | None = None
+    detail: str = ""
+
+
+class InvalidYaml(Failure, frozen=True, kw_only=True):
+    file: str = ""
+    line: int | None = None
+    detail: str = ""
+
+
+class GenerationTimeout(Failure, frozen=True, kw_only=True):
+    """`command` is the tool that was cut off, empty where only the call to `repo-server` timed out."""
+
+    command: str = ""
+    after: str = ""
+
+
+class HydratorFailed(Failure, frozen=True, kw_only=True):
+    app: str = ""
+    branch: str = ""
+    detail: str = ""
 
 
 def of_kustomize(context: Context) -> bool:

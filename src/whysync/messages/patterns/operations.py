@@ -3,27 +3,108 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
-from whysync.messages.failure import Failure, Named
-from whysync.messages.failures.argocd import (
-    AutosyncSkipped,
-    AutosyncWipeRefused,
-    Awaited,
-    DuplicateResource,
-    ExcludedResource,
-    HookFailed,
-    ImpersonationFailed,
-    NamespaceUnset,
-    OperationInProgress,
-    OperationTerminated,
-    OrphanedResources,
-    PruneSkipped,
-    ResourceVanished,
-    SharedResource,
-    SyncWindowBlocked,
-    Waiting,
-)
+from whysync.messages.failure import NOTHING, Failure, Named
 from whysync.messages.pattern import Context, Pattern, compiled, fill, number, said
+
+
+class NamespaceUnset(Failure, frozen=True, kw_only=True):
+    """A namespaced object for which neither Git nor the Application names a namespace."""
+
+    resource: Named = NOTHING
+
+
+class SharedResource(Failure, frozen=True, kw_only=True):
+    """`refused` when the sync failed because of it (`FailOnSharedResource`)."""
+
+    resource: Named = NOTHING
+    apps: tuple[str, ...] = ()
+    refused: bool = False
+
+
+class DuplicateResource(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    times: int = 0
+
+
+class ExcludedResource(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+
+
+class OrphanedResources(Failure, frozen=True, kw_only=True):
+    count: int = 0
+
+
+class SyncWindowBlocked(Failure, frozen=True, kw_only=True):
+    """`invalid` is the complaint about a window that cannot be read, which blocks as well."""
+
+    invalid: str = ""
+
+
+class AutosyncWipeRefused(Failure, frozen=True, kw_only=True):
+    revision: str = ""
+
+
+class AutosyncSkipped(Failure, frozen=True, kw_only=True):
+    """Why auto-sync does nothing (the controller's log); `already_tried`: this commit was synced before."""
+
+    detail: str = ""
+    revision: str = ""
+    already_tried: bool = False
+
+
+class OperationTerminated(Failure, frozen=True, kw_only=True):
+    by_timeout: bool = False
+    still_ending: bool = False
+
+
+class OperationInProgress(Failure, frozen=True, kw_only=True):
+    """Refused: another operation is already running."""
+
+
+class ImpersonationFailed(Failure, frozen=True, kw_only=True):
+    server: str = ""
+    namespace: str = ""
+    detail: str = ""
+
+
+class Awaited(StrEnum):
+    HOOK = "hook"
+    HEALTH = "health"
+    DELETION = "deletion"
+    PRUNE_CONFIRMATION = "prune-confirmation"
+
+
+class Waiting(Failure, frozen=True, kw_only=True):
+    """`more` counts the resources (or hooks) beyond the one that is named."""
+
+    what: Awaited
+    group: str = ""
+    kind: str = ""
+    name: str = ""
+    more: int = 0
+
+
+class PruneSkipped(Failure, frozen=True, kw_only=True):
+    """Not in Git any more and left in place; `forbidden_by_option` when `Prune=false` says so."""
+
+    forbidden_by_option: bool = False
+
+
+class HookFailed(Failure, frozen=True, kw_only=True):
+    """What only a text about hooks says; why the Job itself failed is told by its own messages."""
+
+    hook: str = ""
+    phase: str = ""
+    detail: str = ""
+
+
+class ResourceVanished(Failure, frozen=True, kw_only=True):
+    """Argo CD waited for it, and it is gone."""
+
+    resource: Named = NOTHING
+
 
 _AWAITED = {
     "healthy state": Awaited.HEALTH,

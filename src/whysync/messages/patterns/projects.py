@@ -3,16 +3,49 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from whysync.messages.failure import Failure
-from whysync.messages.failures.argocd import (
-    AppNamespaceNotPermitted,
-    ArgocdDenied,
-    ProjectDenied,
-    ProjectMissing,
-    ProjectRule,
-)
 from whysync.messages.pattern import Context, Pattern, fill, said
+
+
+class ProjectMissing(Failure, frozen=True, kw_only=True):
+    project: str = ""
+
+
+class AppNamespaceNotPermitted(Failure, frozen=True, kw_only=True):
+    app: str = ""
+    namespace: str = ""
+    project: str = ""
+
+
+class ArgocdDenied(Failure, frozen=True, kw_only=True):
+    """`permission denied: <resource>, <action>, <object>`: Argo CD's own RBAC."""
+
+    resource: str = ""
+    action: str = ""
+    object: str = ""
+    subject: str = ""
+
+
+class ProjectRule(StrEnum):
+    SOURCE = "source"
+    DESTINATION = "destination"
+    KIND = "kind"
+    NAMESPACE = "namespace"
+    HELM_REPO = "helm-repo"
+
+
+class ProjectDenied(Failure, frozen=True, kw_only=True):
+    """`value` is what was refused: a repository, `<server> <namespace>`, `<group>:<Kind>`, a namespace."""
+
+    what: ProjectRule
+    value: str = ""
+    project: str = ""
+    group: str = ""
+    kind: str = ""
+    server: str = ""
+    namespace: str = ""
 
 
 def denied_kind(match: re.Match[str], context: Context) -> Failure:

@@ -5,11 +5,29 @@ from __future__ import annotations
 import re
 
 from whysync.messages.failure import Failure
-from whysync.messages.failures.apply import Forbidden
-from whysync.messages.failures.cluster import ClusterAuth
 from whysync.messages.network import api_server_in
 from whysync.messages.pattern import Context, Pattern, said
 from whysync.messages.wrappers import LayerKind
+
+
+class Forbidden(Failure, frozen=True, kw_only=True):
+    """`escalation`: the user may write roles, but not grant what it does not hold (`detail` lists it)."""
+
+    user: str = ""
+    verb: str = ""
+    resource: str = ""
+    group: str = ""
+    namespace: str = ""
+    cluster_scope: bool = False
+    name: str = ""
+    escalation: bool = False
+    detail: str = ""
+
+
+class ClusterAuth(Failure, frozen=True, kw_only=True):
+    server: str = ""
+    detail: str = ""
+
 
 _USER = r'User "(?P<user>[^"]{1,253})" cannot (?P<verb>[\w-]{1,40}) '
 _WHERE = r'(?: in the namespace "(?P<namespace>[^"]{0,253})"| (?P<cluster>at the cluster scope))?'

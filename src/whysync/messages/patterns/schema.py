@@ -3,11 +3,42 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from whysync.messages.failure import NOTHING, Failure, Named
-from whysync.messages.failures.apply import SchemaInvalid, SchemaProblem, SecretEncoding
 from whysync.messages.paths import pointer_of
 from whysync.messages.pattern import Context, Pattern, compiled, said
+
+
+class SchemaProblem(StrEnum):
+    UNKNOWN_FIELD = "unknown-field"
+    DUPLICATE_FIELD = "duplicate-field"
+    TYPE = "type"
+    REQUIRED = "required"
+    UNSUPPORTED = "unsupported-value"
+    INVALID = "invalid-value"
+    FORBIDDEN = "forbidden"
+    DUPLICATE = "duplicate-value"
+    TOO_LONG = "too-long"
+    TOO_MANY = "too-many"
+    NAME = "name"
+    NOT_FOUND = "not-found"
+    OPTIONS = "options"
+    OTHER = "other"
+
+
+class SchemaInvalid(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    field: str = ""
+    pointer: str = ""
+    problem: SchemaProblem = SchemaProblem.OTHER
+    value: str = ""
+    detail: str = ""
+
+
+class SecretEncoding(Failure, frozen=True, kw_only=True):
+    resource: Named = NOTHING
+    detail: str = ""
 
 
 def _subject(text: str) -> Named:

@@ -23,7 +23,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import AdmissionDenied, PolicyEngine
+from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref

@@ -25,7 +25,7 @@ from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Network
-from whysync.messages.failures.apply import WebhookDown
+from whysync.messages.patterns.admission import WebhookDown
 from whysync.queries.commands import kubectl, on_object, sync
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import FailureGroup, grouped

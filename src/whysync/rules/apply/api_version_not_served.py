@@ -20,7 +20,7 @@ No version of the kind is served: its CRD is missing (missing-crd).
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.messages.failures.apply import KindNotServed
+from whysync.messages.patterns.apply import KindNotServed
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

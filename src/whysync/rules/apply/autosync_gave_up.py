@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, ReportedFailure, Set, Severity, cite, rule
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.argocd import AutosyncSkipped
 from whysync.messages.parse import understand
+from whysync.messages.patterns.operations import AutosyncSkipped
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.already_fixed import given_up_and_mended
 from whysync.queries.commands import sync

@@ -27,7 +27,7 @@ from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set
 from whysync.json_tree import dig
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import KindNotServed
+from whysync.messages.patterns.apply import KindNotServed
 from whysync.queries.commands import beside, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref

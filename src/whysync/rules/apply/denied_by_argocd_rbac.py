@@ -27,7 +27,7 @@ from whysync.argocd.rbac import Asker, Explanation, Permission, Policy, Reason, 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.argocd import ArgocdDenied
+from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.queries.commands import argocd_namespace, beside
 from whysync.queries.group_failures import grouped
 

@@ -24,8 +24,8 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.json_tree import items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import DeletionFailed
-from whysync.messages.failures.argocd import Awaited, FinalizerStuck
+from whysync.messages.patterns.apply import DeletionFailed, FinalizerStuck
+from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import CONTROLLER, app_argument, argocd_namespace, beside, kubectl, on_object
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -23,7 +23,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import Forbidden
+from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.commands import kubectl
 from whysync.queries.group_failures import FailureGroup, grouped
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import AlreadyExists, ImmutableField
+from whysync.messages.patterns.apply import AlreadyExists, ImmutableField
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -30,19 +30,18 @@ from whysync.diagnosis.pods import LogRootCause, last_word, logs_below
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import (
-    AdmissionDenied,
+from whysync.messages.parse import understand
+from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
+from whysync.messages.patterns.apply import (
     AlreadyExists,
-    Forbidden,
     ImmutableField,
     KindNotServed,
     NamespaceMissing,
     NamespaceTerminating,
-    SchemaInvalid,
-    WebhookDown,
 )
-from whysync.messages.failures.argocd import HookFailed, OperationTerminated
-from whysync.messages.parse import understand
+from whysync.messages.patterns.operations import HookFailed, OperationTerminated
+from whysync.messages.patterns.rbac import Forbidden
+from whysync.messages.patterns.schema import SchemaInvalid
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.log_lines import root_in_words

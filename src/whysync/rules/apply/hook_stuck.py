@@ -37,8 +37,8 @@ from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.pods import logs_below
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import Awaited, ResourceVanished
-from whysync.messages.failures.workload import ImagePull, Unschedulable
+from whysync.messages.patterns.operations import Awaited, ResourceVanished
+from whysync.messages.patterns.pods import ImagePull, Unschedulable
 from whysync.queries.commands import app_argument, beside, on_object, refresh, remark, sync, terminate
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -26,7 +26,7 @@ from whysync.json_tree import Missing, fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import ImmutableField
+from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import Object
-from whysync.messages.failures.argocd import ImpersonationFailed
+from whysync.messages.patterns.operations import ImpersonationFailed
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import text
-from whysync.messages.failures.apply import ConflictModified
+from whysync.messages.patterns.apply import ConflictModified
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import AnnotationTooLong
+from whysync.messages.patterns.apply import AnnotationTooLong
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

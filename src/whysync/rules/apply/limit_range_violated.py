@@ -26,7 +26,7 @@ from whysync.json_tree import Missing, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.validation.quantities import amount
-from whysync.messages.failures.apply import LimitRange
+from whysync.messages.patterns.apply import LimitRange
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref

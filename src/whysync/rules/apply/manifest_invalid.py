@@ -28,7 +28,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
-from whysync.messages.failures.apply import SchemaInvalid, SchemaProblem
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.mistyped_fields import Mistyped, is_told, mistyped

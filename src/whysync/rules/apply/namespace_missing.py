@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.apply import NamespaceMissing
+from whysync.messages.patterns.apply import NamespaceMissing
 from whysync.queries.already_fixed import given_up_and_mended, mended_by
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import grouped

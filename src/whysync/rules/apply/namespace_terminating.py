@@ -26,7 +26,7 @@ from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import NamespaceTerminating
+from whysync.messages.patterns.apply import NamespaceTerminating
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.resource_rows import row_evidence

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.apply import ConflictModified
+from whysync.messages.patterns.apply import ConflictModified
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -28,7 +28,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, Sym
 from whysync.diagnosis.fix import FixKind
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import OperationTerminated
+from whysync.messages.patterns.operations import OperationTerminated
 from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,

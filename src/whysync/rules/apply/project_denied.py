@@ -27,7 +27,7 @@ from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Rem
 from whysync.diagnosis.fix import Edit
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import ProjectDenied, ProjectRule
+from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
 from whysync.queries.commands import hard_refresh, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.kind_scopes import is_namespaced

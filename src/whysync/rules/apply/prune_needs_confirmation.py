@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import Awaited
+from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument, on_object, remark
 from whysync.queries.last_applied import once_declared
 from whysync.queries.sync_options import has_option

@@ -28,7 +28,7 @@ from whysync.json_tree import Object, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import QuotaExceeded
+from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.queries.already_fixed import given_up_and_mended, mended_by
 from whysync.queries.commands import kubectl, on_object, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped

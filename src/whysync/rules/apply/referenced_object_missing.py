@@ -33,8 +33,8 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import DependencyMissing
 from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.references import Reference, is_absent, keys_asked_of, references_of

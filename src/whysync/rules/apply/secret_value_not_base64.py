@@ -19,7 +19,7 @@ Another field of the Secret is wrong: schema-invalid.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.messages.failures.apply import SecretEncoding
+from whysync.messages.patterns.schema import SecretEncoding
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

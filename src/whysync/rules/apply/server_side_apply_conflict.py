@@ -18,7 +18,7 @@ Decide who owns these fields, and take them out of the other's manifests.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.messages.failures.apply import SsaConflict
+from whysync.messages.patterns.apply import SsaConflict
 from whysync.queries.commands import kubectl, on_object
 from whysync.queries.group_failures import grouped
 

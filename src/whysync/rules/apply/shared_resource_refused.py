@@ -18,7 +18,7 @@ Without the option the same situation is only a warning (shared-resource).
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.messages.failures.argocd import SharedResource
+from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import on_object, remark, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -26,7 +26,7 @@ from whysync.argocd.api.project import SyncWindow
 from whysync.argocd.sync_windows.windows import WindowReason, WindowVerdict, can_sync, matching, next_allowed
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.mechanism import behind_git
-from whysync.messages.failures.argocd import SyncWindowBlocked
+from whysync.messages.patterns.operations import SyncWindowBlocked
 from whysync.queries.commands import app_argument, sync
 from whysync.queries.group_failures import grouped
 

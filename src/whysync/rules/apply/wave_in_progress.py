@@ -19,7 +19,7 @@ A resource of the wave that is Degraded is wave-stalled; a hook that cannot end 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.messages.failures.argocd import Awaited
+from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument
 from whysync.queries.stuck_wait import why_stalled
 from whysync.queries.waiting_on import is_running, is_too_long, minutes, slowest_sync, wait_of

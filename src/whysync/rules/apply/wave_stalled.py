@@ -25,7 +25,7 @@ from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.words import counted, one_line
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import Awaited
+from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import on_object, remark, sync, terminate
 from whysync.queries.stuck_wait import StuckWait, why_stalled
 from whysync.queries.waiting_on import AwaitedObject, is_hook_result, minutes, wait_of

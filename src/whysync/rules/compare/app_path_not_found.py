@@ -23,7 +23,7 @@ from shlex import quote
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import PathNotFound
+from whysync.messages.patterns.git import PathNotFound
 from whysync.queries.commands import app_argument, hard_refresh
 from whysync.queries.failing_source import (
     commits_since_the_last_sync,

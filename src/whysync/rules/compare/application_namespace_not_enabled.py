@@ -24,7 +24,7 @@ from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cit
 from whysync.diagnosis.freshness import is_served, never_looked_at
 from whysync.json_tree import text
 from whysync.kubernetes.api.pointer import join
-from whysync.messages.failures.argocd import AppNamespaceNotPermitted
+from whysync.messages.patterns.projects import AppNamespaceNotPermitted
 from whysync.queries.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
 from whysync.queries.group_failures import grouped
 from whysync.queries.waiting_on import minutes

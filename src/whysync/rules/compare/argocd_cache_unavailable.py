@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Network
-from whysync.messages.failures.argocd import ArgocdCacheDown
+from whysync.messages.patterns.argocd import ArgocdCacheDown
 from whysync.queries.argocd_pods import pods_named
 from whysync.queries.commands import (
     API_SERVER,

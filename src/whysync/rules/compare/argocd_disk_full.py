@@ -18,7 +18,7 @@ A container of your own whose disk is full says so in its own log.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.messages.failures.argocd import ArgocdDiskFull
+from whysync.messages.patterns.argocd import ArgocdDiskFull
 from whysync.queries.commands import CONTROLLER, REPO_SERVER, argocd_namespace, kubectl, refresh, restart
 from whysync.queries.group_failures import grouped
 

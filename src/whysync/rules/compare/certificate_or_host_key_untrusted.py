@@ -24,7 +24,8 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Peer
-from whysync.messages.failures.source import Distrust, TlsUntrusted
+from whysync.messages.network import Distrust
+from whysync.messages.patterns.git import TlsUntrusted
 from whysync.queries.commands import hard_refresh
 from whysync.queries.failing_source import failing_source
 from whysync.queries.group_failures import grouped

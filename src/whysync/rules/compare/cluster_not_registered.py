@@ -23,7 +23,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.destination_clusters import known_clusters
-from whysync.messages.failures.cluster import ClusterNotRegistered
+from whysync.messages.patterns.cluster import ClusterNotRegistered
 from whysync.queries.commands import app_argument, refresh
 from whysync.queries.group_failures import grouped
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import PluginFailed
+from whysync.messages.patterns.manifests import PluginFailed
 from whysync.queries.commands import argocd_namespace, hard_refresh
 from whysync.queries.group_failures import grouped
 

@@ -22,7 +22,7 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.cluster import ConversionWebhookFailed
+from whysync.messages.patterns.admission import ConversionWebhookFailed
 from whysync.queries.commands import beside, kubectl, refresh, remark
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped

@@ -21,8 +21,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.messages.failures.apply import ConnectionFailed
-from whysync.messages.failures.cluster import ClusterUnreachable
+from whysync.messages.patterns.cluster import ClusterUnreachable, ConnectionFailed
 from whysync.queries.commands import argocd_namespace, refresh
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped

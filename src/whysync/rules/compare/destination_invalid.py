@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import SourceSpecInvalid
+from whysync.messages.patterns.manifests import SourceSpecInvalid
 from whysync.queries.commands import app_argument, beside, refresh
 from whysync.queries.group_failures import grouped
 

@@ -29,7 +29,7 @@ from whysync.diagnosis.words import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.cluster import DiffProblem, DiffSchemaError, DiffSide
+from whysync.messages.patterns.diffs import DiffProblem, DiffSchemaError, DiffSide
 from whysync.queries.commands import CONTROLLER, hard_refresh, remark, restart
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

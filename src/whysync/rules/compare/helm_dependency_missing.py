@@ -26,7 +26,7 @@ from shlex import quote
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import HelmDependency
+from whysync.messages.patterns.helm import HelmDependency
 from whysync.queries.commands import beside, hard_refresh
 from whysync.queries.failing_source import failing_source
 from whysync.queries.group_failures import grouped

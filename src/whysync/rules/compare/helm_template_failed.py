@@ -25,7 +25,7 @@ from shlex import quote
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import HelmRender
+from whysync.messages.patterns.helm import HelmRender
 from whysync.queries.commands import hard_refresh, remark
 from whysync.queries.failing_source import failing_source, source_pointer
 from whysync.queries.group_failures import grouped

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import HydratorFailed
+from whysync.messages.patterns.manifests import HydratorFailed
 from whysync.queries.commands import app_argument
 from whysync.queries.group_failures import grouped
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.argocd import IgnoreRuleInvalid
+from whysync.messages.patterns.diffs import IgnoreRuleInvalid
 from whysync.queries.commands import hard_refresh, remark
 from whysync.queries.group_failures import grouped
 

@@ -19,7 +19,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import JsonnetFailed
+from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.queries.commands import hard_refresh
 from whysync.queries.group_failures import grouped
 

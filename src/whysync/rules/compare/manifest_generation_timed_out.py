@@ -20,7 +20,7 @@ The Git host does not answer at all: repo-unreachable. The repo-server is down: 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.messages.failures.source import GenerationTimeout
+from whysync.messages.patterns.manifests import GenerationTimeout
 from whysync.queries.commands import argocd_namespace, hard_refresh
 from whysync.queries.group_failures import grouped
 

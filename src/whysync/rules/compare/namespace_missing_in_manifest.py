@@ -18,7 +18,7 @@ The namespace is named and does not exist: then the sync says so.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.messages.failures.argocd import NamespaceUnset
+from whysync.messages.patterns.operations import NamespaceUnset
 from whysync.queries.commands import app_argument, refresh
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref

@@ -24,7 +24,7 @@ from whysync.diagnosis.destination_clusters import cluster_for, known_clusters, 
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.cluster import NamespaceNotManaged
+from whysync.messages.patterns.cluster import NamespaceNotManaged
 from whysync.queries.commands import argocd_namespace, kubectl, refresh, remark
 from whysync.queries.group_failures import grouped
 

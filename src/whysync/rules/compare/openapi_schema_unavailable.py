@@ -23,7 +23,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.cluster import OpenApiError
+from whysync.messages.patterns.diffs import OpenApiError
 from whysync.queries.commands import kubectl, refresh
 from whysync.queries.group_failures import grouped
 

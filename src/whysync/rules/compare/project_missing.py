@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import Json, Object
-from whysync.messages.failures.argocd import ProjectMissing
+from whysync.messages.patterns.projects import ProjectMissing
 from whysync.queries.commands import app_argument, argocd_namespace
 from whysync.queries.group_failures import grouped
 

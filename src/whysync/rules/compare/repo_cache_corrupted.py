@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import RepoCopyBroken
+from whysync.messages.patterns.git import RepoCopyBroken
 from whysync.queries.commands import REPO_SERVER, hard_refresh, restart
 from whysync.queries.group_failures import grouped
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Network
-from whysync.messages.failures.argocd import RepoServerDown
+from whysync.messages.patterns.argocd import RepoServerDown
 from whysync.queries.argocd_pods import pods_named
 from whysync.queries.commands import REPO_SERVER, argocd_namespace, refresh, restart
 from whysync.queries.connection_errors import why_unreachable

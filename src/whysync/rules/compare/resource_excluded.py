@@ -28,7 +28,7 @@ from whysync.json_tree import Json, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.api.yaml import Invalid, dump, load
-from whysync.messages.failures.argocd import ExcludedResource
+from whysync.messages.patterns.operations import ExcludedResource
 from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,

@@ -23,7 +23,7 @@ import msgspec
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.pointer import join
-from whysync.messages.failures.cluster import SizeLimit, TooLarge
+from whysync.messages.patterns.apply import SizeLimit, TooLarge
 from whysync.queries.commands import (
     API_SERVER,
     CONTROLLER,

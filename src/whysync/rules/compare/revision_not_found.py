@@ -23,7 +23,7 @@ from shlex import quote
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.messages.failures.source import RevisionNotFound
+from whysync.messages.patterns.git import RevisionNotFound
 from whysync.queries.commands import app_argument, beside, hard_refresh
 from whysync.queries.failing_source import (
     failing_source,

@@ -22,7 +22,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
-from whysync.messages.failures.argocd import SettingsMalformed
+from whysync.messages.patterns.argocd import SettingsMalformed
 from whysync.queries.commands import argocd_namespace, beside, kubectl, refresh
 from whysync.queries.group_failures import grouped
 

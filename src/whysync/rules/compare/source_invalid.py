@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.words import one_line
-from whysync.messages.failures.source import SourceSpecInvalid
+from whysync.messages.patterns.manifests import SourceSpecInvalid
 from whysync.queries.commands import app_argument, refresh
 from whysync.queries.group_failures import grouped
 

@@ -24,7 +24,7 @@ from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cit
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
-from whysync.messages.failures.argocd import OrphanedResources
+from whysync.messages.patterns.operations import OrphanedResources
 from whysync.queries.commands import app_argument
 
 # Controllers make these below others, though not always with an owner reference.

@@ -23,7 +23,7 @@ from shlex import quote
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.argocd import AutosyncWipeRefused
+from whysync.messages.patterns.operations import AutosyncWipeRefused
 from whysync.queries.commands import on_object, refresh, sync
 from whysync.queries.creators import maker_of
 from whysync.queries.sync_options import has_option

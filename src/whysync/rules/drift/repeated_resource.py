@@ -23,7 +23,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.difference import differences
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import DuplicateResource
+from whysync.messages.patterns.operations import DuplicateResource
 from whysync.queries.commands import app_argument
 from whysync.queries.named_objects import named_ref
 

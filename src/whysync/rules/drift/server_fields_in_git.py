@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.json_tree import Missing
-from whysync.messages.failures.apply import ConflictModified
+from whysync.messages.patterns.apply import ConflictModified
 from whysync.queries.drift import both_sides, drift_finding
 from whysync.queries.group_failures import grouped
 

@@ -22,7 +22,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.argocd import SharedResource
+from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import remark
 from whysync.queries.drift import drift_finding
 from whysync.queries.named_objects import named_ref

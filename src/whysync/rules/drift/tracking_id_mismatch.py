@@ -27,7 +27,7 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.mechanism import INSTANCE
 from whysync.kubernetes.field_writers import WriterKind, phrase
-from whysync.messages.failures.argocd import SharedResource
+from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import sync
 from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref

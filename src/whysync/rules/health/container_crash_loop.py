@@ -37,7 +37,7 @@ from whysync.diagnosis.owning_resource import row_over
 from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, last_word, logs_below
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.workload import CrashLoop
+from whysync.messages.patterns.pods import CrashLoop
 from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_way_back
 from whysync.queries.probe_kills import killed_for_probe

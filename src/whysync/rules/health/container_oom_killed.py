@@ -28,7 +28,7 @@ from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.validation.quantities import amount
-from whysync.messages.failures.workload import CrashLoop, OomKilled
+from whysync.messages.patterns.pods import CrashLoop, OomKilled
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.previous_revision import with_way_back
 

@@ -28,9 +28,8 @@ from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import DependencyMissing
-from whysync.messages.failures.workload import ContainerConfigInvalid
 from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import ContainerConfigInvalid, DependencyMissing
 from whysync.queries.commands import beside, kubectl, on_object, sync
 from whysync.queries.config_keys import asked_at, key_alike, keys_of
 from whysync.queries.group_failures import grouped

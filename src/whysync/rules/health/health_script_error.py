@@ -27,7 +27,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Named
-from whysync.messages.failures.argocd import HealthScriptError
+from whysync.messages.patterns.argocd import HealthScriptError
 from whysync.queries.commands import kubectl, refresh, remark
 from whysync.queries.lua_guards import guarded
 from whysync.queries.named_objects import named_ref

@@ -25,8 +25,8 @@ from msgspec.structs import replace
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.workload import ImagePull
 from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import ImagePull
 from whysync.queries.commands import beside, kubectl, sync
 from whysync.queries.image_tags import names_another_tag, pointers_of, runs_elsewhere
 from whysync.queries.previous_revision import with_way_back

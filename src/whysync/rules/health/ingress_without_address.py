@@ -31,7 +31,7 @@ from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.failures.workload import LoadBalancerFailed
+from whysync.messages.patterns.pods import LoadBalancerFailed
 from whysync.queries.commands import beside, kubectl, on_object
 from whysync.queries.references import is_absent, references_of
 from whysync.queries.resource_rows import row_evidence

@@ -26,7 +26,7 @@ from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, Severit
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.workload import LoadBalancerFailed
+from whysync.messages.patterns.pods import LoadBalancerFailed
 from whysync.queries.commands import kubectl
 from whysync.queries.resource_rows import row_evidence
 from whysync.queries.timestamps import age_at

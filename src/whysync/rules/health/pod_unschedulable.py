@@ -26,7 +26,7 @@ from whysync.diagnosis.owning_resource import row_over
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.workload import Unschedulable
+from whysync.messages.patterns.pods import Unschedulable
 from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_way_back
 from whysync.queries.timestamps import age_at

@@ -27,7 +27,7 @@ from whysync.diagnosis.pods import PodHistory
 from whysync.diagnosis.words import one_line
 from whysync.json_tree import Missing, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.workload import CrashLoop, ProbeFailed
+from whysync.messages.patterns.pods import CrashLoop, ProbeFailed
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.previous_revision import with_way_back

@@ -24,8 +24,8 @@ from whysync.diagnosis.words import one_line
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
-from whysync.messages.failures.workload import VolumePending
 from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import VolumePending
 from whysync.queries.commands import kubectl, on_object
 from whysync.queries.waiting_on import wait_of
 

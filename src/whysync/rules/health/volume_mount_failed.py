@@ -23,8 +23,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.failures.apply import DependencyMissing
-from whysync.messages.failures.workload import FailedMount
+from whysync.messages.patterns.pods import DependencyMissing, FailedMount
 from whysync.queries.commands import kubectl, on_object
 from whysync.queries.group_failures import grouped
 

@@ -1,1 +1,0 @@
-"""The typed failures that messages can report."""
