@@ -17,12 +17,21 @@ from tests.situations import ROOT
 from whysync.diagnosis.report import Reason, ReasonKind, Report, Safety, SyncSafety
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Item, Plan, PlannedCluster, Run, State, Step
-from whysync.reports import plan_github, plan_html, plan_junit, plan_markdown, plan_svg, plan_view
+from whysync.reports import plan_html, plan_markdown, plan_svg, plan_view
+from whysync.reports.annotations import github, junit
+from whysync.reports.annotations.plan_rows import app_rows, run_rows
+from whysync.reports.output import Safe
 from whysync.reports.screen import Screen
 
 HERE = ROOT / "tests/reports/plan"
 NOTHING = Report(apps=(), groups=())
-FORMS = {"html": plan_html.render, "svg": plan_svg.render, "junit": plan_junit.render}
+
+
+def junit_text(plan: Plan, report: Report) -> Safe:
+    return junit.render("whysync plan", run_rows(plan, report), empty="nothing changes")
+
+
+FORMS = {"html": plan_html.render, "svg": plan_svg.render, "junit": junit_text}
 EVIL = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -114,7 +123,7 @@ class TestHostileNames:
     @given(name=st.text(min_size=1, max_size=60))
     @example(name="x\n::set-output name=a::b")
     def test_no_command_of_github_is_smuggled_in(self, name: str) -> None:
-        lines = plan_github.render(planned(name), NOTHING).split("\n")
+        lines = github.render(app_rows(planned(name), NOTHING)).split("\n")
         assert [line.startswith("::error ") for line in lines] == [True, False]
 
     def test_the_page_asks_for_nothing(self) -> None:
@@ -158,7 +167,7 @@ def test_without_a_run(plan: Plan, told: str) -> None:
         text = render(plan, NOTHING)
         ElementTree.fromstring(text)
         assert told in text
-    ElementTree.fromstring(plan_junit.render(plan, NOTHING))
+    ElementTree.fromstring(junit_text(plan, NOTHING))
 
 
 def _shape(root: ElementTree.Element) -> set[tuple[str, frozenset[str]]]:

@@ -17,7 +17,9 @@ from whysync.lint.read_files import Reader, tree_of
 from whysync.lint.remark import Outcome
 from whysync.lint.runner import run
 from whysync.lint.schemas.misfit import as_pointer
-from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
+from whysync.reports import lint_json, lint_markdown, lint_view
+from whysync.reports.annotations import github, gitlab, junit, sarif
+from whysync.reports.annotations.lint_rows import lint_rows
 from whysync.reports.screen import Screen
 
 SCALARS = st.one_of(
@@ -93,13 +95,14 @@ def test_every_form_shows_any_outcome(bodies: list[Object], odd: str) -> None:
     outcome = looked_at({f"{odd.replace('/', '')}.yaml": "---\n".join(map(dump, bodies))})
     lint_view.render(outcome, Screen(), wide=True)
     lint_json.render(outcome)
-    sarif.render(outcome, all_checks())
-    gitlab.render(outcome)
-    assert len(github.render(outcome).splitlines()) == len(outcome.remarks)
+    rows = lint_rows(outcome)
+    sarif.render(rows, all_checks(), outcome.notes)
+    gitlab.render(rows)
+    assert len(github.render(rows).splitlines()) == len(outcome.remarks)
     assert len(lint_markdown.render(outcome)) <= lint_markdown.LONGEST
     import xml.dom.minidom
 
-    xml.dom.minidom.parseString(junit.render(outcome).encode())
+    xml.dom.minidom.parseString(junit.render("whysync lint", rows).encode())
 
 
 @given(st.text(max_size=12), st.text(max_size=12))

@@ -47,12 +47,9 @@ from whysync.reports import (
     diff_view,
     fix_view,
     get_view,
-    github,
-    gitlab,
     health_view,
     json_v1,
     json_yaml,
-    junit,
     lab_pages,
     lint_json,
     lint_markdown,
@@ -60,17 +57,17 @@ from whysync.reports import (
     list_view,
     markdown,
     output,
-    plan_github,
     plan_html,
     plan_json,
-    plan_junit,
     plan_markdown,
     plan_svg,
     plan_view,
     rule_pages,
-    sarif,
     terminal,
 )
+from whysync.reports.annotations import github, gitlab, junit, sarif
+from whysync.reports.annotations.lint_rows import lint_rows
+from whysync.reports.annotations.plan_rows import app_rows, run_rows
 from whysync.reports.diff_model import AppDiff
 from whysync.reports.fix_view import Chosen
 from whysync.reports.health_view import HealthReport, JudgedObject
@@ -163,11 +160,12 @@ def _lint(outcome: Outcome) -> Shown:
         yield _form("text", screen), lint_view.render(outcome, screen)
         yield _form("wide", screen), lint_view.render(outcome, screen, wide=True)
     yield "json", lint_json.render(outcome)
-    yield "sarif", sarif.render(outcome, [])
-    yield "junit", junit.render(outcome)
-    yield "junit", junit.render(outcome, fail_on=Severity.CRITICAL)
-    yield "github", github.render(outcome)
-    yield "gitlab", gitlab.render(outcome)
+    rows = lint_rows(outcome)
+    yield "sarif", sarif.render(rows, [], outcome.notes)
+    yield "junit", junit.render("whysync lint", rows)
+    yield "junit", junit.render("whysync lint", rows, fail_on=Severity.CRITICAL)
+    yield "github", github.render(rows)
+    yield "gitlab", gitlab.render(rows)
     yield "markdown", lint_markdown.render(outcome)
 
 
@@ -179,8 +177,8 @@ def _plan(plan: Plan, report: Report) -> Shown:
     yield "markdown", plan_markdown.render(plan, report)
     yield "html", plan_html.render(plan, report)
     yield "svg", plan_svg.render(plan, report)
-    yield "junit", plan_junit.render(plan, report)
-    yield "github", plan_github.render(plan, report)
+    yield "junit", junit.render("whysync plan", run_rows(plan, report))
+    yield "github", github.render(app_rows(plan, report))
 
 
 def _explain(rule: Rule) -> Shown:

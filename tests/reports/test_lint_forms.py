@@ -9,7 +9,9 @@ from whysync.diagnosis.finding import Severity
 from whysync.kubernetes.api.ref import Ref
 from whysync.lint.check import all_checks
 from whysync.lint.remark import AutoFix, Note, Outcome, Remark, Suppressed
-from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
+from whysync.reports import lint_json, lint_markdown, lint_view
+from whysync.reports.annotations import github, gitlab, junit, sarif
+from whysync.reports.annotations.lint_rows import lint_rows
 from whysync.reports.screen import Screen
 
 WEB = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
@@ -43,7 +45,7 @@ MANY = Outcome(remarks=(ODD,) * 5_000, notes=OUTCOME.notes * 500, files=1, objec
 
 
 def test_sarif_has_what_viewers_need() -> None:
-    log = json.loads(sarif.render(OUTCOME, all_checks()))
+    log = json.loads(sarif.render(lint_rows(OUTCOME), all_checks(), OUTCOME.notes))
     assert log["version"] == "2.1.0"
     assert log["$schema"] == sarif.SCHEMA
     (run,) = log["runs"]
@@ -75,23 +77,27 @@ def test_fingerprints_do_not_know_lines() -> None:
     moved = Outcome(remarks=(Remark(check="a", path="b", line=1, message="m"),))
     same = Outcome(remarks=(Remark(check="a", path="b", line=9, message="m"),))
     assert (
-        json.loads(gitlab.render(moved))[0]["fingerprint"]
-        == json.loads(gitlab.render(same))[0]["fingerprint"]
+        json.loads(gitlab.render(lint_rows(moved)))[0]["fingerprint"]
+        == json.loads(gitlab.render(lint_rows(same)))[0]["fingerprint"]
     )
 
 
 def test_junit_is_xml_with_failures_from_a_severity_on() -> None:
-    suite = ElementTree.fromstring(junit.render(OUTCOME, fail_on=Severity.WARNING))[0]
+    suite = ElementTree.fromstring(
+        junit.render("whysync lint", lint_rows(OUTCOME), fail_on=Severity.WARNING)
+    )[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
     assert [case.find("failure") is not None for case in suite] == [False, True, False]
-    strict = ElementTree.fromstring(junit.render(OUTCOME, fail_on=Severity.INFO))[0]
+    strict = ElementTree.fromstring(junit.render("whysync lint", lint_rows(OUTCOME), fail_on=Severity.INFO))[
+        0
+    ]
     assert strict.get("failures") == "2"
-    empty = ElementTree.fromstring(junit.render(Outcome()))[0]
+    empty = ElementTree.fromstring(junit.render("whysync lint", ()))[0]
     assert (empty.get("tests"), len(empty)) == ("1", 1)
 
 
 def test_github_gets_one_command_a_line_that_nothing_escapes_from() -> None:
-    first, second = github.render(OUTCOME).splitlines()
+    first, second = github.render(lint_rows(OUTCOME)).splitlines()
     assert first.startswith(
         "::error file=apps/shop%2C 1/we%3Ab.yaml,line=7,title=unknown_field::100%25 <b>no</b>"
     )
@@ -99,7 +105,7 @@ def test_github_gets_one_command_a_line_that_nothing_escapes_from() -> None:
 
 
 def test_gitlab_knows_the_severities() -> None:
-    told = json.loads(gitlab.render(OUTCOME))
+    told = json.loads(gitlab.render(lint_rows(OUTCOME)))
     assert [one["severity"] for one in told] == ["info", "critical"]
     assert set(told[0]) == {"description", "check_name", "fingerprint", "severity", "location"}
 
@@ -124,7 +130,7 @@ def test_nothing_found() -> None:
         "## ✅ whysync lint: nothing found\n\n3 objects in 2 files.\n"
     )
     assert lint_view.render(Outcome(files=1, objects=1), Screen()) == "✓ nothing found: 1 object in 1 file\n"
-    assert github.render(Outcome()) == ""
+    assert github.render(lint_rows(Outcome())) == ""
 
 
 def test_json_is_version_1() -> None:

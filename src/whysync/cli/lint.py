@@ -61,19 +61,21 @@ def exit_of(outcome: Outcome, fail_on: Severity) -> Exit:
 
 
 def _shown(form: str, outcome: Outcome, checks: list[Check], screen: Screen, fail_on: Severity) -> Safe:
-    from whysync.reports import github, gitlab, junit, lint_json, lint_markdown, lint_view, sarif
+    from whysync.reports import lint_json, lint_markdown, lint_view
+    from whysync.reports.annotations import github, gitlab, junit, sarif
+    from whysync.reports.annotations.lint_rows import lint_rows
 
     match form:
         case "json":
             return lint_json.render(outcome)
         case "sarif":
-            return sarif.render(outcome, checks)
+            return sarif.render(lint_rows(outcome), checks, outcome.notes)
         case "junit":
-            return junit.render(outcome, fail_on=fail_on)
+            return junit.render("whysync lint", lint_rows(outcome), fail_on=fail_on)
         case "github":
-            return github.render(outcome)
+            return github.render(lint_rows(outcome))
         case "gitlab":
-            return gitlab.render(outcome)
+            return gitlab.render(lint_rows(outcome))
         case "markdown":
             return lint_markdown.render(outcome)
         case _:

@@ -169,15 +169,9 @@ def _with_causes(run: Run, name: str) -> Run:
 
 
 def _shown(made: Plan, report: Report, form: str, screen: Screen) -> Safe:
-    from whysync.reports import (
-        plan_github,
-        plan_html,
-        plan_json,
-        plan_junit,
-        plan_markdown,
-        plan_svg,
-        plan_view,
-    )
+    from whysync.reports import plan_html, plan_json, plan_markdown, plan_svg, plan_view
+    from whysync.reports.annotations import github, junit
+    from whysync.reports.annotations.plan_rows import app_rows, run_rows
 
     match form:
         case "html":
@@ -185,9 +179,9 @@ def _shown(made: Plan, report: Report, form: str, screen: Screen) -> Safe:
         case "svg":
             return plan_svg.render(made, report)
         case "junit":
-            return plan_junit.render(made, report)
+            return junit.render("whysync plan", run_rows(made, report), empty="nothing changes")
         case "github":
-            return plan_github.render(made, report)
+            return github.render(app_rows(made, report))
         case "json":
             return plan_json.render(made, report)
         case "markdown":

@@ -3,7 +3,8 @@
 Reports are built from values of a cluster or of a repository, which may be hostile. Nothing is cleaned where
 a report is built. Each medium has one function that turns a report into `Safe` text, and only `Safe` text is
 written: `text` here for terminals and logs, `markdown_text.page` for Markdown, `xml_text.document` for HTML,
-SVG and XML, `json_yaml.as_json` and `json_yaml.as_yaml` for data, `github.commands` for workflow commands.
+SVG and XML, `json_yaml.as_json` and `json_yaml.as_yaml` for data, and
+`annotations.github` for workflow commands.
 """
 
 from __future__ import annotations

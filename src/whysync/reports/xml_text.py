@@ -46,11 +46,3 @@ def _escaped(text: str) -> Xml:
 
 def document(made: Xml) -> Safe:
     return Safe("".join(f"{one_safe_line(line)}\n" for line in made.removesuffix("\n").split("\n")))
-
-
-def suites(name: str, cases: Iterable[Xml], **counts: int) -> Safe:
-    """JUnit: one suite with these cases."""
-    inside = [part for case in cases for part in (Xml("\n    "), case)]
-    suite = tag("testsuite", *inside, Xml("\n  "), name=name, **counts)
-    whole = tag("testsuites", Xml("\n  "), suite, BREAK, name=name, **counts)
-    return document(joined((XML, whole), "\n"))

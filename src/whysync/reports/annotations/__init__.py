@@ -1,0 +1,1 @@
+"""Results for CI: one row type (`Annotation`), one writer per format: SARIF, JUnit, GitHub, GitLab."""

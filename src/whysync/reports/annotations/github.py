@@ -1,0 +1,37 @@
+"""Workflow commands of GitHub Actions: annotations on the lines of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whysync.diagnosis.finding import Severity
+from whysync.reports.annotations.annotation import Annotation
+from whysync.reports.output import Safe, one_safe_line
+from whysync.reports.screen import one_line
+
+_COMMANDS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render(rows: Iterable[Annotation]) -> Safe:
+    """The worst first: GitHub shows ten of each kind for one step."""
+    wrong = [(row.severity, row) for row in rows if row.severity is not None and row.skipped is None]
+    wrong.sort(key=lambda one: -one[0].weight)
+    commands = (f"{_COMMANDS[severity]} {_command(row)}" for severity, row in wrong)
+    return Safe("".join(f"::{one_safe_line(command)}\n" for command in commands))
+
+
+def _command(row: Annotation) -> str:
+    """One line; nothing in it can begin another command."""
+    properties = {"title": row.title, **({"file": row.file} if row.file else {})}
+    if row.line is not None:
+        properties = {"file": row.file, "line": str(max(row.line, 1)), "title": row.rule}
+    where = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"{where}::{_data(one_line(row.text, 1_000))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(one_line(text, 1_000)).replace(":", "%3A").replace(",", "%2C")
