@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.clock import processor_seconds
-from whysync.golang.glob import BadPattern, glob_match, glob_match_or_raise, path_match
+from whysync.golang.glob import BadPattern, glob_match, glob_match_or_raise, name_matcher, path_match
 
 
 @pytest.mark.parametrize(
@@ -102,3 +102,24 @@ def test_no_pattern_takes_forever() -> None:
         assert glob_match("{" * 5000 + "a", "a")
 
     assert processor_seconds(match) < 5
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "matches"),
+    [
+        ("*.yaml", "a.yaml", True),
+        ("values-{dev,prod}.yaml", "values-prod.yaml", True),
+        ("values-{dev,prod}.yaml", "values-test.yaml", False),
+        ("[!ab].yaml", "c.yaml", True),
+        ("[^ab].yaml", "a.yaml", False),
+        ("[a-c0-9].yaml", "7.yaml", True),
+    ],
+)
+def test_doublestar_names(pattern: str, name: str, *, matches: bool) -> None:
+    assert name_matcher(pattern)(name) is matches
+
+
+@pytest.mark.parametrize("pattern", ["[", "[]", "[a", "{a,b", "a\\"])
+def test_a_doublestar_pattern_that_does_not_compile(pattern: str) -> None:
+    with pytest.raises(BadPattern):
+        name_matcher(pattern)

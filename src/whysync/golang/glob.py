@@ -1,20 +1,24 @@
-"""The patterns of Argo CD: two dialects of globs, matched in time linear in the text.
+"""Globs in the three dialects that Argo CD uses, matched in time linear in the text.
 
-`Glob` is gobwas/glob 0.2.3, which Argo CD uses nearly everywhere: `*` and `?` stop at the separators (by
-default there are none), `**` never does, `[abc]`, `[!abc]`, `[a-z]` (a list or one range, not both) and
-`{a,b}`. `PathGlob` is Go's `filepath.Match`, which project kind lists use: `/` separates, `[^a-z0-9]`
-works, braces are plain text. A pattern that cannot be compiled matches nothing.
+- gobwas/glob 0.2.3 (`glob_match`), used nearly everywhere: `*` and `?` stop at the separators (by default
+  there are none), `**` never does, `[abc]`, `[!abc]`, `[a-z]` (a list or one range, not both) and `{a,b}`.
+- Go's `filepath.Match` (`path_match`), used for the kind lists of projects: `/` separates, `[^a-z0-9]` works,
+  braces are plain text.
+- doublestar (`name_matcher`), used for one name in the path of a values file: as `filepath.Match`, with
+  `[!a-z]` and `{a,b}`. `**` stands for folders; the caller walks them.
 
-Patterns come from users: they run on a small automaton of ours, as regular expressions can be made to
+Patterns come from users: they run on a small automaton of our own, because regular expressions can be made to
 take forever.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+_SYNTAX_ERROR: Final = "syntax error in pattern"
 _Accepts: TypeAlias = Callable[[str], bool]
 # One step of the automaton: a character to accept, or where to go without one.
 _Step: TypeAlias = "_Accepts | _Jump"
@@ -46,15 +50,25 @@ def glob_match_or_raise(pattern: str, text: str, separators: str = "") -> bool:
         return True
     if pattern == "*" and not separators:
         return True
-    return _compiled_glob(pattern, separators).accepts(text)
+    return _compiled(pattern, _gobwas(separators)).accepts(text)
 
 
 def path_match(pattern: str, text: str) -> bool:
     """Mirrors Go's `filepath.Match` on Unix, where its callers take an error for no match."""
     try:
-        return _compiled_path(pattern).accepts(text)
+        return _compiled(pattern, _PATH).accepts(text)
     except BadPattern:
         return False
+
+
+def name_matcher(pattern: str) -> Callable[[str], bool]:
+    """Mirrors doublestar on one name of a path. Raises `BadPattern`."""
+    return _compiled(pattern, _DOUBLESTAR).accepts
+
+
+@lru_cache(maxsize=16)
+def _gobwas(separators: str) -> _Dialect:
+    return _Dialect(separators=separators, read_class=_glob_class, braces=True, strict=False)
 
 
 class _Automaton:
@@ -126,27 +140,34 @@ class _Alternatives:
         self.ends: list[_Jump] = []
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Dialect:
+    separators: str
+    read_class: Callable[[str, int], tuple[_Accepts, int]]
+    braces: bool
+    strict: bool
+    """An open brace or a backslash at the end is an error."""
+
+
 @lru_cache(maxsize=4096)
-def _compiled_glob(pattern: str, separators: str) -> _Automaton:
+def _compiled(pattern: str, dialect: _Dialect) -> _Automaton:
     steps: list[_Step] = []
     open_braces: list[_Alternatives] = []
-    not_separator = _among(separators, negated=True) if separators else _anything
+    not_separator = _among(dialect.separators, negated=True) if dialect.separators else _anything
     at = 0
     while at < len(pattern):
         char = pattern[at]
         at += 1
         if char == "*":
-            if pattern.startswith("*", at):
-                at += 1
-                _star(steps, _anything)
-            else:
-                _star(steps, not_separator)
+            crosses = not dialect.strict and pattern.startswith("*", at)
+            at += crosses
+            _star(steps, _anything if crosses else not_separator)
         elif char == "?":
             steps.append(not_separator)
         elif char == "[":
-            accepts, at = _glob_class(pattern, at)
+            accepts, at = dialect.read_class(pattern, at)
             steps.append(accepts)
-        elif char == "{":
+        elif char == "{" and dialect.braces:
             branches = _Jump(len(steps) + 1)
             steps.append(branches)
             open_braces.append(_Alternatives(branches))
@@ -156,12 +177,16 @@ def _compiled_glob(pattern: str, separators: str) -> _Automaton:
         elif char == "}" and open_braces:
             _close(steps, open_braces.pop())
         elif char == "\\":
-            if at < len(pattern):  # at the very end it stands for nothing
+            if at < len(pattern):
                 steps.append(_is(pattern[at]))
-                at += 1
+            elif dialect.strict:
+                raise BadPattern(_SYNTAX_ERROR)
+            at += 1
         else:
             steps.append(_is(char))
-    while open_braces:  # the library closes them silently at the end
+    if open_braces and dialect.strict:
+        raise BadPattern(_SYNTAX_ERROR)
+    while open_braces:  # gobwas closes them silently at the end
         _close(steps, open_braces.pop())
     return _Automaton(steps)
 
@@ -204,49 +229,35 @@ def _glob_class(pattern: str, at: int) -> tuple[_Accepts, int]:
     return _among("".join(chars), negated=negated), at + 1
 
 
-@lru_cache(maxsize=4096)
-def _compiled_path(pattern: str) -> _Automaton:
-    steps: list[_Step] = []
-    not_slash = _among("/", negated=True)
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        at += 1
-        if char == "*":
-            _star(steps, not_slash)
-        elif char == "?":
-            steps.append(not_slash)
-        elif char == "[":
-            accepts, at = _path_class(pattern, at)
-            steps.append(accepts)
-        elif char == "\\":
-            if at >= len(pattern):
-                raise BadPattern("syntax error in pattern")
-            steps.append(_is(pattern[at]))
-            at += 1
-        else:
-            steps.append(_is(char))
-    return _Automaton(steps)
-
-
 def _path_class(pattern: str, at: int) -> tuple[_Accepts, int]:
-    negated = pattern.startswith("^", at)
-    at += negated
+    return _ranges(pattern, at + pattern.startswith("^", at), negated=pattern.startswith("^", at))
+
+
+def _doublestar_class(pattern: str, at: int) -> tuple[_Accepts, int]:
+    negated = pattern.startswith(("!", "^"), at)
+    return _ranges(pattern, at + negated, negated=negated)
+
+
+def _ranges(pattern: str, at: int, *, negated: bool) -> tuple[_Accepts, int]:
     ranges: list[tuple[str, str]] = []
     while not (ranges and pattern.startswith("]", at)):
-        low, at = _path_member(pattern, at)
+        low, at = _range_end(pattern, at)
         high = low
         if pattern.startswith("-", at):
-            high, at = _path_member(pattern, at + 1)
+            high, at = _range_end(pattern, at + 1)
         ranges.append((low, high))
     return _between(tuple(ranges), negated=negated), at + 1
 
 
-def _path_member(pattern: str, at: int) -> tuple[str, int]:
+def _range_end(pattern: str, at: int) -> tuple[str, int]:
     """One character of a class; something must follow it, at least the closing bracket."""
     if pattern[at : at + 1] in ("", "-", "]"):
-        raise BadPattern("syntax error in pattern")
+        raise BadPattern(_SYNTAX_ERROR)
     at += pattern[at] == "\\"
     if at + 1 >= len(pattern):
-        raise BadPattern("syntax error in pattern")
+        raise BadPattern(_SYNTAX_ERROR)
     return pattern[at], at + 1
+
+
+_PATH: Final = _Dialect(separators="/", read_class=_path_class, braces=False, strict=True)
+_DOUBLESTAR: Final = _Dialect(separators="/", read_class=_doublestar_class, braces=True, strict=True)

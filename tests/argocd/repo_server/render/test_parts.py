@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.argocd.repo_server.render.conftest import MakeTree, config_map, names, rendered
-from whysync.argocd.repo_server.globs import BadPattern, expanded, file_matches
 from whysync.argocd.repo_server.render import CannotRender, RefSource, RenderOptions, RenderProblem
 from whysync.argocd.repo_server.render.calling import duration
 from whysync.argocd.repo_server.render.detect import found_type, source_type, with_overrides
@@ -20,8 +19,9 @@ from whysync.argocd.repo_server.render.kustomization import EditFailed, edited, 
 from whysync.argocd.repo_server.render.kustomize import as_kustomize_says
 from whysync.argocd.repo_server.render.kustomize_reach import check_reach
 from whysync.argocd.repo_server.render.settings import with_settings
-from whysync.argocd.repo_server.render.values_files import ValuesFiles, check_refs
+from whysync.argocd.repo_server.render.values_files import ValuesFiles, check_refs, expanded
 from whysync.argocd.repo_server.render.versions import kube_version
+from whysync.golang.glob import BadPattern
 from whysync.json_tree import Json, Object
 
 NONE: frozenset[str] = frozenset()
@@ -59,35 +59,6 @@ def test_the_build_environment() -> None:
     assert env["ARGOCD_APP_REVISION_SHORT"] == "0123456"
     assert env["ARGOCD_APP_REVISION_SHORT_8"] == "01234567"
     assert len(env) == 9
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path", "fits"),
-    [
-        ("*.yaml", "a/b.yaml", True),
-        ("{a,b}/*.yaml", "b/x.yaml", True),
-        ("{a,b}/*.yaml", "c/x.yaml", False),
-        ("{a,{b,c}}.yaml", "c.yaml", True),
-        ("?.yaml", "/.yaml", True),
-        ("[!a].yaml", "b.yaml", True),
-        ("[a-c].yaml", "b.yaml", True),
-        ("[a-cx].yaml", "b.yaml", False),
-        ("\\*.yaml", "*.yaml", True),
-        ("{a,b", "a", True),
-        ("[", "[", False),
-    ],
-)
-def test_patterns_of_directories(pattern: str, path: str, fits: bool) -> None:
-    assert file_matches(pattern, path) is fits
-
-
-def test_patterns_cannot_be_made_to_take_for_ever() -> None:
-    assert not file_matches("*a" * 60 + "b", "a" * 3000)
-
-
-@given(st.text(alphabet="ab*?[]{},\\!-/", max_size=20), st.text(alphabet="ab/", max_size=10))
-def test_any_pattern_gives_an_answer(pattern: str, path: str) -> None:
-    file_matches(pattern, path)
 
 
 def test_patterns_of_values_files(tmp_path: Path) -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.git.tree import Tree, walk
-from whysync.argocd.repo_server.globs import file_matches
 from whysync.argocd.repo_server.render.decode import Found, NotAnObject, as_object, objects_in
 from whysync.argocd.repo_server.render.jsonnet import evaluated
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
 from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, RenderProblem
+from whysync.golang.glob import glob_match
 from whysync.json_tree import Object, fields, text
 from whysync.kubernetes.api.yaml import Invalid
 from whysync.kubernetes.api.yaml.load import decoded
@@ -107,7 +107,7 @@ def _data(path: Path, how: Object, folder: Path, root: Path) -> bytes | None:
     if not stat.S_ISREG(path.stat().st_mode):
         return None
     exclude, include = text(how.get("exclude")), text(how.get("include"))
-    if (exclude and file_matches(exclude, relative)) or (include and not file_matches(include, relative)):
+    if (exclude and glob_match(exclude, relative)) or (include and not glob_match(include, relative)):
         return None
     try:
         data = path.read_bytes()

@@ -6,15 +6,18 @@ Mirrors `getResolvedValueFiles` and `getResolvedRefValueFile`, Argo CD 3.6.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from whysync.argocd.repo_server.globs import BadPattern, expanded, is_pattern
 from whysync.argocd.repo_server.render.environment import substituted
 from whysync.argocd.repo_server.render.options import RefSource, RenderOptions
 from whysync.argocd.repo_server.render.paths import resolved_file
 from whysync.argocd.repo_server.render.problem import RenderProblem
+from whysync.golang.glob import BadPattern, name_matcher
+
+_MOST_ENTRIES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class ValuesFiles:
                 one = self._resolved(file)
             except RenderProblem as problem:
                 raise RenderProblem(f"error resolving value file path: {problem.text}") from None
-            if not one.is_url and is_pattern(one.path):
+            if not one.is_url and _is_pattern(one.path):
                 for match in self._matches(file, one, ignore_missing=ignore_missing):
                     if match not in named:  # it stands where it is named, not where a pattern finds it
                         found[match] = None
@@ -66,7 +69,7 @@ class ValuesFiles:
                 path = self._resolved(file).path
             except RenderProblem:
                 continue  # told when its turn comes
-            if not is_pattern(path):
+            if not _is_pattern(path):
                 named.add(path)
         return named
 
@@ -127,3 +130,59 @@ def check_refs(files: Sequence[str], refs: Mapping[str, RefSource], *, several: 
                 "source has a 'chart' field defined, but Helm charts are not yet not supported "
                 "for 'ref' sources"
             )
+
+
+def _is_pattern(path: str) -> bool:
+    return any(char in path for char in "*?[")
+
+
+def expanded(pattern: str, root: Path) -> list[str]:
+    """The files and folders that a full path with patterns names, sorted as doublestar gives them.
+
+    Only below `root`: nothing else is looked at. Raises `BadPattern`.
+    """
+    prefix = f"{root}/"
+    if not pattern.startswith(prefix):
+        return []
+    parts = pattern.removeprefix(prefix).split("/")
+    return sorted(str(path) for path in _walk(root, parts, 0))
+
+
+def _walk(folder: Path, parts: list[str], seen: int) -> Iterator[Path]:
+    if seen > 200:
+        return
+    part, rest = parts[0], parts[1:]
+    if part == "**":
+        if not rest:
+            yield folder
+        else:
+            yield from _walk(folder, rest, seen + 1)
+        for entry in _entries(folder):
+            if entry.is_dir() and not entry.is_symlink():
+                yield from _walk(Path(entry.path), parts, seen + 1)
+            elif not rest:
+                yield Path(entry.path)
+        return
+    if not _is_pattern(part) and "{" not in part:
+        found = folder / part
+        if not rest:
+            if os.path.lexists(found):
+                yield found
+        elif found.is_dir():
+            yield from _walk(found, rest, seen + 1)
+        return
+    matches = name_matcher(part)
+    for entry in _entries(folder):
+        if matches(entry.name):
+            if not rest:
+                yield Path(entry.path)
+            elif entry.is_dir():
+                yield from _walk(Path(entry.path), rest, seen + 1)
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)[:_MOST_ENTRIES]
+    except OSError:
+        return []
