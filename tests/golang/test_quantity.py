@@ -10,8 +10,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.shared import CONFORMANCE, needs_shared
-from whysync.golang.quantity import BadQuantity, canonical_quantity, rounded_up_to_milli
-from whysync.json_tree import dig, fields
+from whysync.golang.quantity import (
+    BadQuantity,
+    canonical_quantity,
+    quantity_value,
+    rounded_up_to_milli,
+    value_or_zero,
+    written_like,
+)
+from whysync.json_tree import Json, dig, fields
 from whysync.kubernetes.schema.scalars import NotOfType, as_quantity
 
 FACTORS = {
@@ -116,3 +123,22 @@ def test_as_an_api_server_writes_them() -> None:
         except NotOfType:
             assert "quantit" in message, record["id"]
     assert seen > 50
+
+
+@pytest.mark.parametrize(
+    ("value", "worth"),
+    [("1500m", Fraction(3, 2)), ("2Ki", Fraction(2048)), ("12e6", Fraction(12_000_000)), (3, Fraction(3)),
+     (None, Fraction(0)), ("five", None), (True, None), ("1e9999", None)],
+)  # fmt: skip
+def test_the_value_of_a_quantity(value: Json, worth: Fraction | None) -> None:
+    assert quantity_value(value) == worth
+    assert value_or_zero(value) == (worth or 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "like", "text"),
+    [(Fraction(3 * 2**20), "1Gi", "3Mi"), (Fraction(3000), "1", "3k"), (Fraction(3, 2), "1", "1500m"),
+     (Fraction(0), "1Gi", "0"), (Fraction(5), 1, "5")],
+)  # fmt: skip
+def test_a_value_is_written_in_the_format_of_another(value: Fraction, like: Json, text: str) -> None:
+    assert written_like(value, like) == text

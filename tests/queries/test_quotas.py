@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.situations import application, case_of
+from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.validation.quantities import amount
 from whysync.queries.already_fixed import has_room
 from whysync.queries.quotas import enough, lacking
 
@@ -64,7 +64,7 @@ def test_what_is_raised_so_has_room_and_no_more_than_a_thousandth_too_much(
     assert raised is not None
     after = quota({name: raised[name]}, {name: f"{used}{unit}"}).body
     assert has_room(after, f"{name}={asked * times}{unit}")
-    hard, needed = amount(raised[name]), amount(f"{used + asked * times}{unit}")
+    hard, needed = quantity_value(raised[name]), quantity_value(f"{used + asked * times}{unit}")
     assert hard is not None
     assert needed is not None
     assert 0 <= hard - needed < 1

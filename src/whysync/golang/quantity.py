@@ -1,4 +1,4 @@
-"""Quantities (`250m`, `1.5Gi`, `2e3`) in the one form in which Kubernetes writes them.
+"""Kubernetes quantities (`250m`, `1.5Gi`, `2e3`): their canonical text, their value, and how Go prints them.
 
 Mirrors apimachinery `resource.ParseQuantity` and `CanonicalizeBytes`, Kubernetes 1.36, with its surprises:
 a text that looks canonical is kept as it is (`1.500`, `+5`, `01`), a bare suffix is zero, an amount finer
@@ -8,8 +8,12 @@ than a billionth is rounded up, and a binary amount too large for 64 bits is cut
 from __future__ import annotations
 
 import re
+from decimal import ROUND_UP, Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final
+
+from whysync.json_tree import Json, Missing
 
 _FORM: Final = re.compile(r"([+-]?)0*(\d*)(?:\.(\d*))?([eE][+-]?\d+|[A-Za-z]*)")
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -18,6 +22,11 @@ _DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL.item
 _BINARY_SUFFIX: Final = {0: "", **{exponent: suffix for suffix, exponent in _BINARY.items()}}
 _LARGEST: Final = 2**63 - 1
 _MOST_DIGITS: Final = 4000
+_MOST_EXPONENT: Final = 400
+_FAST_DIGITS: Final = 18
+_NANO: Final = -9
+_CANONICAL: Final = re.compile(r"([+-]?[0-9.]+)(?:e([+-]?\d+)|([a-zA-Z]*))")
+_DEBUG_FORM: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
 
 
 class BadQuantity(ValueError):
@@ -52,6 +61,55 @@ def rounded_up_to_milli(text: str) -> str:
     amount, finer = int(canonical[:-1]), 10**6 if canonical[-1] == "n" else 10**3
     milli = -(-abs(amount) // finer)
     return canonical_quantity(f"{'-' if amount < 0 else ''}{milli}m")
+
+
+def quantity_value(value: Json | Missing) -> Fraction | None:
+    """The value of a quantity, or `None` for what is not a quantity; a missing one is zero."""
+    if value is None or isinstance(value, Missing):
+        return Fraction(0)
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    return _value(str(value))
+
+
+def value_or_zero(value: Json | Missing) -> Fraction:
+    return quantity_value(value) or Fraction(0)
+
+
+def quantity_text(value: Json) -> str:
+    """Mirrors `Quantity.String`; what is not a quantity stays as it is."""
+    try:
+        return canonical_quantity(str(value))
+    except BadQuantity:
+        return str(value)
+
+
+def written_like(value: Fraction, like: Json) -> str:
+    """A value in the format of another quantity, binary or decimal; rounded to three decimal places."""
+    if value.denominator != 1:
+        return canonical_quantity(f"{round(value * 1000)}m")
+    if not isinstance(like, str) or not like.endswith("i"):
+        return canonical_quantity(str(value.numerator))
+    whole, power = value.numerator, 0
+    while whole and whole % 1024 == 0 and power < 60:
+        whole, power = whole // 1024, power + 10
+    return f"{whole}{_BINARY_SUFFIX[power]}"
+
+
+@lru_cache(maxsize=8192)
+def _value(text: str) -> Fraction | None:
+    try:
+        found = _CANONICAL.fullmatch(canonical_quantity(text))
+        if found is None:
+            return None
+        digits, exponent, suffix = Fraction(found[1]), int(found[2] or "0"), found[3] or ""
+    except (BadQuantity, ValueError):
+        return None
+    if abs(exponent) > _MOST_EXPONENT:
+        return None
+    if suffix in _BINARY:
+        return digits * 2 ** _BINARY[suffix]
+    return digits * Fraction(10) ** (exponent + _DECIMAL[suffix])
 
 
 def _parts(text: str) -> tuple[str, str, str, str, int, bool]:
@@ -109,3 +167,72 @@ def _binary_text(amount: int, places: int, exponent: int) -> str:
     while whole % 1024 == 0 and power < 60:
         whole, power = whole // 1024, power + 10
     return f"{whole}{_BINARY_SUFFIX[power]}"
+
+
+def debug_quantity(text: str) -> str:
+    """A `resource.Quantity` as `spew` dumps it for hashing: value, format, and the text where it is kept.
+
+    Beyond the fast path, Go prints the decimal that it falls back to.
+    """
+    if text == "0":
+        return _dumped(0, 0, "DecimalSI", "0")
+    found = _DEBUG_FORM.fullmatch(text)
+    if found is None:
+        return _dumped(0, 0, "DecimalSI", "")
+    sign, whole, rest, suffix = found[1], found[2].lstrip("0"), (found[3] or "").rstrip("0"), found[4] or ""
+    whole = whole or "0"
+    shape, exponent = _format(suffix)
+    if shape == "BinarySI":
+        scale, factor = 0, 1 << exponent
+        room = 15 - len(whole) - int(exponent * 3 / 10) - 1 if not rest else -1
+    else:
+        scale, factor = exponent, 1
+        room = _FAST_DIGITS - len(whole) - len(rest)
+    scale -= len(rest)
+    if room >= 0 and scale >= _NANO:
+        shifted = whole + rest
+        number = int(shifted)
+        if number * factor <= _LARGEST:
+            amount = -number * factor if sign == "-" else number * factor
+            if shape == "BinarySI":
+                kept = exponent % 10 == 0 and number & 7 != 0
+            else:
+                kept = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
+            return _dumped(amount, scale, shape, text if kept else "")
+    return _dumped_decimal(Decimal(f"{sign}{whole}.{rest or '0'}"), shape, exponent)
+
+
+def _format(suffix: str) -> tuple[str, int]:
+    if suffix in _BINARY:
+        return "BinarySI", _BINARY[suffix]
+    if suffix in _DECIMAL:
+        return "DecimalSI", _DECIMAL[suffix]
+    return "DecimalExponent", int(suffix[1:])
+
+
+def _dumped(value: int, scale: int, shape: str, kept: str) -> str:
+    amount = f"(resource.int64Amount){{value:(int64){value} scale:(resource.Scale){scale}}}"
+    return (
+        f"{{i:{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec)<nil>}} "
+        f"s:(string){kept} Format:(resource.Format){shape}}}"
+    )
+
+
+def _dumped_decimal(amount: Decimal, shape: str, exponent: int) -> str:
+    """A big decimal: its 64-bit words and its scale."""
+    amount = amount * (Decimal(2) ** exponent if shape == "BinarySI" else Decimal(10) ** exponent)
+    if amount:
+        amount = amount.quantize(Decimal(1).scaleb(_NANO), rounding=ROUND_UP)
+    sign, digits, power = amount.as_tuple()
+    number = int("".join(str(digit) for digit in digits))
+    words: list[str] = []
+    while number:
+        number, word = divmod(number, 1 << 64)
+        words.append(str(word))
+    whole = f"{{neg:(bool){'true' if sign else 'false'} abs:(big.nat)[{' '.join(words)}]}}"
+    scale = -power if isinstance(power, int) else 0
+    zero = "(resource.int64Amount){value:(int64)0 scale:(resource.Scale)0}"
+    return (
+        f"{{i:{zero} d:(resource.infDecAmount){{Dec:(*inf.Dec){{unscaled:(big.Int){whole} "
+        f"scale:(inf.Scale){scale}}}}} s:(string) Format:(resource.Format){shape}}}"
+    )

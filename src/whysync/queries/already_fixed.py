@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
+from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Missing, Object, dig
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.validation.quantities import amount
 from whysync.messages.failure import Failure
 from whysync.messages.parse import understand
 from whysync.messages.patterns.apply import NamespaceMissing, QuotaExceeded
@@ -36,7 +36,7 @@ def has_room(quota: Object, requested: str) -> bool:
     for part in requested.split(","):
         name, _, wanted = part.strip().partition("=")
         hard, used = dig(quota, "spec", "hard", name), dig(quota, "status", "used", name)
-        allowed, taken, more = amount(hard), amount(used), amount(wanted)
+        allowed, taken, more = quantity_value(hard), quantity_value(used), quantity_value(wanted)
         if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
             return False
         if taken + more > allowed:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from whysync.golang.quantity import canonical_quantity
+from whysync.golang.quantity import canonical_quantity, quantity_value
 from whysync.json_tree import Missing, dig, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.validation.quantities import amount
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -41,7 +40,7 @@ def enough(quota: Manifest, requested: str, times: int) -> dict[str, str] | None
     for part in requested.split(","):
         name, _, wanted = part.strip().partition("=")
         hard, used = dig(quota.body, "spec", "hard", name), dig(quota.body, "status", "used", name)
-        allowed, taken, more = amount(hard), amount(used), amount(wanted)
+        allowed, taken, more = quantity_value(hard), quantity_value(used), quantity_value(wanted)
         if isinstance(hard, Missing) or allowed is None or taken is None or more is None:
             return None
         needed = taken + more * times

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whysync.golang.quantity import quantity_value
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.validation.quantities import amount
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -34,10 +34,10 @@ def why_unfit(case: Case, pod: Manifest) -> str:
         return f"no node has all the labels {', '.join(f'{k}={text(v)}' for k, v in sorted(wanted.items()))}"
     for resource in ("cpu", "memory", "nvidia.com/gpu"):
         asked = sum(
-            amount(dig(container, "resources", "requests", resource)) or 0
+            quantity_value(dig(container, "resources", "requests", resource)) or 0
             for container in items(pod.spec.get("containers"))
         )
-        told = [(amount(there), text(there)) for node in nodes if (there := _room(node, resource))]
+        told = [(quantity_value(there), text(there)) for node in nodes if (there := _room(node, resource))]
         most, largest = max(((size or 0, words) for size, words in told), default=(0, "none"))
         if asked > most:
             return f"it asks for more {resource} than any node has ({largest} at most)"

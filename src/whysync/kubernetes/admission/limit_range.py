@@ -7,11 +7,11 @@ containers, or of its largest init container; its own `resources` are not looked
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 
+from whysync.golang.quantity import value_or_zero, written_like
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.admission.amounts import amount_of, written_as
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Store
@@ -98,17 +98,17 @@ def _pod_problems(pod: Object, limit_range: Object) -> Iterator[str]:
 
 def _of_pod(pod: Object, side: str) -> Object:
     """The sum over the containers, or what one init container alone asks for, where that is more."""
-    total: dict[str, Decimal] = {}
+    total: dict[str, Fraction] = {}
     like: Object = {}
     for container in items(dig(pod, "spec", "containers")):
         for key, given in fields(dig(container, "resources", side)).items():
-            total[key] = total.get(key, Decimal(0)) + amount_of(given)
+            total[key] = total.get(key, Fraction(0)) + value_or_zero(given)
             like[key] = given
     for container in items(dig(pod, "spec", "initContainers")):
         for key, given in fields(dig(container, "resources", side)).items():
-            total[key] = max(total.get(key, Decimal(0)), amount_of(given))
+            total[key] = max(total.get(key, Fraction(0)), value_or_zero(given))
             like.setdefault(key, given)
-    return {key: written_as(amount, like[key]) for key, amount in total.items()}
+    return {key: written_like(amount, like[key]) for key, amount in total.items()}
 
 
 def _claim_problems(claim: Object, limit_range: Object) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _claim_problems(claim: Object, limit_range: Object) -> Iterator[str]:
             told = f"maximum {key} usage per PersistentVolumeClaim is {text(most)}"
             if key not in asked:
                 yield f"{told}.  No request is specified"
-            elif amount_of(asked[key]) > amount_of(most):
+            elif value_or_zero(asked[key]) > value_or_zero(most):
                 yield f"{told}, but request is {text(asked[key])}"
 
 
@@ -133,18 +133,18 @@ def _problems(limit: Object, resources: Object) -> Iterator[str]:
         told = f"maximum {key} usage per {kind} is {text(most)}"
         if key not in capped:
             yield f"{told}.  No limit is specified"
-        elif amount_of(capped[key]) > amount_of(most):
+        elif value_or_zero(capped[key]) > value_or_zero(most):
             yield f"{told}, but limit is {text(capped[key])}"
-        elif key in asked and amount_of(asked[key]) > amount_of(most):
+        elif key in asked and value_or_zero(asked[key]) > value_or_zero(most):
             yield f"{told}, but request is {text(asked[key])}"
     for key, ratio in sorted(fields(limit.get("maxLimitRequestRatio")).items()):
         told = f"{key} max limit to request ratio per {kind} is {text(ratio)}"
-        request, ceiling = amount_of(asked.get(key)), amount_of(capped.get(key))
+        request, ceiling = value_or_zero(asked.get(key)), value_or_zero(capped.get(key))
         if not request:
             yield f"{told}, but no request is specified or request is 0"
         elif not ceiling:
             yield f"{told}, but no limit is specified or limit is 0"
-        elif ceiling / request > amount_of(ratio):
+        elif ceiling / request > value_or_zero(ratio):
             yield f"{told}, but provided ratio is {float(ceiling / request):f}"
 
 
@@ -152,7 +152,7 @@ def _least(kind: str, key: str, least: Json, asked: Object, capped: Object) -> I
     told = f"minimum {key} usage per {kind} is {text(least)}"
     if key not in asked:
         yield f"{told}.  No request is specified"
-    elif amount_of(asked[key]) < amount_of(least):
+    elif value_or_zero(asked[key]) < value_or_zero(least):
         yield f"{told}, but request is {text(asked[key])}"
-    elif key in capped and amount_of(capped[key]) < amount_of(least):
+    elif key in capped and value_or_zero(capped[key]) < value_or_zero(least):
         yield f"{told}, but limit is {text(capped[key])}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from whysync.golang.quantity import value_or_zero
 from whysync.json_tree import Object, dig, text
-from whysync.kubernetes.admission.amounts import amount_of
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
 from whysync.kubernetes.apiserver.storage import Store
@@ -25,7 +25,7 @@ def check_resize(obj: Object, live: Object, call: RequestContext, store: Store) 
     if (call.resource.group, call.resource.kind) != ("", "PersistentVolumeClaim") or call.address.subresource:
         return
     before, after = (dig(one, "spec", "resources", "requests", "storage") for one in (live, obj))
-    if before == after or amount_of(text(after)) <= amount_of(text(before)):
+    if before == after or value_or_zero(text(after)) <= value_or_zero(text(before)):
         return
     name = call.address.name
     kind = text(dig(live, "spec", "storageClassName"))

@@ -6,11 +6,11 @@ controller left them; an object that is let in is counted at once.
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import Final, TypeAlias
 
+from whysync.golang.quantity import value_or_zero, written_like
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.admission.amounts import amount_of, written_as
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, kept_managed, with_managed
 from whysync.kubernetes.apiserver.request import RequestContext
@@ -25,7 +25,7 @@ _COUNTED: Final = frozenset(
      "resourcequotas"}
 )  # fmt: skip
 _ATOM: Final = atom_of(type_named("core/v1.ResourceQuota"))
-_NOTHING: Final = Decimal(0)
+_NOTHING: Final = Fraction(0)
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -58,17 +58,18 @@ def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Sto
         over = sorted(
             key
             for key, amount in wanted.items()
-            if amount > 0 and amount + amount_of(used.get(key)) > amount_of(hard[key])
+            if amount > 0 and amount + value_or_zero(used.get(key)) > value_or_zero(hard[key])
         )
         if over:
-            asked: Object = {key: written_as(wanted[key], hard[key]) for key in over}
+            asked: Object = {key: written_like(wanted[key], hard[key]) for key in over}
             told = (
                 f"exceeded quota: {title}, requested: {_listed(over, asked)}, "
                 f"used: {_listed(over, used)}, limited: {_listed(over, hard)}"
             )
             raise forbidden(resource.plural, resource.group, name, told)
         more: Object = {
-            key: written_as(amount_of(used.get(key)) + amount, hard[key]) for key, amount in wanted.items()
+            key: written_like(value_or_zero(used.get(key)) + amount, hard[key])
+            for key, amount in wanted.items()
         }
         charged.append((place, quota, {**used, **more}))
     return charged
@@ -95,20 +96,20 @@ def _listed(keys: list[str], amounts: Object) -> str:
     return ",".join(f"{key}={text(amounts.get(key), '0')}" for key in keys)
 
 
-def _usage(obj: Object, resource: Resource) -> dict[str, Decimal]:
-    one = Decimal(1)
+def _usage(obj: Object, resource: Resource) -> dict[str, Fraction]:
+    one = Fraction(1)
     qualified = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     usage = {f"count/{qualified}": one}
     if not resource.group and resource.plural in _COUNTED:
         usage[resource.plural] = one
     if resource.kind == "Service":
         kind = dig(obj, "spec", "type")
-        usage["services.loadbalancers"] = one if kind == "LoadBalancer" else Decimal(0)
-        usage["services.nodeports"] = Decimal(
+        usage["services.loadbalancers"] = one if kind == "LoadBalancer" else Fraction(0)
+        usage["services.nodeports"] = Fraction(
             len(items(dig(obj, "spec", "ports"))) if kind in ("NodePort", "LoadBalancer") else 0
         )
     elif resource.kind == "PersistentVolumeClaim":
-        usage["requests.storage"] = amount_of(dig_json(obj, "spec", "resources", "requests", "storage"))
+        usage["requests.storage"] = value_or_zero(dig_json(obj, "spec", "resources", "requests", "storage"))
     elif resource.kind == "Pod":
         for side in ("requests", "limits"):
             for key, amount in _of_pod(obj, side).items():
@@ -118,15 +119,15 @@ def _usage(obj: Object, resource: Resource) -> dict[str, Decimal]:
     return usage
 
 
-def _of_pod(pod: Object, side: str) -> dict[str, Decimal]:
+def _of_pod(pod: Object, side: str) -> dict[str, Fraction]:
     """What all containers ask for together, or one init container alone, where that is more."""
-    total: dict[str, Decimal] = {}
+    total: dict[str, Fraction] = {}
     for container in items(dig(pod, "spec", "containers")):
         for key, amount in fields(dig(container, "resources", side)).items():
-            total[key] = total.get(key, _NOTHING) + amount_of(amount)
+            total[key] = total.get(key, _NOTHING) + value_or_zero(amount)
     for container in items(dig(pod, "spec", "initContainers")):
         for key, amount in fields(dig(container, "resources", side)).items():
-            total[key] = max(total.get(key, _NOTHING), amount_of(amount))
+            total[key] = max(total.get(key, _NOTHING), value_or_zero(amount))
     return total
 
 

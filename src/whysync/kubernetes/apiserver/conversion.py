@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable
-from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 
+from whysync.golang.quantity import value_or_zero, written_like
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.admission.amounts import amount_of, written_as
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 
 _TEMPLATES: Final = {
@@ -92,7 +92,9 @@ def _asked_for(spec: Object, name: str) -> Json:
     if not amounts:
         return None
     return (
-        amounts[0] if len(amounts) == 1 else written_as(sum(map(amount_of, amounts), Decimal(0)), amounts[0])
+        amounts[0]
+        if len(amounts) == 1
+        else written_like(sum(map(value_or_zero, amounts), Fraction(0)), amounts[0])
     )
 
 

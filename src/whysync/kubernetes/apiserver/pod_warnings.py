@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from whysync.golang.quantity import quantity_text, value_or_zero
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
-from whysync.kubernetes.admission.amounts import amount_of
-from whysync.kubernetes.validation.quantities import written
 
 _OLD_VOLUMES: Final = {
     "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
@@ -90,8 +89,8 @@ def about_template(template: Object, prefix: str) -> Iterator[str]:
 
 def about_bytes(amount: Json | Missing, path: str) -> Iterator[str]:
     """Bytes come whole."""
-    if isinstance(amount, (str, int, float)) and (amount_of(amount) * 1000) % 1000 != 0:
-        yield f'{path}: fractional byte value "{written(amount)}" is invalid, must be an integer'
+    if isinstance(amount, (str, int, float)) and (value_or_zero(amount) * 1000) % 1000 != 0:
+        yield f'{path}: fractional byte value "{quantity_text(amount)}" is invalid, must be an integer'
 
 
 def about_claim(spec: Object, path: str) -> Iterator[str]:

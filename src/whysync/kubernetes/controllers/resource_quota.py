@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 
-from whysync.golang.quantity import canonical_quantity
-from whysync.json_tree import Json, Object, dig, fields, items, same, text
+from whysync.golang.quantity import written_like
+from whysync.json_tree import Json, Object, dig, fields, items, same
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import CLAIMS, PODS, SERVICES, Client, is_leaving, namespace_of
 from whysync.kubernetes.controllers.controller import Key, QueueController
@@ -14,7 +14,6 @@ from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.scheduler.resources import thousandths
 
 QUOTAS: Final = ("", "resourcequotas")
-_BINARY: Final = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
 
 
 class ResourceQuotaController(QueueController):
@@ -46,7 +45,8 @@ class ResourceQuotaController(QueueController):
             return
         hard = fields(dig(obj, "spec", "hard"))
         used: Object = {
-            key: _written(self._used(key, namespace_of(obj)), limit) for key, limit in sorted(hard.items())
+            key: written_like(Fraction(self._used(key, namespace_of(obj)), 1000), limit)
+            for key, limit in sorted(hard.items())
         }
         status = fields(obj.get("status"))
         if not same(fields(status.get("hard")), hard) or not same(fields(status.get("used")), used):
@@ -109,14 +109,3 @@ def _frees(change: Change) -> bool:
 
 def _plain(value: object) -> Json:
     return value if isinstance(value, (str, int, float)) else None
-
-
-def _written(amount: int, like: Json) -> str:
-    """In the form of the limit: binary where that one is."""
-    whole, rest = divmod(amount, 1000)
-    if not rest and text(like).endswith("i"):
-        for suffix, power in _BINARY:
-            if whole and whole % (1 << power) == 0:
-                return f"{whole >> power}{suffix}"
-        return str(whole)
-    return canonical_quantity(str(whole) if not rest else f"{Decimal(amount)}m")

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.golang.quantity_debug import printed_quantity
+from whysync.golang.quantity import debug_quantity
 from whysync.json_tree import Json, Object, fields, items
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -110,7 +110,7 @@ def _zero(kind: str) -> str:
     if kind == "meta/v1.Time":
         return _TIME
     if kind == "resource.Quantity":
-        return printed_quantity("0")
+        return debug_quantity("0")
     if kind == "intstr.IntOrString":
         return _int_or_string(0)
     return {"bool": "false", "int32": "0", "int64": "0", "float64": "0"}.get(kind, "")
@@ -145,7 +145,7 @@ def _value(value: Json, kind: str) -> str:
     if kind in _types().structs:
         return _struct(fields(value), kind)
     if kind == "resource.Quantity":
-        return printed_quantity(str(value))
+        return debug_quantity(str(value))
     if kind == "intstr.IntOrString":
         return _int_or_string(value)
     if kind == "meta/v1.Time":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from whysync.golang.quantity import quantity_text, quantity_value
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.validation import names
 from whysync.kubernetes.validation.field_error import Problems, each, invalid, required, unsupported
-from whysync.kubernetes.validation.quantities import amount, written
 from whysync.kubernetes.validation.scalars import dns_label
 
 _FIELDS = (
@@ -93,16 +93,16 @@ def resource_reference(found: Object, path: str) -> Problems:
     elif resource not in _RESOURCES and not resource.startswith(_PAGES):
         yield unsupported(f"{path}.resource", resource, _RESOURCES)
     divisor = found.get("divisor")
-    if not amount(divisor):
+    if not quantity_value(divisor):
         return
     if resource.endswith(".cpu"):
-        if written(divisor) not in _CPU_DIVISORS:
+        if quantity_text(divisor) not in _CPU_DIVISORS:
             told = "only divisor's values 1m and 1 are supported with the cpu resource"
             yield invalid(f"{path}.divisor", resource, told)
         return
     called = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
     kind = "hugepages" if resource.startswith(_PAGES) else called.get(resource.partition(".")[2])
-    if kind is not None and written(divisor) not in _DIVISORS:
+    if kind is not None and quantity_text(divisor) not in _DIVISORS:
         told = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {kind} resource"
         yield invalid(f"{path}.divisor", resource, told)
 

@@ -7,9 +7,9 @@ quantities are compared by amount.
 
 from __future__ import annotations
 
+from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Json, Missing, fields, items
 from whysync.kubernetes.schema import Type, type_named
-from whysync.kubernetes.validation.quantities import amount
 
 # An object inside another (a volume claim template) is the same whether it says what it is or not.
 _NAMES_OF_KINDS = frozenset({"apiVersion", "kind"})
@@ -64,7 +64,7 @@ def _same_value(left: Json, right: Json, kind: Type) -> bool:
         case "quantity":
             if kind.pointer and (left is None) != (right is None):
                 return False
-            return left == right or amount(left) == amount(right)
+            return left == right or quantity_value(left) == quantity_value(right)
         case _:
             zero = None if kind.pointer else _ZERO.get(kind.kind)
             return same_plain(zero if left is None else left, zero if right is None else right)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whysync.golang.quantity import quantity_text, quantity_value
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.field_error import (
@@ -13,7 +14,6 @@ from whysync.kubernetes.validation.field_error import (
     invalid,
     required,
 )
-from whysync.kubernetes.validation.quantities import amount, written
 from whysync.kubernetes.validation.resources import (
     container_resource_name,
     is_quota_resource,
@@ -139,23 +139,23 @@ def _in_order(limit: Object, name: str, path: str, *, of_pods: bool) -> Problems
         ("default", most, default, most, "default value {} is greater than max value {}"),
     ):
         if small is not None and large is not None and _more(small, large):
-            detail = told.format(written(small), written(large))
-            yield invalid(f"{path}.{bound}[{name}]", written(shown), detail)
+            detail = told.format(quantity_text(small), quantity_text(large))
+            yield invalid(f"{path}.{bound}[{name}]", quantity_text(shown), detail)
     ratio = fields(limit.get("maxLimitRequestRatio")).get(name)
     if ratio is not None and _more(1, ratio):
-        detail = f"ratio {written(ratio)} is less than 1"
-        yield invalid(f"{path}.maxLimitRequestRatio[{name}]", written(ratio), detail)
+        detail = f"ratio {quantity_text(ratio)} is less than 1"
+        yield invalid(f"{path}.maxLimitRequestRatio[{name}]", quantity_text(ratio), detail)
     if (
         not may_overcommit(name)
         and default is not None
         and request is not None
-        and amount(default) != amount(request)
+        and quantity_value(default) != quantity_value(request)
     ):
-        told = f"default value {written(default)} must equal to defaultRequest value {written(request)}"
-        detail = f"{told} in {name}"
-        yield invalid(f"{path}.defaultRequest[{name}]", written(request), detail)
+        wanted, given = quantity_text(default), quantity_text(request)
+        detail = f"default value {wanted} must equal to defaultRequest value {given} in {name}"
+        yield invalid(f"{path}.defaultRequest[{name}]", given, detail)
 
 
 def _more(left: Json, right: Json) -> bool:
-    one, other = amount(left), amount(right)
+    one, other = quantity_value(left), quantity_value(right)
     return one is not None and other is not None and one > other

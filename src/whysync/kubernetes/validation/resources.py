@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from whysync.golang.quantity import quantity_text, quantity_value
 from whysync.json_tree import Json, Missing, Object, fields, items, text
 from whysync.kubernetes.validation import names
 from whysync.kubernetes.validation.field_error import (
@@ -17,7 +18,6 @@ from whysync.kubernetes.validation.field_error import (
     required,
     unsupported,
 )
-from whysync.kubernetes.validation.quantities import amount, written
 
 _IN_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _WHOLE = frozenset(
@@ -99,13 +99,13 @@ def is_quota_resource(name: str) -> bool:
 
 def resource_value(name: str, value: Json, path: str) -> Problems:
     """An amount that is not negative, and whole where only whole ones make sense."""
-    worth = amount(value)
+    worth = quantity_value(value)
     if worth is None:
         return
     if worth < 0:
-        yield invalid(path, written(value), NOT_NEGATIVE)
+        yield invalid(path, quantity_text(value), NOT_NEGATIVE)
     if (name in _WHOLE or _is_extended(name)) and worth.denominator != 1:
-        yield invalid(path, written(value), "must be an integer")
+        yield invalid(path, quantity_text(value), "must be an integer")
 
 
 def may_overcommit(name: str) -> bool:
@@ -123,22 +123,24 @@ def _request_against_limit(name: str, value: Json, limits: Object, path: str) ->
         if not may_overcommit(name):
             yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
         return
-    request, limit = amount(value), amount(limits[name])
+    request, limit = quantity_value(value), quantity_value(limits[name])
     if request is None or limit is None or request == limit:
         return
-    told = f"{name} limit of {written(limits[name])}"
+    told = f"{name} limit of {quantity_text(limits[name])}"
     if not may_overcommit(name):
-        yield invalid(f"{path}.requests", written(value), f"must be equal to {told}")
+        yield invalid(f"{path}.requests", quantity_text(value), f"must be equal to {told}")
     elif request > limit:
-        yield invalid(f"{path}.requests", written(value), f"must be less than or equal to {told}")
+        yield invalid(f"{path}.requests", quantity_text(value), f"must be less than or equal to {told}")
 
 
 def _huge_pages(name: str, value: Json, path: str) -> Problems:
     if not _is_huge_page(name):
         return
-    size, worth = amount(name.removeprefix("hugepages-")), amount(value)
+    size, worth = quantity_value(name.removeprefix("hugepages-")), quantity_value(value)
     if not size or worth is None or size <= 0 or worth % size:
-        yield invalid(path, written(value), f"{written(value)} is not positive integer multiple of {name}")
+        yield invalid(
+            path, quantity_text(value), f"{quantity_text(value)} is not positive integer multiple of {name}"
+        )
 
 
 def _claims(claims: list[Json], known: Collection[str], path: str) -> Problems:

@@ -6,6 +6,7 @@ has its metrics elsewhere; of it only replicas and target are checked.
 
 from __future__ import annotations
 
+from whysync.golang.quantity import quantity_text, quantity_value
 from whysync.json_tree import Json, Missing, Object, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.field_error import (
@@ -17,7 +18,6 @@ from whysync.kubernetes.validation.field_error import (
     unsupported,
 )
 from whysync.kubernetes.validation.internal_types import internal
-from whysync.kubernetes.validation.quantities import amount, written
 from whysync.kubernetes.validation.resources import container_resource_name
 from whysync.kubernetes.validation.scalars import at_most_all, dns_label, optional_one_of, positive_or_percent
 from whysync.kubernetes.validation.selectors import label_selector
@@ -192,9 +192,9 @@ def _target(target: Object, path: str) -> Problems:
 def _positive(value: Json | Missing, path: str) -> Problems:
     if value is None or isinstance(value, Missing):
         return
-    worth = amount(value)
+    worth = quantity_value(value)
     if worth is not None and worth <= 0:
-        yield invalid(path, written(value), "must be positive")
+        yield invalid(path, quantity_text(value), "must be positive")
 
 
 def _scaling(rules: Object, path: str) -> Problems:

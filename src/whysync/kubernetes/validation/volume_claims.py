@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import ceil
 from typing import Final
 
+from whysync.golang.quantity import quantity_text, quantity_value
 from whysync.golang.quote import go_map
 from whysync.json_tree import Json, Missing, Object, dig, fields, items, text
 from whysync.kubernetes.validation import metadata, names
@@ -23,7 +24,6 @@ from whysync.kubernetes.validation.field_error import (
 )
 from whysync.kubernetes.validation.internal_types import difference, internal
 from whysync.kubernetes.validation.placement import node_selector
-from whysync.kubernetes.validation.quantities import amount, written
 from whysync.kubernetes.validation.scalars import optional_one_of
 from whysync.kubernetes.validation.selectors import label_selector
 from whysync.kubernetes.validation.volumes import azure_disk, host_path, nfs
@@ -144,8 +144,8 @@ def _forgive_what_bound_claims_may(before: Object, after: Object) -> None:
 def _sizes(old: Object, new: Object) -> tuple[bool, bool]:
     """Is less asked for than before, and is that still more than what is there?"""
     path = ("spec", "resources", "requests", "storage")
-    was, now = amount(dig(old, *path)), amount(dig(new, *path))
-    there = amount(dig(old, "status", "capacity", "storage"))
+    was, now = quantity_value(dig(old, *path)), quantity_value(dig(new, *path))
+    there = quantity_value(dig(old, "status", "capacity", "storage"))
     if was is None or now is None or there is None or now >= was:
         return False, True
     return True, now > there
@@ -161,9 +161,9 @@ def _access_modes(modes: list[Json], path: str) -> Problems:
 
 
 def _positive(value: Json, path: str) -> Problems:
-    worth = amount(value)
+    worth = quantity_value(value)
     if worth is not None and worth <= 0:
-        yield invalid(path, written(value), "must be greater than zero")
+        yield invalid(path, quantity_text(value), "must be greater than zero")
 
 
 def _class_name(value: Json | Missing, path: str) -> Problems:
@@ -181,7 +181,7 @@ def _volume_spec(spec: Object) -> Problems:
     if "storage" not in capacity or len(capacity) > 1:
         yield unsupported("spec.capacity", go_map(spec.get("capacity")), ("storage",))
     for name, value in capacity.items():
-        worth = amount(value)
+        worth = quantity_value(value)
         if worth is not None and worth < 0:
             yield invalid(f"spec.capacity[{name}]", ceil(worth), "must be a valid resource quantity")
         yield from _positive(value, f"spec.capacity[{name}]")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.validation.environment import field_reference, resource_reference
 from whysync.kubernetes.validation.field_error import (
@@ -21,7 +22,6 @@ from whysync.kubernetes.validation.field_error import (
     unsupported,
 )
 from whysync.kubernetes.validation.mounts import descending_path
-from whysync.kubernetes.validation.quantities import amount
 from whysync.kubernetes.validation.scalars import dns_label, optional_one_of
 
 # In the order in which upstream looks at them: all but the first count as too many.
@@ -114,7 +114,7 @@ def azure_disk(source: Object, path: str) -> Problems:
 
 
 def _empty_dir(source: Object, path: str) -> Problems:
-    worth = amount(source.get("sizeLimit"))
+    worth = quantity_value(source.get("sizeLimit"))
     if worth is not None and worth < 0:
         yield forbidden(f"{path}.sizeLimit", "SizeLimit field must be a valid resource quantity")
 

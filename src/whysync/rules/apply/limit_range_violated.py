@@ -22,10 +22,10 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
+from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Missing, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.validation.quantities import amount
 from whysync.messages.patterns.apply import LimitRange
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
@@ -76,7 +76,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
     if declared is None or failure.per != "Container" or failure.bound not in _BOUNDS or not failure.limit:
         return with_way_back(case, finding)
     asked = list(_amounts(declared, failure))
-    meant = [at for at in asked if amount(declared.at(at)) == amount(failure.got)]
+    meant = [at for at in asked if quantity_value(declared.at(at)) == quantity_value(failure.got)]
     if len(meant) == 1:
         fix = Fix.change(
             finding.about,
@@ -85,8 +85,8 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
         )
         return with_way_back(case, replace(finding, field=meant[0], fixes=(fix, *finding.fixes[1:])))
     mended = any(
-        amount(declared.at(at)) == amount(failure.limit)
-        and (live is None or amount(live.at(at)) == amount(failure.got))
+        quantity_value(declared.at(at)) == quantity_value(failure.limit)
+        and (live is None or quantity_value(live.at(at)) == quantity_value(failure.got))
         for at in asked
     )
     if mended and not meant:

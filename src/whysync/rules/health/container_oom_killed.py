@@ -24,10 +24,10 @@ from msgspec.structs import replace
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import row_over, symptoms_about
 from whysync.diagnosis.pods import ContainerHistory, PodHistory
+from whysync.golang.quantity import quantity_value
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.validation.quantities import amount
 from whysync.messages.patterns.pods import CrashLoop, OomKilled
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.previous_revision import with_way_back
@@ -88,7 +88,7 @@ def _from_pod(
     wanted = _limit(declared, CONTAINERS, killed.name) if declared is not None else ""
     if not limit or not wanted:
         return with_way_back(case, finding)
-    if (amount(wanted) or 0) > (amount(limit) or 0):
+    if (quantity_value(wanted) or 0) > (quantity_value(limit) or 0):
         return replace(
             finding,
             about=case.application.ref,
