@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from enum import StrEnum
 
+from whysync.golang.duration import BadDuration, parse_nanoseconds
 from whysync.golang.quantity import BadQuantity, canonical_quantity
 from whysync.json_tree import Json, Missing, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
@@ -24,8 +24,6 @@ class Equivalence(StrEnum):
 
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+")
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
-_UNITS = {"ns": "1e-9", "us": "1e-6", "µs": "1e-6", "ms": "1e-3", "s": "1", "m": "60", "h": "3600"}
 _QUANTITY = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+|[KMGTPE]i|[numkMGTPE])?")
 
 
@@ -101,12 +99,15 @@ def _same_text(wanted: str, found: str) -> Equivalence | None:
     if wanted.split() == found.split():
         return Equivalence.SPACE
     if _DURATION.fullmatch(wanted) and _DURATION.fullmatch(found):
-        return Equivalence.DURATION if _seconds(wanted) == _seconds(found) else None
+        return Equivalence.DURATION if _same_duration(wanted, found) else None
     return Equivalence.QUANTITY if _same_quantity(wanted, found) else None
 
 
-def _seconds(text: str) -> Decimal:
-    return sum((Decimal(n) * Decimal(_UNITS[unit]) for n, unit in _PART.findall(text)), Decimal(0))
+def _same_duration(wanted: str, found: str) -> bool:
+    try:
+        return parse_nanoseconds(wanted) == parse_nanoseconds(found)
+    except BadDuration:
+        return False
 
 
 def _same_quantity(wanted: str, found: str) -> bool:

@@ -1,4 +1,4 @@
-"""Durations as Go reads them: `1h30m`, `-2.5s`, `100ms`; the refusals too."""
+"""Go durations: `1h30m`, `-2.5s`, `100ms`, with the errors of `time.ParseDuration`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _UNITS: Final = {
     "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000,
     "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000,
 }  # fmt: skip
+_UNITS_AND_DAYS: Final = {**_UNITS, "d": 24 * _UNITS["h"]}
 _MOST: Final = (1 << 63) - 1
 _MOST_DIGITS: Final = 40
 _PART: Final = re.compile(r"0*([0-9]*)(\.[0-9]*)?([^0-9.]*)", re.ASCII)
@@ -22,10 +23,17 @@ class BadDuration(ValueError):
 
 def parse_duration(text: str) -> timedelta:
     """Mirrors Go's `time.ParseDuration`; parts of a microsecond are cut off. Raises `BadDuration`."""
+    total = parse_nanoseconds(text)
+    return timedelta(microseconds=-(-total // 1000) if total < 0 else total // 1000)
+
+
+def parse_nanoseconds(text: str, *, days: bool = False) -> int:
+    """Mirrors Go's `time.ParseDuration`; `days` allows `d` too, as Argo CD does. Raises `BadDuration`."""
+    units = _UNITS_AND_DAYS if days else _UNITS
     bad = BadDuration(f'time: invalid duration "{text}"')
     place = 1 if text.startswith(("+", "-")) else 0
     if text[place:] == "0":
-        return timedelta()
+        return 0
     if place == len(text):
         raise bad
     total = 0
@@ -38,13 +46,37 @@ def parse_duration(text: str) -> timedelta:
             raise bad
         if not unit:
             raise BadDuration(f'time: missing unit in duration "{text}"')
-        if unit not in _UNITS:
+        if unit not in units:
             raise BadDuration(f'time: unknown unit "{unit}" in duration "{text}"')
         fraction = fraction[:_MOST_DIGITS]  # what follows is far below a nanosecond
         number = int(whole or "0") + Fraction(int(fraction or "0"), 10 ** len(fraction))
-        total += int(number * _UNITS[unit])
+        total += int(number * units[unit])
         if total > _MOST:
             raise bad
         place = part.end()
-    microseconds = total // 1000
-    return timedelta(microseconds=-microseconds if text.startswith("-") else microseconds)
+    return -total if text.startswith("-") else total
+
+
+def seconds_text(seconds: float) -> str:
+    """A number of seconds as Go prints a `time.Duration`, exact to the microsecond."""
+    return nanoseconds_text(round(seconds * 1_000_000) * 1000)
+
+
+def nanoseconds_text(total: int) -> str:
+    """Mirrors `time.Duration.String`: `10s`, `1m20s`, `5m0s`, `1.5s`, `500ms`, `0s`."""
+    if total < 0:
+        return f"-{nanoseconds_text(-total)}"
+    for unit in ("ns", "µs", "ms"):
+        if 0 < total < 1000 * _UNITS[unit]:
+            return f"{_decimal(total, _UNITS[unit])}{unit}"
+    minutes, rest = divmod(total, _UNITS["m"])
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{_decimal(rest, _UNITS['s'])}s"
+    if hours:
+        return f"{hours}h{minutes}m{seconds}"
+    return f"{minutes}m{seconds}" if minutes else seconds
+
+
+def _decimal(total: int, size: int) -> str:
+    whole, rest = divmod(total, size)
+    return str(whole) if not rest else f"{whole}.{str(rest).zfill(len(str(size)) - 1).rstrip('0')}"

@@ -18,7 +18,7 @@ from whysync.argocd.settings import (
     overrides_from_json,
     resource_excluded,
 )
-from whysync.argocd.settings.duration import go_seconds
+from whysync.argocd.settings.settings import duration_seconds
 from whysync.json_tree import Object
 
 
@@ -205,7 +205,7 @@ def test_the_plain_settings() -> None:
     [("", 7), ("0", 0), ("3m", 180), ("1.5h", 5400), ("2d", 172800), ("90", 7), ("-1s", 7), ("soon", 7)],
 )
 def test_durations(text: str, seconds: int) -> None:
-    assert go_seconds(text, 7) == seconds
+    assert duration_seconds(text, 7) == seconds
 
 
 @pytest.mark.parametrize(

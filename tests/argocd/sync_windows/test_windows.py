@@ -22,7 +22,6 @@ from whysync.argocd.sync_windows.windows import (
     next_allowed,
     next_change,
 )
-from whysync.golang.duration import BadDuration, parse_duration
 
 NOON = datetime(2026, 3, 11, 12, 0, 30, tzinfo=UTC)  # a Wednesday
 OFFICE = SyncWindow(kind="allow", schedule="0 9 * * 1-5", duration="8h", applications=("*",))
@@ -160,33 +159,6 @@ def test_twins_are_found_whatever_their_description() -> None:
     )
     project = AppProject(spec=ProjectSpec(sync_windows=(OFFICE, twin)))
     assert "already exists" in (project_problem(project, window_checker()) or "")
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("0", 0), ("1h30m", 5400), ("-1.5m", -90), ("1.s", 1), ("+.5s", 0.5), ("1000000µs", 1), ("3ns", 0)],
-)
-def test_durations(text: str, seconds: float) -> None:
-    assert parse_duration(text).total_seconds() == seconds
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("", 'time: invalid duration ""'),
-        ("-", 'time: invalid duration "-"'),
-        ("1", 'time: missing unit in duration "1"'),
-        ("1d", 'time: unknown unit "d" in duration "1d"'),
-        (".s", 'time: invalid duration ".s"'),
-        ("h", 'time: invalid duration "h"'),
-        ("9999999h", 'time: invalid duration "9999999h"'),
-        ("1h 30m", 'time: unknown unit "h " in duration "1h 30m"'),
-    ],
-)
-def test_durations_that_go_refuses(text: str, error: str) -> None:
-    with pytest.raises(BadDuration) as problem:
-        parse_duration(text)
-    assert str(problem.value) == error
 
 
 _SCHEDULES = st.sampled_from(["0 9 * * 1-5", "*/30 * * * *", "0 0 1 * *", "15 22 * * 6", "* 3 * * *"])

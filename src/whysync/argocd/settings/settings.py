@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from whysync.argocd.settings.duration import go_seconds
 from whysync.argocd.settings.overrides import (
     CUSTOMIZATIONS,
     EVERY_KIND,
@@ -27,6 +26,7 @@ from whysync.argocd.settings.yaml_values import (
     text_field,
 )
 from whysync.argocd.settings.yaml_values import field as field_of
+from whysync.golang.duration import BadDuration, parse_nanoseconds
 from whysync.json_tree import Json, Object, fields
 
 T = TypeVar("T")
@@ -129,9 +129,9 @@ def _read(cm: Mapping[str, str], params: Mapping[str, str]) -> Settings:
         instance_label_key=cm.get("application.instanceLabelKey") or INSTANCE_LABEL,
         installation_id=cm.get("installationID", ""),
         sensitive_annotations=_sensitive_annotations(cm.get("resource.sensitive.mask.annotations", "")),
-        reconciliation_seconds=go_seconds(cm.get("timeout.reconciliation", ""), 120),
-        reconciliation_jitter_seconds=go_seconds(cm.get("timeout.reconciliation.jitter", ""), 60),
-        hard_reconciliation_seconds=go_seconds(cm.get("timeout.hard.reconciliation", ""), 0),
+        reconciliation_seconds=duration_seconds(cm.get("timeout.reconciliation", ""), 120),
+        reconciliation_jitter_seconds=duration_seconds(cm.get("timeout.reconciliation.jitter", ""), 60),
+        hard_reconciliation_seconds=duration_seconds(cm.get("timeout.hard.reconciliation", ""), 0),
         application_namespaces=_list(params.get("application.namespaces", "")),
         server_side_diff=_flag(params, "controller.diff.server.side"),
         persist_resource_health=_flag(params, "controller.resource.health.persist"),
@@ -200,3 +200,15 @@ def _flag(params: Mapping[str, str], key: str) -> bool:
 
 def _seconds(value: str, default: int) -> int:
     return int(value) if value.isascii() and value.isdecimal() and len(value) < 15 else default
+
+
+def duration_seconds(text: str, default: int) -> int:
+    """Whole seconds of a duration; the default for one that Argo CD cannot read, or that is negative.
+
+    Mirrors `ParseDurationFromEnv`, Argo CD 3.6, with 0 as the minimum.
+    """
+    try:
+        nanoseconds = parse_nanoseconds(text, days=True)
+    except BadDuration:
+        return default
+    return nanoseconds // 10**9 if nanoseconds >= 0 else default

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+from whysync.golang.duration import BadDuration, parse_nanoseconds
 from whysync.golang.regexp import regex_match
 from whysync.json_tree import Json
 
@@ -110,14 +111,10 @@ def _whole(value: Json) -> Json:
 def _duration(value: Json) -> Json:
     """In nanoseconds: enough to compare two of them."""
     written = value if isinstance(value, str) else ""
-    sign = -1 if written.startswith("-") else 1
-    bare = written.lstrip("+-")
-    parts = list(_DURATION.finditer(bare))
-    if bare == "0":
-        return 0
-    if not parts or "".join(part[0] for part in parts) != bare:
-        raise CelError(f'invalid duration "{written}"')
-    return sign * round(sum(float(part[1]) * _UNITS[part[2]] for part in parts))
+    try:
+        return parse_nanoseconds(written)
+    except BadDuration:
+        raise CelError(f'invalid duration "{written}"') from None
 
 
 def _is_ip(value: Json) -> Json:
@@ -179,8 +176,6 @@ _TYPES: Final = (
     (list, "list"),
     (dict, "map"),
 )
-_DURATION: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
-_UNITS: Final = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "m": 6e10, "h": 3.6e12}
 
 Function: TypeAlias = Callable[[list[Json]], Json]
 FUNCTIONS: Final[dict[tuple[str, int], Function]] = {

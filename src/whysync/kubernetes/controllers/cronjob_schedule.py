@@ -5,13 +5,13 @@ Mirrors robfig/cron 3.0.1 `ParseStandard`, as Kubernetes 1.36 uses it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from whysync.golang.cron import parse_schedule
 from whysync.golang.cron_fields import BadSchedule
+from whysync.golang.duration import BadDuration, parse_nanoseconds
 
 _NAMED: Final = {
     "@yearly": "0 0 1 1 *",
@@ -23,8 +23,6 @@ _NAMED: Final = {
     "@hourly": "0 * * * *",
 }
 _EVERY: Final = "@every "
-_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s)")
-_SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def next_of(schedule: str, zone: str) -> Callable[[datetime], datetime | None]:
@@ -34,7 +32,7 @@ def next_of(schedule: str, zone: str) -> Callable[[datetime], datetime | None]:
     )
     rest = rest.strip()
     if rest.startswith(_EVERY):
-        step = timedelta(seconds=max(int(_duration(rest.removeprefix(_EVERY))), 1))
+        step = _every(rest.removeprefix(_EVERY))
         return lambda moment: moment.replace(microsecond=0) + step
     if rest.startswith("@"):
         if rest not in _NAMED:
@@ -45,8 +43,9 @@ def next_of(schedule: str, zone: str) -> Callable[[datetime], datetime | None]:
     return lambda moment: parsed.next_after(moment.astimezone(UTC))
 
 
-def _duration(text: str) -> float:
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise BadSchedule(f'failed to parse duration @every {text}: time: invalid duration "{text}"')
-    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+def _every(text: str) -> timedelta:
+    try:
+        seconds = parse_nanoseconds(text) // 10**9
+    except BadDuration as problem:
+        raise BadSchedule(f"failed to parse duration {_EVERY}{text}: {problem}") from None
+    return timedelta(seconds=max(seconds, 1))

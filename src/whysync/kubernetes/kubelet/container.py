@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from whysync.golang.duration import seconds_text
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.controllers.client import Client, name_of, namespace_of
 from whysync.kubernetes.kubelet import probes
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.kubelet.container_limits import root_refused, takes_too_much
 from whysync.kubernetes.kubelet.container_status import Container, stamp
-from whysync.kubernetes.kubelet.formatting import duration, is_image, pod_title
+from whysync.kubernetes.kubelet.formatting import is_image, pod_title
 from whysync.kubernetes.kubelet.image_pull import pull_error
 from whysync.kubernetes.kubelet.logs import LogBook
 from whysync.kubernetes.kubelet.pod_dependencies import lack_of_config
@@ -121,7 +122,7 @@ class ContainerRuntime:
         if one.part.pull in ("missing", "denied"):
             self._fail_to_pull(one, at)
             return
-        took = duration(one.part.pull_seconds)
+        took = seconds_text(one.part.pull_seconds)
         said = f'Successfully pulled image "{one.image}" in {took} ({took} including waiting). '
         self._tell(one, at, "Normal", "Pulled", f"{said}Image size: {_SIZE} bytes.")
         self._images.add((at.node, one.image))
@@ -342,7 +343,7 @@ class ContainerRuntime:
         one.last, one.ended = one.ended, {}
         one.reason = "CrashLoopBackOff"
         title = pod_title(at.pod)
-        one.message = f"back-off {duration(waits)} restarting failed container={one.name} pod={title}"
+        one.message = f"back-off {seconds_text(waits)} restarting failed container={one.name} pod={title}"
         one.step, one.due = "crash-waits", self._after(waits) - _MOMENT
         said = f"Back-off restarting failed container {one.name} in pod {title}"
         self._tell(one, at, "Warning", "BackOff", said)

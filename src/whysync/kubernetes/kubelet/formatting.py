@@ -1,4 +1,4 @@
-"""How Go programs write durations, and how the kubelet names pods and images."""
+"""Names of pods and images in the messages of the kubelet."""
 
 from __future__ import annotations
 
@@ -14,25 +14,10 @@ _REPOSITORY: Final = re.compile(
 )
 
 
-def duration(seconds: float) -> str:
-    """As Go prints a `time.Duration`: `10s`, `1m20s`, `5m0s`, `1.5s`."""
-    whole, rest = divmod(round(seconds * 1000), 60_000)
-    hours, minutes = divmod(whole, 60)
-    told = f"{rest / 1000:.3f}".rstrip("0").rstrip(".") + "s"
-    if hours:
-        return f"{hours}h{minutes}m{told}"
-    return f"{minutes}m{told}" if minutes else told
-
-
 def pod_title(pod: Object) -> str:
     """`web-0_shop(uid)`, as the kubelet writes a pod into its messages."""
     meta = fields(pod.get("metadata"))
     return f"{text(meta.get('name'))}_{text(meta.get('namespace'))}({text(meta.get('uid'))})"
-
-
-def listed(names: list[str]) -> str:
-    """A list of strings as Go prints it."""
-    return f"[{' '.join(names)}]"
 
 
 def full_image(image: str) -> str:

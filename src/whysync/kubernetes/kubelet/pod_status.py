@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.kubelet.formatting import listed
 
 _OWN: Final = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 
@@ -116,7 +115,7 @@ def _containers_ready(pod: Object, statuses: dict[str, Object], phase: str) -> O
     ]
     unready = [name for name in names if statuses.get(name, {}).get("ready") is not True]
     if unready:
-        message = f"containers with unready status: {listed(unready)}"
+        message = f"containers with unready status: [{' '.join(unready)}]"
         return {"status": "False", "reason": "ContainersNotReady", "message": message}
     return {"status": "True"}
 
@@ -152,7 +151,7 @@ def _initialized(pod: Object, statuses: dict[str, Object], phase: str) -> Object
         _begun(statuses.get(text(fields(raw).get("name")), {})) for raw in items(spec.get("containers"))
     )
     if unfinished and not begun:
-        message = f"containers with incomplete status: {listed(unfinished)}"
+        message = f"containers with incomplete status: [{' '.join(unfinished)}]"
         return {"status": "False", "reason": "ContainersNotInitialized", "message": message}
     return {"status": "True"}
 

@@ -10,17 +10,12 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
+from whysync.golang.duration import BadDuration, nanoseconds_text, parse_nanoseconds
 from whysync.golang.quantity import BadQuantity, canonical_quantity
 from whysync.json_tree import Json
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d?:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)")
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-_DURATION: Final = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_DURATION_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-_NANOSECONDS: Final = {
-    "ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6,
-    "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9,
-}  # fmt: skip
 _MASK: Final = re.compile(r"<[a-z]+(?: \d+)?>")
 _INT32: Final = (-(2**31), 2**31 - 1)
 
@@ -107,34 +102,9 @@ def _moment(value: str) -> datetime:
 
 def as_duration(value: Json) -> str:
     """Go's `time.Duration` text: `90s` → `1m30s`."""
-    if not isinstance(value, str) or len(value) > 100 or not _DURATION.fullmatch(value):
+    if not isinstance(value, str) or len(value) > 100:
         raise NotOfType
-    total = 0
-    for amount, unit in _DURATION_PART.findall(value):
-        whole, _, fraction = str(amount).partition(".")
-        total += int(whole or "0") * _NANOSECONDS[unit]
-        total += int(fraction or "0") * _NANOSECONDS[unit] // 10 ** len(fraction)
-    if total > 2**63 - 1:
-        raise NotOfType
-    return ("-" if value.startswith("-") and total else "") + _duration_text(total)
-
-
-def _duration_text(total: int) -> str:
-    if total == 0:
-        return "0s"
-    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3), ("ns", 1)):
-        if total >= size:
-            if unit == "s":
-                break
-            return _with_fraction(total, size) + unit
-    minutes, rest = divmod(total, 60 * 10**9)
-    hours, minutes = divmod(minutes, 60)
-    seconds = _with_fraction(rest, 10**9) + "s"
-    if hours:
-        return f"{hours}h{minutes}m{seconds}"
-    return f"{minutes}m{seconds}" if minutes else seconds
-
-
-def _with_fraction(total: int, size: int) -> str:
-    whole, rest = divmod(total, size)
-    return str(whole) if not rest else f"{whole}.{str(rest).zfill(len(str(size)) - 1).rstrip('0')}"
+    try:
+        return nanoseconds_text(parse_nanoseconds(value))
+    except BadDuration:
+        raise NotOfType from None

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.argocd.repo_server.render.conftest import MakeTree, config_map, names, rendered
 from whysync.argocd.repo_server.render import CannotRender, RefSource, RenderOptions, RenderProblem
-from whysync.argocd.repo_server.render.calling import duration
 from whysync.argocd.repo_server.render.detect import found_type, source_type, with_overrides
 from whysync.argocd.repo_server.render.environment import build_environment, substituted
 from whysync.argocd.repo_server.render.helm import escaped, inline_values
@@ -396,10 +395,6 @@ def test_without_tools_the_next_step_is_named(tree_of: MakeTree, tmp_path: Path)
         with pytest.raises(CannotRender) as problem:
             rendered(tree_of({f"app/{name}": "name: x\n"}), options=options)
         assert "python -m whysync.argocd.repo_server.render" in problem.value.next
-
-
-def test_durations_as_go_writes_them() -> None:
-    assert [duration(one) for one in (90, 2, 0.5, 60, 3661)] == ["1m30s", "2s", "500ms", "1m0s", "1h1m1s"]
 
 
 @pytest.mark.parametrize(

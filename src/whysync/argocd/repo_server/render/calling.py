@@ -11,6 +11,7 @@ from typing import Final
 
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.problem import CannotRender
+from whysync.golang.duration import seconds_text
 from whysync.processes.children import NOWHERE, NotStarted, TooMuchSaid, TooSlow, environment, run
 
 # How programs complain that were kept from the network.
@@ -49,7 +50,7 @@ class ToolHome:
             done = run(command, folder=folder, env=given, bounds=options.bounds, apart=not options.network)
         except TooSlow:
             raise CommandFailed(
-                f"`{spoken}` failed timeout after {duration(options.bounds.seconds)}"
+                f"`{spoken}` failed timeout after {seconds_text(options.bounds.seconds)}"
             ) from None
         except TooMuchSaid:
             raise CannotRender(
@@ -90,12 +91,3 @@ class ToolHome:
 def home(options: RenderOptions, shown: Callable[[str], str]) -> Generator[ToolHome]:
     with tempfile.TemporaryDirectory(prefix="whysync-render-", ignore_cleanup_errors=True) as path:
         yield ToolHome(Path(path).resolve(), options, shown)
-
-
-def duration(seconds: float) -> str:
-    """As Go writes it: `1m30s`, `2s`, `500ms`."""
-    if seconds < 1:
-        return f"{seconds * 1000:g}ms"
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{f'{hours}h' if hours else ''}{f'{minutes}m' if hours or minutes else ''}{rest:g}s"

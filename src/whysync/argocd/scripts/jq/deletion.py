@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import cast
 
 from whysync.argocd.scripts.jq import plain
+from whysync.golang.duration import seconds_text
 from whysync.json_tree import Json
 from whysync.processes.sandbox import Worker, WorkerDied, WorkerTooSlow
 
@@ -103,7 +104,7 @@ class Deletion:
         try:
             answer = _WORKER.ask(f"{_program(self.expression)}\0{document}".encode(), seconds=self._seconds)
         except WorkerTooSlow as problem:
-            limit = _go_duration(self._seconds)
+            limit = seconds_text(self._seconds)
             raise DeletionFailed(f"JQ patch execution timed out ({limit})") from problem
         except WorkerDied as problem:  # Argo CD has no such limit
             raise DeletionFailed(
@@ -147,11 +148,3 @@ def _in_gojq_words(problem: str) -> str:
         if found is not None:
             return found.expand(words)
     return problem
-
-
-def _go_duration(seconds: float) -> str:
-    """`1s`, `500ms`, `1m30s`: as Go prints the limit."""
-    if seconds < 1:
-        return f"{seconds * 1000:g}ms"
-    minutes, rest = divmod(seconds, 60)
-    return f"{int(minutes)}m{rest:g}s" if minutes else f"{rest:g}s"
