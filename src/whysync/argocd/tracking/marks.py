@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from whysync.json_tree import Json, Missing, Object, copy_object, dig, fields
+from whysync.golang.fmt import go_text, go_type
+from whysync.json_tree import Missing, Object, copy_object, dig, fields
 from whysync.kubernetes.api.ref import ref_of
 
 LEGACY_LABEL = "applications.argoproj.io/app-name"
@@ -97,14 +98,14 @@ def _strings(obj: Object, part: str, *, reading: str) -> dict[str, str]:
         return {}
     problem = f".metadata.{part} accessor error: "
     if not isinstance(value, dict):
-        problem += f"{_go_value(value)} is of the type {_go_type(value)}, expected map[string]interface {{}}"
+        problem += f"{go_text(value)} is of the type {go_type(value)}, expected map[string]interface {{}}"
         raise MalformedMetadata(f"failed to get {reading} {_go_name(obj)}: {problem}")
     strings: dict[str, str] = {}
     for key in sorted(value):
         item = value[key]
         if not isinstance(item, str):
             problem += f'contains non-string value in the map under key "{key}": '
-            problem += f"{_go_value(item)} is of the type {_go_type(item)}, expected string"
+            problem += f"{go_text(item)} is of the type {go_type(item)}, expected string"
             raise MalformedMetadata(f"failed to get {reading} {_go_name(obj)}: {problem}")
         strings[key] = item
     return strings
@@ -113,27 +114,3 @@ def _strings(obj: Object, part: str, *, reading: str) -> dict[str, str]:
 def _go_name(obj: Object) -> str:
     ref = ref_of(obj)
     return f"{ref.group}/{ref.version}, Kind={ref.kind} {ref.namespace}/{ref.name}"
-
-
-def _go_value(value: Json) -> str:
-    if value is None:
-        return "<nil>"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _go_type(value: Json) -> str:
-    match value:
-        case None:
-            return "<nil>"
-        case bool():
-            return "bool"
-        case int():
-            return "int64"
-        case float():
-            return "float64"
-        case str():
-            return "string"
-        case list():
-            return "[]interface {}"
-        case dict():
-            return "map[string]interface {}"

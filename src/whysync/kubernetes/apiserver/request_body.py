@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from whysync.golang.fmt import quoted
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.patch_errors import bad_patch
@@ -27,7 +28,7 @@ def checked_options(call: RequestContext, options: str) -> None:
         causes.append(Cause("fieldManager", f"Too long: may not be more than {_LONGEST_MANAGER} bytes"))
     for at, letter in enumerate(manager or ""):
         if not letter.isprintable():
-            shown = _quoted(manager or "")
+            shown = quoted(manager or "")
             causes.append(
                 Cause(
                     "fieldManager",
@@ -43,12 +44,6 @@ def checked_options(call: RequestContext, options: str) -> None:
         )
     if causes:
         raise invalid(options, "meta.k8s.io", "", causes)
-
-
-def _quoted(value: str) -> str:
-    return (
-        '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t") + '"'
-    )
 
 
 def read_body(call: RequestContext) -> tuple[Object, list[str]]:

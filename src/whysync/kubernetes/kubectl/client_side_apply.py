@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
+from whysync.golang.fmt import sorted_json
 from whysync.json_tree import Json, Object, fields, text
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied, without_last_applied
@@ -115,16 +114,7 @@ def with_annotation(manifest: Object) -> Object:
     annotations = fields(meta.get("annotations"))
     plain: Object = {**meta, "annotations": annotations}
     bare: Object = {**bare, "metadata": plain}
-    told = _go_json(bare) + "\n"
+    told = sorted_json(bare) + "\n"
     marked: Object = {**annotations, LAST_APPLIED: told}
     new_meta: Object = {**meta, "annotations": marked}
     return {**bare, "metadata": new_meta}
-
-
-def _go_json(obj: Object) -> str:
-    """As Go writes it: what could be HTML is escaped. Such characters stand in strings only."""
-    told = msgspec.json.encode(obj, order="sorted").decode()
-    for character in "&<>\u2028\u2029":
-        if character in told:
-            told = told.replace(character, f"\\u{ord(character):04x}")
-    return told

@@ -5,7 +5,7 @@ Mirrors `apps/validation` (and `core/validation` for ReplicationControllers), Ku
 
 from __future__ import annotations
 
-from whysync.golang.quote import go_map
+from whysync.golang.fmt import go_map
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.equality import same, same_plain

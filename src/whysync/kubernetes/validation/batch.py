@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.golang.cron import BadSchedule, parse_schedule, time_zone
-from whysync.golang.quote import go_map
+from whysync.golang.fmt import go_map
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.equality import same

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from whysync.golang.quote import printed, quoted
+from whysync.golang.fmt import printed, quoted
 from whysync.json_tree import Json, Object
 
 IMMUTABLE = "field is immutable"

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from whysync.golang.fmt import go_json, go_map
 from whysync.golang.quantity import BadQuantity, canonical_quantity
-from whysync.golang.quote import go_json, go_map
 from whysync.json_tree import Json, Missing, Object, fields
 from whysync.kubernetes.schema import Type, type_named
 

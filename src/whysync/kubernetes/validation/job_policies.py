@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.golang.quote import quoted
+from whysync.golang.fmt import quoted
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import names
 from whysync.kubernetes.validation.field_error import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.golang.quote import go_map
+from whysync.golang.fmt import go_map
 from whysync.json_tree import Json, Missing, Object, fields, integer, items, text
 from whysync.kubernetes.validation import metadata
 from whysync.kubernetes.validation.equality import same

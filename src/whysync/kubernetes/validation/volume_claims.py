@@ -8,8 +8,8 @@ from __future__ import annotations
 from math import ceil
 from typing import Final
 
+from whysync.golang.fmt import go_map
 from whysync.golang.quantity import quantity_text, quantity_value
-from whysync.golang.quote import go_map
 from whysync.json_tree import Json, Missing, Object, dig, fields, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.equality import same, same_plain

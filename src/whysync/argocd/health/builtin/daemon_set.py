@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import count, is_unobserved, name_of, status_of
-from whysync.argocd.health.builtin.typed import METADATA, GoCheck, quoted
+from whysync.argocd.health.builtin.typed import METADATA, GoCheck
 from whysync.argocd.health.verdict import HealthVerdict
+from whysync.golang.fmt import quoted
 from whysync.json_tree import Object, dig
 
 

@@ -12,8 +12,9 @@ from whysync.argocd.health.builtin.reading import (
     status_of,
     wanted_replicas,
 )
-from whysync.argocd.health.builtin.typed import METADATA, GoCheck, conditions_shape, quoted
+from whysync.argocd.health.builtin.typed import METADATA, GoCheck, conditions_shape
 from whysync.argocd.health.verdict import HealthVerdict
+from whysync.golang.fmt import quoted
 from whysync.json_tree import Object
 
 

@@ -11,10 +11,11 @@ from typing import Final
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.builtin.reading import condition, spec_of, status_of
-from whysync.argocd.health.builtin.typed import METADATA, GoCheck, Shape, conditions_shape, quoted
+from whysync.argocd.health.builtin.typed import METADATA, GoCheck, Shape, conditions_shape
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import is_hook
 from whysync.argocd.hooks.annotations import annotations_of
+from whysync.golang.fmt import quoted
 from whysync.json_tree import Object, dig, fields, integer, items, text
 
 _IGNORE_RESTART_POLICY: Final = "argocd.argoproj.io/ignore-restart-policy"

@@ -102,11 +102,6 @@ def _gvk(obj: Object) -> str:
     return f"{group_of(api_version)}/{version_of(api_version)}, Kind={text(obj.get('kind'))}"
 
 
-def quoted(name: str) -> str:
-    """As Go's `%q` writes the name of an object."""
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def conditions_shape(prefix: str) -> Shape:
     """A list of conditions; `prefix` names the Go types, such as `v1.Deployment`."""
     return [

@@ -11,6 +11,7 @@ from typing import Final
 
 from whysync.argocd.repo_server.render.environment import substituted
 from whysync.argocd.repo_server.render.problem import RenderProblem
+from whysync.golang.fmt import go_type
 from whysync.json_tree import Json, Object, copy_object, fields, items, text
 
 _IMAGE_FORMS: Final = (
@@ -194,13 +195,9 @@ def _add_patches(body: Object, wanted: Sequence[Json]) -> None:
     before = body.get("patches")
     if before is not None and not isinstance(before, list):
         raise RenderProblem(
-            f"expected 'patches' field in kustomization.yaml to be []any, but got {_go_type(before)}"
+            f"expected 'patches' field in kustomization.yaml to be []any, but got {go_type(before)}"
         )
     body["patches"] = [*items(before), *wanted]
-
-
-def _go_type(value: Json) -> str:
-    return "map[string]interface {}" if isinstance(value, dict) else "string"
 
 
 def _add_components(body: Object, wishes: Object, exists: Callable[[str], bool]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from whysync.argocd.repo_server.render.origin import RenderedObject
 from whysync.argocd.repo_server.render.problem import RenderProblem
-from whysync.json_tree import Json
+from whysync.golang.fmt import go_type
 
 
 def unfolded(rendered: Iterable[RenderedObject]) -> Iterator[RenderedObject]:
@@ -19,21 +19,9 @@ def unfolded(rendered: Iterable[RenderedObject]) -> Iterator[RenderedObject]:
         if isinstance(held, list):
             for item in held:
                 if not isinstance(item, dict):
-                    raise RenderProblem(f"items member is not an object: {_go_type(item)}")
+                    raise RenderProblem(f"items member is not an object: {go_type(item)}")
                 yield RenderedObject(body=item, origin=one.origin)
         elif "items" in one.body and held is None and "spec" not in one.body and "status" not in one.body:
             continue  # `kubectl get` writes an empty list so
         else:
             yield one
-
-
-def _go_type(value: Json) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int):
-        return "int64"
-    if isinstance(value, float):
-        return "float64"
-    return "[]interface {}" if isinstance(value, list) else "<nil>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from whysync.golang.fmt import go_syntax, go_text
+from whysync.golang.fmt import go_syntax, go_text, go_type
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.structured.fieldset import FieldSet, key_step, told, value_step
@@ -89,7 +89,7 @@ def _list_problems(value: list[Json], kind: ListType) -> _Problems:
 def scalar_problem(value: Json, scalar: str) -> str:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if scalar == "numeric" and not is_number:
-        return f"expected numeric (int or float), got {_go_type(value)}"
+        return f"expected numeric (int or float), got {go_type(value)}"
     if scalar == "string" and not isinstance(value, str):
         return f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
     if scalar == "boolean" and not isinstance(value, bool):
@@ -97,16 +97,6 @@ def scalar_problem(value: Json, scalar: str) -> str:
     if scalar == "untyped" and isinstance(value, (dict, list)):
         return f"expected any scalar, got &{{{go_text(value)}}}"
     return ""
-
-
-def _go_type(value: Json) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, dict):
-        return "map[string]interface {}"
-    return "[]interface {}" if isinstance(value, list) else "int64"
 
 
 def item_step(item: Json, kind: ListType) -> str:
