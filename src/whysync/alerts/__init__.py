@@ -1,1 +1,1 @@
-"""Prometheus rules for Argo CD, each with a runbook that whysync writes."""
+"""Prometheus alerting rules for Argo CD, each with a runbook."""

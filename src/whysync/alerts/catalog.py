@@ -1,4 +1,4 @@
-"""The alerts: what each looks for in the metrics, and which causes are the likely ones."""
+"""The alerts: the PromQL expression of each, and the likely causes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ APP = "{{ $labels.%s }}/{{ $labels.name }}"
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True):
-    """`causes` are rules of whysync, the likeliest first; `per_app`: its labels name an Application."""
+    """`causes` are rules of whysync, the most likely first; `per_app`: its labels name an Application."""
 
     name: str
     expr: str
@@ -25,16 +25,16 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def alerts_of(scope: Scope, limits: AlertLimits) -> tuple[Alert, ...]:
-    """All of them; those on Argo CD itself only where nothing narrows the apps."""
+    """All alerts; those about Argo CD itself only if the apps are not restricted."""
     narrowed = bool(scope.namespaces or scope.projects or scope.apps)
     found = (*_operations(scope, limits), *_states(scope, limits), *_loops(scope, limits))
     return found if narrowed else (*found, *_argocd_itself(limits))
 
 
 def _info(scope: Scope, *more: str) -> str:
-    """One series for each app.
+    """One series per app.
 
-    A change of any label of `argocd_app_info` makes another series, and `for` would begin anew: so only the
+    A change of any label of `argocd_app_info` starts another series, and `for` would start again. So only the
     labels that name the app are kept.
     """
     return f"max by ({scope.by}) (argocd_app_info{scope.matchers(*more)})"
@@ -77,7 +77,7 @@ def _operations(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
     )
     failed = scope.matchers('phase=~"Error|Failed"', 'dry_run!="true"')
     span = duration(limits.window)
-    # A counter is born with its first failure: `increase` sees nothing of that one, `unless offset` does.
+    # A counter is created with its first failure, which `increase` does not count; `unless offset` does.
     yield Alert(
         name="ArgoCDSyncFailed",
         expr=f"sum by ({scope.by}) (increase(argocd_app_sync_total{failed}[{span}])) >"
@@ -228,7 +228,7 @@ def _loops(scope: Scope, limits: AlertLimits) -> Iterator[Alert]:
 
 
 def _changes(so: str, scope: Scope, limits: AlertLimits) -> str:
-    """1 while it is so and 0 while it is not: that makes a line whose changes can be counted."""
+    """A series that is 1 while the condition holds and otherwise 0, so that its changes can be counted."""
     return f"changes(({so} or 0 * {_info(scope)})[{duration(limits.window)}:1m]) > {limits.flaps}"
 
 

@@ -1,4 +1,4 @@
-"""How long, how often, of which apps: what a user of the alerts may choose."""
+"""Thresholds of the alerts and the apps they cover."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class AlertLimits(msgspec.Struct, frozen=True, kw_only=True):
     unknown: float = 15 * 60
     window: float = 3600
     flaps: int = 8
-    """Each deployment is two changes of either status: four of them within the window are no flapping."""
+    """Each deployment changes both statuses twice: four deployments within the window are not flapping."""
     syncs: int = 10
     failures: int = 0
     repo_failures: int = 3
@@ -28,10 +28,10 @@ class AlertLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):
-    """Which apps; empty means all of them.
+    """Which apps; empty means all.
 
-    `namespace_label`: a scraper that puts its own `namespace` onto every series (the Prometheus operator
-    without `honorLabels`) renames the one that Argo CD gives to `exported_namespace`.
+    `namespace_label`: a scraper that sets its own `namespace` on every series (the Prometheus operator
+    without `honorLabels`) renames Argo CD's label to `exported_namespace`.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.namespace_label}, name, project"
 
     def matchers(self, *more: str) -> str:
-        """`{namespace="argocd",sync_status="OutOfSync"}`; empty where nothing narrows it."""
+        """Label matchers, as in `{namespace="argocd",sync_status="OutOfSync"}`, or nothing."""
         spaces = self.namespaces or tuple(dict.fromkeys(space for space, _ in self.apps if space))
         names = tuple(dict.fromkeys(name for _, name in self.apps))
         wanted = [
@@ -66,7 +66,7 @@ def _one_of(label: str, values: tuple[str, ...]) -> str:
 
 
 def _literal(value: str) -> str:
-    """As a regular expression of Prometheus, which has no escape for `-`."""
+    """Escape text for a Prometheus regular expression, which has no escape for `-`."""
     return re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", value)
 
 
@@ -78,7 +78,7 @@ _UNITS: Final = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
 def duration(seconds: float) -> str:
-    """As Prometheus writes it: `1h30m`."""
+    """A duration as Prometheus writes it: `1h30m`."""
     left, written = max(round(seconds), 1), ""
     for unit, size in _UNITS:
         count, left = divmod(left, size)

@@ -1,8 +1,7 @@
-"""The metrics of Argo CD 3.6 that the alerts use, with their labels; nothing else may be in an expression.
+"""The metrics of Argo CD 3.6 that the alerts use, with their labels; expressions may use no others.
 
-After `controller/metrics/` (`metrics.go`, `clustercollector.go`) and `reposerver/metrics/metrics.go`.
-Those of the application controller are scraped at `argocd-metrics:8082`, those of the repo server at
-`argocd-repo-server:8084`.
+From `controller/metrics/` (`metrics.go`, `clustercollector.go`) and `reposerver/metrics/metrics.go`. The
+application controller is scraped at `argocd-metrics:8082`, the repo-server at `argocd-repo-server:8084`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ METRICS: Final[dict[str, tuple[str, ...]]] = {
         "operation",
     ),
     "argocd_app_sync_total": (*_APP, "dest_server", "phase", "dry_run"),
-    # a histogram: the name that the controller gives it is argocd_app_reconcile
+    # a histogram; the controller names it argocd_app_reconcile
     "argocd_app_reconcile_count": ("namespace", "dest_server"),
     "argocd_cluster_connection_status": ("server", "k8s_version"),
     "argocd_git_fetch_fail_total": _FAILED_FETCH,

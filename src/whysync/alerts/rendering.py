@@ -1,4 +1,4 @@
-"""The alerts as a file of Prometheus rules, or as the object that the Prometheus operator reads."""
+"""The alerts as a Prometheus rule file, or as a PrometheusRule object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whysync.json_tree import Json, Object
 
 
 def groups(alerts: tuple[Alert, ...], scope: Scope, *, url: str = "", known: Report | None = None) -> Object:
-    """What Prometheus reads from a file of `rule_files`."""
+    """The content of a file for `rule_files`."""
     rules: list[Json] = [_rule(alert, scope, url, known if alert.per_app else None) for alert in alerts]
     return {"groups": [{"name": _group(scope), "rules": rules}]}
 

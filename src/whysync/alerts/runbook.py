@@ -1,7 +1,6 @@
-"""The runbook of an alert: the command that finds the cause, the likely causes, what not to do meanwhile.
+"""The runbook of an alert: the command that finds the cause, the likely causes, what not to do.
 
-It goes into an annotation, which Prometheus reads as a template: words that came from a cluster must not
-look like one.
+It is an annotation, which Prometheus evaluates as a template: text from a cluster must not look like one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from whysync.reports.output import Safe
 from whysync.reports.terminal import answer_of, state_of
 
 LONGEST = 6_000
-"""Of the page of one app: receivers cut or refuse what is much longer."""
+"""Maximum length of the runbook of one app: receivers truncate or refuse longer texts."""
 _ALL = {
     "ArgoCDRepositoryFails": "whysync list --sync Unknown",
     "ArgoCDClusterUnreachable": "whysync list --sync Unknown",
@@ -32,7 +31,7 @@ _ALL = {
 
 
 def runbook(alert: Alert, scope: Scope, known: Report | None = None) -> str:
-    """In general; with what is known of the one app, the diagnosis too."""
+    """The general runbook; with facts about one app, also its diagnosis."""
     lines = ["Find the cause:", f"  {_command(alert, scope)}", ""]
     lines += [
         "Likely causes:",
@@ -64,7 +63,7 @@ def _command(alert: Alert, scope: Scope) -> str:
 
 
 def _meanwhile(alert: Alert) -> Iterator[str]:
-    """Of the likeliest cause alone: a list of don'ts is not read in the night."""
+    """What not to do for the most likely cause; a longer list would not be read."""
     first = likely(alert)[0]
     yield f"Meanwhile: {advice_for(first.cause, first.side).dont}"
 
@@ -86,12 +85,12 @@ def _when(report: AppReport) -> str:
 
 
 def untemplated(words: str) -> str:
-    """So that a template prints them as they are."""
+    """Escape text so that a template prints it literally."""
     return words.replace("{{", '{{ "{{" }}') if "{{" in words else words
 
 
 def page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None = None) -> Safe:
-    """All runbooks on one page, for `runbook_url` to lead to."""
+    """All runbooks on one page, for `runbook_url`."""
     return markdown_page(_page(alerts, scope, known))
 
 
@@ -104,7 +103,7 @@ def _page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None) -> Iter
         for rule in likely(alert):
             yield md("- {}: {}", rule.title, code(f"whysync explain {rule.id}"))
         yield BLANK
-        yield from map(Md, _meanwhile(alert))  # whysync's own Markdown
+        yield from map(Md, _meanwhile(alert))  # Markdown of whysync itself
     for app in known.apps if known else ():
         yield from (BLANK, md("## {} now", app.case.app.qualified_name), BLANK)
         yield from (md("{}: {}.", state_of(app), answer_of(app)), BLANK)
@@ -113,7 +112,7 @@ def _page(alerts: tuple[Alert, ...], scope: Scope, known: Report | None) -> Iter
 
 
 def _spoken(words: str, scope: Scope) -> str:
-    """A template, read by a person."""
+    """A template as readable text."""
     words = words.replace(APP % scope.namespace_label, "NAMESPACE/APP").replace(
         "{{ $value | humanize }}", "Several"
     )

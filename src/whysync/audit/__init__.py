@@ -1,1 +1,1 @@
-"""After the first sync: what will be trouble later, and how to prevent it now."""
+"""`whysync audit`: settings of running apps that will cause problems later, and how to prevent them."""

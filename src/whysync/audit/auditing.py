@@ -1,4 +1,4 @@
-"""All that an audit asks, of each app and once of Argo CD."""
+"""Run all checks of an audit, per app and once for Argo CD."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whysync.fixes.text import is_usable
 from whysync.json_tree import fields
 
 PUSHED = "Received push event"
-"""What argocd-server writes into its log for each call of a Git host. Argo CD 3.6, `util/webhook`."""
+"""What argocd-server logs for each webhook of a Git host. Argo CD 3.6, `util/webhook`."""
 _PER_APP = (
     writers.written_by_others,
     health.without_a_check,
@@ -50,7 +50,7 @@ def _usable(remark: Remark) -> Remark:
 
 
 def _webhooks(case: Case, notes: list[Gap]) -> Iterator[Remark]:
-    """One word for all apps: whether a Git host ever calls."""
+    """One remark for all apps: whether a Git host sends webhooks."""
     snapshot = case.world.snapshot
     logs = [log for log in snapshot.logs if "argocd-server" in log.pod]
     secret = case.settings("argocd-secret")

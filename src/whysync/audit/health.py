@@ -1,6 +1,6 @@
-"""Custom resources that are in use and that Argo CD has no check for: they never make an app unhealthy.
+"""Custom resources without a health check: they never make an app unhealthy.
 
-The check that is proposed reads a condition that the live object has, and was run on it.
+The proposed check reads a condition of the live object and was run on it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the objects of an app say themselves: hooks that stay or hang, data that is pruned, what ends soon."""
+"""Checks on the objects of an app: hooks without policy or deadline, prunable data, expiring certificates."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def prunable_data(case: Case) -> Iterator[Remark]:
 
 
 def ending_soon(case: Case) -> Iterator[Remark]:
-    """Certificates of cert-manager that this app has. Secrets are masked: their dates are not seen."""
+    """Certificates of cert-manager that expire soon. Dates inside Secrets are masked and not checked."""
     for row in case.app.status.resources:
         live = case.live_of(row.key) if row.kind == "Certificate" else None
         ends = _instant(text(live.status.get("notAfter"))) if live is not None else None
@@ -120,7 +120,7 @@ def _renewal(live: Manifest | None, now: datetime) -> str:
 
 
 def repositories_that_fail(case: Case) -> Iterator[Remark]:
-    """What Argo CD last said of the repositories that this app reads."""
+    """Repositories of this app to which Argo CD's last connection failed."""
     used = {source.repo_url.rstrip("/").removesuffix(".git") for source in case.app.sources}
     for fact in case.world.snapshot.facts:
         for repo in items(fact.body.get("items")) if fact.name == "repositories" else ():

@@ -1,4 +1,4 @@
-"""What an audit comes to: remarks by topic, and what it could not look at."""
+"""The result of an audit: remarks by topic, and what could not be checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whysync.kubernetes.field_writers import Writer
 
 
 class Topic(StrEnum):
-    """In the order of the report."""
+    """Topics in the order of the report."""
 
     WRITERS = "fields that others write"
     HEALTH = "custom resources without a health check"
@@ -44,7 +44,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     apps: tuple[str, ...]
     remarks: tuple[Remark, ...]
     gaps: tuple[Gap, ...] = ()
-    # good to know, and no reason to be unsure
+    # information only
     notes: tuple[Gap, ...] = ()
 
     def of(self, topic: Topic) -> tuple[Remark, ...]:

@@ -1,7 +1,7 @@
-"""Fields of an app's objects that others than Argo CD write, and the narrowest rule that lets them.
+"""Fields that others than Argo CD write, and the narrowest ignore rule for each.
 
-Read from managedFields. What Git declares and another program writes is a fight that begins with the next
-sync; what Git does not declare is quiet, until a server-side diff or a list shows it.
+Read from managedFields. A field that Git declares and another program writes will be overwritten by the next
+sync; one that Git does not declare shows up only in a server-side diff or in a list.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _TOOLS = (WriterKind.KUBECTL_APPLY, WriterKind.HELM, WriterKind.TERRAFORM, Write
 _LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 _REVISION = "/metadata/annotations/deployment.kubernetes.io~1revision"
 _OPEN = ("/metadata/annotations", "/metadata/labels", "/spec", "/data", "/metadata", "")
-"""Never as a whole: one rule for all of it would hide everything."""
+"""Never ignored as a whole: one rule would hide everything."""
 _MOST = 200
-"""Of one object: one with more fields of others is not described by rules."""
+"""Per object: with more fields of other writers, no rules are proposed."""
 
 _Group = tuple[str, bool]
 
@@ -53,7 +53,7 @@ def written_by_others(case: Case) -> Iterator[Remark]:
 
 
 def fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> Iterator[tuple[str, Writer]]:
-    """Where Git's word is at hand, what differs from it; else what Argo CD does not own."""
+    """Fields that differ from Git; without manifests, fields that Argo CD does not own."""
     ledger = ManagedFieldsIndex(live.body)
     if all(_is_quiet(writer) for writer in ledger.managers):
         return
@@ -73,7 +73,7 @@ def fields_of_others(case: Case, live: Manifest, desired: Manifest | None) -> It
 
 
 def _is_quiet(writer: Writer) -> bool:
-    """Argo CD itself, and whoever only tells how things are."""
+    """Is it Argo CD itself, or a writer of status only?"""
     return writer.kind in (WriterKind.ARGOCD, WriterKind.API_SERVER) or writer.subresource == "status"
 
 
@@ -81,9 +81,7 @@ def _differing(desired: Manifest, live: Manifest) -> Iterator[str]:
     for difference in differences(desired.body, live.body):
         if isinstance(difference.found, Missing):
             continue
-        if (
-            difference.pointer in _OPEN
-        ):  # only the cluster has the whole map: each of its fields has its own story
+        if difference.pointer in _OPEN:  # only the cluster has the whole map: check each of its fields
             yield from (pointers.child(difference.pointer, name) for name in _names(difference.found))
         else:
             yield difference.pointer
@@ -94,7 +92,7 @@ def _names(value: Json | Missing) -> list[str]:
 
 
 def _not_argocds(ledger: ManagedFieldsIndex, live: Manifest) -> Iterator[str]:
-    """The highest nodes that others hold and Argo CD does not, where it holds anything at all."""
+    """The topmost nodes that others own and Argo CD does not, if it owns anything at all."""
     if not any(writer.kind is WriterKind.ARGOCD for writer in ledger.managers):
         return
     waiting = [""]
@@ -151,7 +149,7 @@ def _advice(writer: Writer) -> str:
 
 
 def _fix(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...]) -> Fix | None:
-    """A rule that hides what people do, or another tool, would hide what is wrong."""
+    """The ignore rule; none for changes by people or other tools, because it would hide a problem."""
     if writer.kind in _BY_HAND or writer.kind in _TOOLS:
         return None
     desired = case.desired_of(ref.key)

@@ -1,1 +1,1 @@
-"""Turns a Fix, which is data, into text that can be applied; and applies it to a Case."""
+"""Turn a Fix, which is data, into text that can be applied, and apply it to a Case."""

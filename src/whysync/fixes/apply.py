@@ -1,4 +1,4 @@
-"""The Case as it would be after a fix: what tests and proofs look at."""
+"""The Case after a fix is applied, for tests and proofs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 
 
 def applied(fix: Fix, case: Case) -> Case:
-    """Commands cannot be applied to a Case; for those it is returned as it is."""
+    """The Case after the fix; commands cannot be applied to a Case, which is then returned unchanged."""
     snapshot = case.world.snapshot
     name = case.app.qualified_name
     if fix.create is not None:
@@ -55,7 +55,7 @@ def applied(fix: Fix, case: Case) -> Case:
 
 
 def with_settings_of(world: SnapshotIndex, changed: Manifest) -> SnapshotIndex:
-    """The world in which this ConfigMap of Argo CD is another one, or is there at all."""
+    """The snapshot with this ConfigMap of Argo CD replaced or added."""
     others = tuple(setting for setting in world.snapshot.settings if setting.ref.key != changed.ref.key)
     return world.with_settings((*others, changed))
 
@@ -68,7 +68,7 @@ def _remade(case: Case, world: SnapshotIndex) -> Case:
 
 
 def compared_anew(case: Case) -> Case:
-    """Argo CD would look again: rows that differ no more are Synced."""
+    """The Application after another comparison: resources that no longer differ are Synced."""
     body = copy_object(case.application.body)
     for raw, row in zip(items(dig(body, "status", "resources")), case.app.status.resources, strict=False):
         desired, live = case.desired_of(row.key), case.live_of(row.key)

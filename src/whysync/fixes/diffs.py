@@ -1,4 +1,4 @@
-"""Unified diffs that `git apply` and `patch` take, whatever the names and line ends."""
+"""Unified diffs that `git apply` and `patch` accept, for any file names and line endings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ USUAL_CONTEXT = 3
 
 
 def unified(path: str, before: str | None, after: str | None, *, context: int = USUAL_CONTEXT) -> str:
-    """From one text of a file to another; without `before` it is new, without `after` it goes.
+    """Unified diff between two texts of a file; without `before` the file is new, without `after` it is
+    deleted.
 
-    Equal texts give nothing.
+    Equal texts give an empty diff.
     """
     if before == after:
         return ""
@@ -24,7 +25,7 @@ def unified(path: str, before: str | None, after: str | None, *, context: int = 
 
 
 def hunk_lines(before: str, after: str, *, context: int) -> set[int]:
-    """The lines of `before` (from 0) that a diff of that much context shows."""
+    """Line numbers of `before` (from 0) that a diff with this much context shows."""
     shown: set[int] = set()
     matcher = difflib.SequenceMatcher(None, lines(before), lines(after), autojunk=False)
     for group in matcher.get_grouped_opcodes(context):
@@ -33,9 +34,9 @@ def hunk_lines(before: str, after: str, *, context: int) -> set[int]:
 
 
 def smallest_context(before: str, after: str, hidden: Collection[int]) -> int | None:
-    """How much context shows none of the `hidden` lines; `None` where even one line of it would.
+    """The largest context that shows none of the `hidden` lines; `None` if even one line of context would.
 
-    `git apply` does not take a diff without any.
+    `git apply` does not accept a diff without context.
     """
     for context in range(USUAL_CONTEXT, 0, -1):
         if hunk_lines(before, after, context=context).isdisjoint(hidden):
@@ -44,7 +45,7 @@ def smallest_context(before: str, after: str, hidden: Collection[int]) -> int | 
 
 
 def lines(text: str) -> list[str]:
-    """Split at line feeds alone, as git does: Python knows more line ends than that."""
+    """Split at line feeds only, as git does; Python's `splitlines` knows more line endings."""
     return [line + "\n" for line in text[:-1].split("\n")] if text.endswith("\n") else _unfinished(text)
 
 
@@ -61,7 +62,7 @@ def _hunks(before: str, after: str, context: int) -> list[str]:
 
 
 def _quoted(name: str) -> str:
-    """As git writes a name that a line could not hold as it is."""
+    """Quote a file name as git does if it contains special characters."""
     if name.isascii() and name.isprintable() and not set(name) & _SPECIAL.keys():
         return name
     made = "".join(
@@ -76,5 +77,5 @@ def _octal(char: str) -> str:
 
 
 def _end(path: str) -> str:
-    """A tab ends a name that holds blanks."""
+    """A tab ends a file name that contains blanks."""
     return "\t" if " " in path and _quoted(path) == path else ""

@@ -1,4 +1,4 @@
-"""Carries out edits on a raw object, on a copy of it."""
+"""Apply edits to a copy of a raw object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whysync.kubernetes.api.pointer import index_of, split
 
 
 def edited(body: Object, edits: Iterable[Edit]) -> Object:
-    """The object after the edits; one that leads nowhere (a field that is gone already) changes nothing."""
+    """The object after the edits; an edit of a field that does not exist changes nothing."""
     result = copy_object(body)
     for edit in edits:
         match edit:
@@ -42,7 +42,7 @@ def _put(tree: Object, parts: tuple[str, ...], value: Json) -> None:
     if isinstance(parent, dict):
         parent[last] = value
     elif isinstance(parent, list) and (at := index_of(last)) is not None:
-        parent[at : at + 1] = [value]  # behind the end it is appended
+        parent[at : at + 1] = [value]  # beyond the end of the list: appended
 
 
 def _append(tree: Object, parts: tuple[str, ...], value: Json) -> None:

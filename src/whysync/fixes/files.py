@@ -1,4 +1,4 @@
-"""A fix as a change of the files of a checkout: which file, and its text before and after."""
+"""A fix as a change to files of a checkout: which file, and its text before and after."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TRACKING = "argocd.argoproj.io/tracking-id"
 
 
 class FileChange(NamedTuple):
-    """`before` is `None` for a new file; equal texts mean that the fix is there already."""
+    """`before` is `None` for a new file; equal texts mean that the file already contains the fix."""
 
     path: str
     before: str | None
@@ -47,7 +47,7 @@ class FileChange(NamedTuple):
 
 
 def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> FileChange:
-    """What the fix does to the files, or `Refused` with what to do instead. `only` names the file to take."""
+    """The file change for a fix, or `Refused` with what to do instead. `only` selects the file."""
     if fix.commands:
         raise Refused(
             what=f"this fix changes no file: {fix.title}",
@@ -77,7 +77,7 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
 
 
 def _dropped(checkout: Checkout, place: ManifestPlace, what: str) -> FileChange:
-    """Its document goes out of the file; whysync deletes no files."""
+    """Remove the document from its file; whysync does not delete files."""
     before = checkout.read(place.path)
     if len(_documents(before)) == 1 and not place.inside:
         raise Refused(
@@ -132,7 +132,7 @@ def _put(document: Json, inside: tuple[str, ...], body: Object) -> Json:
     return result
 
 
-# --- finding the object ----------------------------------------------------------------------------
+# --- find the object -------------------------------------------------------------------------------
 
 
 def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> ManifestPlace:
@@ -161,7 +161,7 @@ def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> ManifestPlace:
 
 
 def _that_say_so(found: list[ManifestPlace], known: Manifest | None) -> list[ManifestPlace]:
-    """Of an object that is written twice, the one that is to go; of two that say the same, the first."""
+    """Of an object that is declared twice, the copy to remove; of two equal copies, the first."""
     if known is None:
         return []
     wanted = _unmarked(known.body)
@@ -169,7 +169,7 @@ def _that_say_so(found: list[ManifestPlace], known: Manifest | None) -> list[Man
 
 
 def _unmarked(body: Object) -> Object:
-    """As it is written: without the namespace, and the marks, that Argo CD adds."""
+    """The manifest as written in Git: without the namespace and the tracking metadata that Argo CD adds."""
     result = copy_object(body)
     meta = fields(result.get("metadata"))
     notes = fields(meta.get("annotations"))
@@ -181,7 +181,7 @@ def _unmarked(body: Object) -> Object:
 
 
 def _of_namespace(found: list[ManifestPlace], target: Ref, case: Case) -> list[ManifestPlace]:
-    """A manifest without a namespace gets the destination's; one that names it fits best."""
+    """Prefer a manifest that names the namespace; one without it gets the destination's."""
     exact = [place for place in found if place.ref.namespace == target.namespace]
     if exact:
         return exact
@@ -191,7 +191,7 @@ def _of_namespace(found: list[ManifestPlace], target: Ref, case: Case) -> list[M
 
 
 def _made_by(folder: Folder, target: Ref, fix: Fix, found: list[ManifestPlace]) -> Refused:
-    """A template's output has no file: say where the change belongs."""
+    """Where to make the change if a tool renders the manifest: its output has no file."""
     fields_named = ", ".join(dict.fromkeys(edit.pointer for edit in fix.edits))
     where = folder.path or "the source"
     if fix.drops:
@@ -236,11 +236,11 @@ def _not_there(fix: Fix, target: Ref, checkout: Checkout, only: str) -> Refused:
     )
 
 
-# --- fitting the edits to what the file says ---------------------------------------------------------
+# --- fit the edits to the file ----------------------------------------------------------------------
 
 
 def _fitted(edit: Edit, known: Manifest | None, place: ManifestPlace) -> Edit:
-    """The same edit, for the file's object: list elements are found by name, and nothing else may differ."""
+    """The same edit for the file's object: list elements are found by name, and nothing else may differ."""
     if known is None:
         return edit
     pointer = moved(edit.pointer, known.body, place.body)
@@ -263,7 +263,7 @@ def _alike(seen: Json | Missing, written: Json | Missing) -> bool:
 
 
 def _is_marks_only(seen: Json | Missing, written: Json | Missing) -> bool:
-    """Argo CD adds its tracking mark to what it renders: a map that Git does not have."""
+    """Is it a map that only exists because Argo CD adds its tracking label or annotation?"""
     return isinstance(written, Missing) and not isinstance(seen, Missing) and seen in ({}, [], None)
 
 
@@ -275,11 +275,11 @@ def _differs(pointer: str, place: ManifestPlace) -> Refused:
     )
 
 
-# --- new files, and the policy -----------------------------------------------------------------------
+# --- new files and policy lines ----------------------------------------------------------------------
 
 
 def _belongs_elsewhere(body: Object) -> Refused:
-    """The app's own sync cannot bring what it lacks itself."""
+    """Objects that the app's own sync already needs cannot be added to its source."""
     return Refused(
         what=f"{' and '.join(str(ref) for ref in made_by(body))} cannot come with the app's own manifests",
         why="the app's sync needs it first, or may not grant it",
@@ -333,7 +333,7 @@ def _policy(line: str, case: Case, checkout: Checkout, only: str) -> FileChange:
 
 
 def policy_edit(line: str, case: Case) -> Fix:
-    """A line of policy as a change of the ConfigMap that holds it."""
+    """A policy line as an edit of the ConfigMap that contains it."""
     known = case.settings("argocd-rbac-cm")
     ref = known.ref if known is not None else None
     ref = ref or Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name="argocd-rbac-cm")

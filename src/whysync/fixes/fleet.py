@@ -1,4 +1,4 @@
-"""One fix for all the apps that share a cause, tried on each of them before it is offered."""
+"""One fix for all apps that share a cause, tried on each of them before it is offered."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from whysync.queries.ignore_rules import RESPECT
 
 _IGNORE = "/spec/ignoreDifferences"
 _PATHS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")
-# More than this is no longer one cause that somebody can read.
+# With more apps than this, the group is too large to read.
 _MOST_PATHS = 20
 
 
 def groups_with_fixes(reports: Iterable[AppReport]) -> tuple[Group, ...]:
-    """What the apps have in common, with the one fix for all of them where there is one."""
+    """Groups of apps with a common cause, each with one fix for all of them if there is one."""
     reports = tuple(reports)
     by_name = {report.case.app.qualified_name: report for report in reports}
     return tuple(_with_fix(group, by_name) for group in groups_of(reports))
@@ -46,11 +46,11 @@ def _with_fix(group: Group, by_name: Mapping[str, AppReport]) -> Group:
     return msgspec.structs.replace(group, fix=_same_commands(members))
 
 
-# --- what all of them are offered anyway ---------------------------------------------------------------
+# --- fixes that every app is offered -------------------------------------------------------------------
 
 
 def _same_settings(members: list[AppReport]) -> Fix | None:
-    """A change of Argo CD's own settings that helps one of them may help all."""
+    """A change of Argo CD's own settings that fixes one of the apps may fix all."""
     for fix in _first(members[0]).fixes:
         if fix.kind is FixKind.SETTINGS and all(_offers(other, fix) for other in members[1:]):
             return fix
@@ -58,12 +58,12 @@ def _same_settings(members: list[AppReport]) -> Fix | None:
 
 
 def _offers(report: AppReport, fix: Fix) -> bool:
-    """The same change; what else is said of it may differ from app to app."""
+    """Is it the same change? Titles and risks may differ from app to app."""
     return any((fix.target, fix.edits) == (other.target, other.edits) for other in _first(report).fixes)
 
 
 def _same_commands(members: list[AppReport]) -> Fix | None:
-    """What does not name the app (a credential, a restart) is done once; the rest for each of them."""
+    """Commands that do not name the app (a credential, a restart) run once; the others once per app."""
     for number, fix in enumerate(_first(members[0]).fixes):
         others = [_first(other).fixes[number : number + 1] for other in members[1:]]
         alike = all(other and other[0].title == fix.title for other in others)
@@ -77,11 +77,11 @@ def _same_commands(members: list[AppReport]) -> Fix | None:
     return None
 
 
-# --- ignored for all, in argocd-cm ---------------------------------------------------------------------
+# --- ignored for all apps, in argocd-cm ----------------------------------------------------------------
 
 
 def _ignored_everywhere(members: list[AppReport]) -> Fix | None:
-    """Each app is offered an ignore rule for the same field: one rule for the kind does it for all."""
+    """One ignore rule in argocd-cm for the kind, if each app is offered an ignore rule for the same field."""
     rules: dict[tuple[str, str], dict[str, list[Json]]] = {}
     for report in members:
         wanted = [rule for finding in _alike(report) for rule in _ignore_rules(finding)]
@@ -116,7 +116,7 @@ def _ignore_rules(finding: Finding) -> Iterator[Object]:
 
 
 def _setting(case: Case, group: str, kind: str, rule: Mapping[str, list[Json]]) -> Set:
-    """The present rule of that kind, whichever key it stands in, with the new paths behind it."""
+    """The current setting of that kind, under any of its keys, with the new paths appended."""
     known = case.argocd.overrides.get(f"{group}/{kind}" if group else kind, ResourceOverride())
     present = known.ignore_differences.as_json()
     made: Object = {}
@@ -154,11 +154,11 @@ def _sync_writes_it(report: AppReport) -> bool:
     return any(edit.value == RESPECT for edit in wanted)
 
 
-# --- trying it -----------------------------------------------------------------------------------------
+# --- try the fix ---------------------------------------------------------------------------------------
 
 
 def _helps_all(fix: Fix, members: list[AppReport]) -> bool:
-    """Is the cause gone from every app, as far as another diagnosis with the new settings tells?"""
+    """Does another diagnosis with the new settings no longer find the cause in any of the apps?"""
     case = members[0].case
     target = object_of(fix, case)
     rule = next((rule for rule in all_rules() if rule.id == _first(members[0]).rule), None)
@@ -182,6 +182,6 @@ def _first(report: AppReport) -> Finding:
 
 
 def _alike(report: AppReport) -> list[Finding]:
-    """All the findings of the app that are of the group's cause."""
+    """All findings of the app with the group's cause."""
     wanted = likeness(_first(report))
     return [finding for finding in report.findings if likeness(finding) == wanted]

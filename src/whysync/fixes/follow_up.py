@@ -1,4 +1,4 @@
-"""What has to follow a change before it counts: a running sync that must end, a look, a sync by hand."""
+"""What has to follow a change: terminate a running sync, refresh, or sync manually."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from whysync.queries.commands import (
 )
 
 _LONG: Final = timedelta(minutes=10)
-"""As long as Kubernetes grants a rollout: what runs longer rarely ends by itself."""
+"""The default progress deadline of a Deployment: what runs longer rarely finishes."""
 _READ_AT_START: Final = "argocd-cmd-params-cm"
 _NOT_THE_APPS_OWN: Final = ("rbac.authorization.k8s.io", "argoproj.io")
 
 
 def following(fix: Fix, case: Case) -> tuple[str, ...]:
-    """Commands for after the change, in order; a fix that is commands has its own."""
+    """Commands to run after the change, in order; a fix that consists of commands has its own."""
     return () if fix.commands else tuple(_following(fix, case))
 
 
 def worth_telling(fix: Fix, case: Case) -> tuple[str, ...]:
-    """The same where it is more than a look: without it the change has no effect."""
+    """The same commands if they are more than a refresh: without them the change has no effect."""
     steps = following(fix, case)
     if len(steps) < 2 or not (is_running(case) or _has_failed(case) or fix.afterwards):
         return ()
@@ -55,7 +55,7 @@ def _following(fix: Fix, case: Case) -> Iterator[str]:
 
 
 def _ended(case: Case) -> str:
-    """No other sync begins before it ends, whatever is new in Git."""
+    """A running sync has to end before another one can start, whatever is new in Git."""
     operation = case.operation
     age = case.age(operation.started_at) if operation is not None else None
     if age is None or age < _LONG:
@@ -64,7 +64,7 @@ def _ended(case: Case) -> str:
 
 
 def _needs_a_sync(fix: Fix, case: Case) -> bool:
-    """Auto-sync takes a new commit by itself, but not again one that has failed, whatever else was mended."""
+    """Auto-sync syncs a new commit, but does not repeat one that failed, even if the cause is fixed."""
     if is_in_git(fix):
         return not case.is_automated
     return _has_failed(case) or (is_running(case) and case.app.status.sync.status == "OutOfSync")
@@ -77,10 +77,9 @@ def _has_failed(case: Case) -> bool:
 
 
 def is_in_git(fix: Fix) -> bool:
-    """Does it go where the app's manifests are?
+    """Is the change made where the app's manifests are?
 
-    Permissions that the app's own sync lacks, and the project without which there is none, cannot come with
-    it.
+    Permissions and projects that the app's own sync needs cannot be part of it.
     """
     if fix.kind is not FixKind.MANIFEST:
         return False

@@ -1,4 +1,4 @@
-"""A fix as whole objects in YAML, and as commands to paste."""
+"""A fix as complete objects in YAML, and as commands to paste."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOT_IN_GIT = ("argocd.argoproj.io/tracking-id", "kubectl.kubernetes.io/last-app
 
 
 def as_patch(fix: Fix, case: Case) -> str:
-    """What `kubectl patch` or `git apply` takes."""
+    """The patch for `kubectl patch` or `git apply`."""
     if fix.commands:
         raise Refused(
             what=f"this fix is no patch: {fix.title}",
@@ -37,7 +37,7 @@ def as_patch(fix: Fix, case: Case) -> str:
 
 
 def as_yaml(fix: Fix, case: Case) -> str:
-    """The whole object as it is to be, without what only the server writes."""
+    """The complete object after the fix, without server-side fields."""
     if fix.commands:
         raise Refused(
             what=f"this fix is no object: {fix.title}",
@@ -82,7 +82,7 @@ def for_git(body: Object) -> Object:
 
 
 def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
-    """In order, for a person to paste."""
+    """Commands in order, to be pasted."""
     if fix.commands:
         return fix.commands
     fix = _as_edit(fix, case)
@@ -118,7 +118,7 @@ def _kubectl_patch(fix: Fix, case: Case) -> str:
 
 
 def _in_git(fix: Fix, case: Case) -> Iterator[str]:
-    """A manifest is changed in Git, or the next sync takes the change back."""
+    """A manifest has to be changed in Git, or the next sync reverts the change."""
     sources = [source.path for source in case.app.sources if source.path]
     path = sources[0] if len(sources) == 1 else ""
     if fix.create is not None:
@@ -143,7 +143,7 @@ def _in_words(edit: Edit) -> str:
 
 
 def _as_edit(fix: Fix, case: Case) -> Fix:
-    """A line of policy, where the ConfigMap is at hand: then it is an edit like others."""
+    """A policy line as an edit, if the ConfigMap is among the facts."""
     if not fix.line or case.settings("argocd-rbac-cm") is None:
         return fix
     made = policy_edit(fix.line, case)

@@ -1,6 +1,6 @@
-"""Edits as a JSON patch (RFC 6902): it names single fields, where a merge patch sends whole lists.
+"""Edits as a JSON patch (RFC 6902), which changes single fields where a merge patch replaces whole lists.
 
-That matters where a list holds masked values: a merge patch would write the masks over the real ones.
+This matters for lists with masked values: a merge patch would overwrite the real values with masks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from whysync.kubernetes.api.pointer import join, resolve, split
 
 
 def json_patch(body: Object, edits: Iterable[Edit]) -> list[Json]:
-    """The operations, in order; an edit that changes nothing gives none."""
+    """The operations in order; an edit that changes nothing gives none."""
     found: list[Json] = []
     for edit in edits:
         after = edited(body, [edit])
@@ -34,13 +34,13 @@ def _operation(before: Object, after: Object, edit: Edit) -> Object:
             path = _first_new(before, pointer)
             there = not isinstance(resolve(before, path), Missing)
             made = resolve(after, path)
-            if isinstance(made, Missing):  # a place behind the end of its list: the value was appended
+            if isinstance(made, Missing):  # beyond the end of its list: the value was appended
                 return {"op": "add", "path": join((*split(path)[:-1], "-")), "value": value}
             return {"op": "replace" if there else "add", "path": path, "value": made}
 
 
 def _first_new(before: Object, pointer: str) -> str:
-    """The field itself, or the first of the maps above it that must be made for it (or be made a map)."""
+    """The field itself, or the first of its parent maps that has to be created."""
     parts = split(pointer)
     for length in range(1, len(parts)):
         if not isinstance(resolve(before, join(parts[:length])), dict | list):

@@ -1,18 +1,18 @@
-"""The same field in another copy of an object, whose lists may have their elements in another order."""
+"""Find the same field in another copy of an object, whose lists may be ordered differently."""
 
 from __future__ import annotations
 
 from whysync.json_tree import Json, Missing, Object, same, text
 from whysync.kubernetes.api import pointer as pointers
 
-# By these, people tell elements of a list apart; the first that an element has counts.
+# Fields that identify list elements; the first that an element has is used.
 _NAMES = ("name", "key", "mountPath", "containerPort", "port", "host", "ip", "type", "topologyKey")
 
 
 def moved(pointer: str, known: Object, other: Object) -> str | None:
-    """The pointer that names in `other` what `pointer` names in `known`; `None` where nothing does.
+    """The pointer in `other` to what `pointer` names in `known`; `None` if there is none.
 
-    What neither has yet keeps its place: it is to be added there.
+    A field that neither copy has keeps its pointer: it will be added there.
     """
     here: Json | Missing = known
     there: Json | Missing = other

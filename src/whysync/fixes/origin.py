@@ -1,4 +1,4 @@
-"""Which folders of a checkout the manifests of an Application come from, and what makes them there."""
+"""Which folders of a checkout an Application's manifests come from, and which tool renders them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
 class Tool(StrEnum):
-    """What turns files into manifests. Only of a plain folder are the files the manifests."""
+    """The tool that renders files to manifests. Only in a plain directory are the files the manifests."""
 
     FOLDER = "Directory"
     HELM = "Helm"
@@ -23,14 +23,14 @@ class Tool(StrEnum):
 
 
 class Folder(NamedTuple):
-    """`path` is the source's, or the whole checkout (`""`) where that is not in it."""
+    """`path` is the source's path, or the whole checkout (`""`) if the checkout does not contain it."""
 
     path: str
     tool: Tool
 
 
 def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
-    """The sources whose folders are in this checkout; none of them: it may be the folder itself."""
+    """Sources whose folders are in this checkout; without any, the checkout may be the folder itself."""
     found: list[Folder] = []
     types = case.app.status.source_types or ((case.app.status.source_type,) if case.app.sources else ())
     sources = _sources(case)
@@ -50,7 +50,7 @@ def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
 
 
 def _sources(case: Case) -> tuple[Source, ...]:
-    """With a hydrator, people write the dry source: what is synced is made from it."""
+    """The sources that people edit: with a hydrator, the dry source."""
     hydrator = case.app.spec.source_hydrator
     if hydrator is not None and not case.app.sources:
         dry = hydrator.dry_source
@@ -59,7 +59,7 @@ def _sources(case: Case) -> tuple[Source, ...]:
 
 
 def _clean(path: str) -> str:
-    """A source's path as Argo CD takes it; one that leads out of the repository leads nowhere."""
+    """A source's path as Argo CD interprets it; a path that leaves the repository is ignored."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if ".." in parts:
         raise Refused(
@@ -71,7 +71,7 @@ def _clean(path: str) -> str:
 
 
 def tool_of(checkout: Checkout, path: str, said: str) -> Tool:
-    """As Argo CD says it; else by the files that its own detection goes by."""
+    """The tool that Argo CD reports, or detected from the files as Argo CD does."""
     if said in tuple(map(str, Tool)):
         return Tool(said)
     below = f"{path}/" if path else ""

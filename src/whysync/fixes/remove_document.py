@@ -1,4 +1,4 @@
-"""A file without one of its documents; the others stay byte for byte."""
+"""Remove one document from a YAML file; the others are kept byte for byte."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from whysync.json_tree import Json, same
 from whysync.kubernetes.api.yaml import Document, documents
 
 _MARK = re.compile(r"---(?:[ \t].*)?\r?\n?")
-"""A line that begins a document. At the left edge it is that even inside of a block of text."""
+"""A document separator; at the start of a line it is one even inside a block scalar."""
 
 
 def without_document(text: str, number: int) -> str | None:
-    """`number` counts the documents that hold something, from 0; `None` where it cannot be done safely."""
+    """The text without a document; `number` counts non-empty documents from 0. `None` if this is not safe."""
     pieces = _pieces(text)
     at = -1
     for index, piece in enumerate(pieces):
@@ -27,7 +27,7 @@ def without_document(text: str, number: int) -> str | None:
 
 
 def _pieces(text: str) -> list[str]:
-    """The documents as text, each with the mark before it."""
+    """The documents as text, each with its separator."""
     pieces: list[str] = [""]
     for line in text.splitlines(keepends=True):
         if _MARK.fullmatch(line) and pieces[-1]:
@@ -37,7 +37,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def _is_without(before: str, after: str, number: int) -> bool:
-    """Read back: nothing else has gone or changed."""
+    """Parse the result: was nothing else removed or changed?"""
     wanted, found = _bodies(before), _bodies(after)
     if wanted is None or found is None:
         return False

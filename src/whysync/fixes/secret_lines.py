@@ -1,4 +1,4 @@
-"""Which lines of a file hold secrets: a diff must not carry them to a screen or a pipeline's log."""
+"""Which lines of a file contain secrets, so that a diff does not show them on a screen or in a CI log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.kubernetes.api.yaml.errors import Invalid
 
 
 def secret_lines(written: str) -> set[int]:
-    """From 0. A file that cannot be taken apart is secret as a whole."""
+    """Line numbers from 0. If a file cannot be parsed, all of its lines are secret."""
     written = written.removeprefix("\ufeff")
     everything = set(range(written.count("\n") + 1))
     try:
@@ -47,7 +47,7 @@ def _changed(one: Json, other: Json, path: tuple[str, ...]) -> Iterator[tuple[st
 
 
 def _nearest(node: Node, path: tuple[str, ...]) -> Node:
-    """The value's own place; where an alias or a merge key brings it in, what encloses that."""
+    """The node of the value, or for an alias or a merge key the node that encloses it."""
     while (found := node.at(path)) is None:
         path = path[:-1]
     return found

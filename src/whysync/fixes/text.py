@@ -1,4 +1,4 @@
-"""A Fix as text: a merge patch, a unified diff, a new manifest, a line of policy, or commands."""
+"""A Fix as text: a merge patch, a unified diff, a new manifest, a policy line, or commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMa
 
 
 def patch_text(fix: Fix, case: Case) -> str:
-    """What a person can apply as it stands; its first line says how, where that is not plain."""
+    """The fix as text that can be applied; the first line explains how if it is not obvious."""
     if fix.commands:
         return "".join(f"{_one_line(command)}\n" for command in fix.commands)
     if fix.line:
@@ -40,12 +40,12 @@ def patch_text(fix: Fix, case: Case) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A line break in it came from a value, and must not begin another command."""
+    """Replace line breaks, which come from values and must not start another command."""
     return " ".join(text.splitlines())
 
 
 def is_usable(fix: Fix, case: Case) -> bool:
-    """Can it be applied as it stands? Not with a masked value in it, nor where it would change nothing."""
+    """Can the fix be applied as it is? Not if it contains a masked value or changes nothing."""
     if any(isinstance(edit, Set | Add) and holds_a_mask(edit.value) for edit in fix.edits):
         return False
     if fix.drops:
@@ -55,12 +55,12 @@ def is_usable(fix: Fix, case: Case) -> bool:
 
 
 def in_safe_order(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
-    """As the rule gave them, but what destroys something is never before what does not."""
+    """The order of the rule, but fixes that destroy something come last."""
     return tuple(sorted(fixes, key=lambda fix: bool(fix.destroys)))
 
 
 def holds_a_mask(value: Json) -> bool:
-    """A mark stands for a value that nobody may see, and that would be wrong to write anywhere."""
+    """Does it contain a mask? A mask must never be written anywhere."""
     if isinstance(value, dict):
         return any(holds_a_mask(item) for item in value.values())
     if isinstance(value, list):
@@ -69,7 +69,7 @@ def holds_a_mask(value: Json) -> bool:
 
 
 def object_of(fix: Fix, case: Case) -> Manifest | None:
-    """The object that the fix edits, as far as the Case has it."""
+    """The object that the fix edits, if the Case has it."""
     if fix.target is None:
         return None
     match fix.kind:
@@ -86,7 +86,7 @@ def object_of(fix: Fix, case: Case) -> Manifest | None:
 
 
 def _first_copy(ref: Ref, case: Case) -> Manifest | None:
-    """Of an object that Git has twice the last one counts, and another can go."""
+    """The copy to remove if Git declares the object twice: the last one is effective."""
     last = case.desired_of(ref.key)
     if last is None:
         return None
@@ -96,7 +96,7 @@ def _first_copy(ref: Ref, case: Case) -> Manifest | None:
 
 
 def unseen_settings(ref: Ref) -> Manifest | None:
-    """A ConfigMap of Argo CD that is surely there, and was not among the facts: as if it were empty."""
+    """An empty ConfigMap in place of one of Argo CD's that exists but is not among the facts."""
     if ref.kind != "ConfigMap" or not ref.name.startswith("argocd-"):
         return None
     meta: Object = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
@@ -104,19 +104,19 @@ def unseen_settings(ref: Ref) -> Manifest | None:
 
 
 def unified_diff(before: Manifest, after: Object) -> str:
-    """Against the rendered manifest, as no checkout is at hand: Git or its template has the same lines."""
+    """A diff of the rendered manifest, used without a checkout; the source has the same lines."""
     return unified(file_name(before.ref), dump(before.body), dump(after))
 
 
 def file_name(ref: Ref) -> str:
-    """`role-shop-reader.yaml`; whatever a name holds, it stays one file in that folder."""
+    """File name of an object, such as `role-shop-reader.yaml`; it never contains a path."""
     words = f"{ref.kind}-{ref.name}".lower()
     safe = "".join(char if char.isascii() and (char.isalnum() or char in "-.") else "-" for char in words)
     return f"{safe.strip('.-')[:100] or 'manifest'}.yaml"
 
 
 def new_file_name(manifest: Object) -> str:
-    """After the object; of a List, after its first one."""
+    """File name of a new object; for a List, that of its first item."""
     listed = items(manifest.get("items")) if manifest.get("kind") == "List" else []
     return file_name(ref_of(fields(listed[0]) if listed else manifest))
 
@@ -129,7 +129,9 @@ def merge_patch(before: Json, after: Json) -> Json:
     for key, value in after.items():
         if key not in before:
             patch[key] = value
-        elif before[key] != value or any(differences(before[key], value)):  # `1 == True` in Python alone
+        elif before[key] != value or any(
+            differences(before[key], value)
+        ):  # `1 == True` is true in Python only
             patch[key] = merge_patch(before[key], value)
     return patch
 
@@ -142,6 +144,6 @@ def _cluster_patch_text(fix: Fix, ref: Ref, before: Object, after: Object) -> st
 
 
 def cluster_patch(fix: Fix, before: Object, after: Object) -> tuple[str, Json]:
-    """For `kubectl patch --type`: a merge patch, which reads best, unless it would carry a masked value."""
+    """Patch and type for `kubectl patch --type`: a merge patch unless it would contain a masked value."""
     patch = merge_patch(before, after)
     return ("json", json_patch(before, fix.edits)) if holds_a_mask(patch) else ("merge", patch)

@@ -1,4 +1,6 @@
-"""While a sync runs, another one is refused: then commands say to wait for it, or to end it, first."""
+"""Commands of a fix while a sync is running: wait for it or terminate it first, as Argo CD refuses a second
+one.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ _SYNC = "argocd app sync "
 
 
 def is_running(case: Case) -> bool:
-    """Also while it waits for its next retry: Argo CD takes no other operation until then."""
+    """Is a sync running or waiting for its next retry? Argo CD accepts no other operation until then."""
     operation = case.operation
     return operation is not None and operation.phase in ("Running", "Terminating")
 
@@ -23,7 +25,7 @@ def waiting(case: Case) -> str:
 
 
 def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
-    """The same fix, with the wait before its first sync of the app, unless it ends the running one itself."""
+    """The fix with a wait before its first sync of the app, unless it terminates the running sync itself."""
     mine = f"{_SYNC}{app_argument(case)}"
     first = next((n for n, command in enumerate(fix.commands) if _is_sync(command, mine)), None)
     if first is None or not is_running(case):

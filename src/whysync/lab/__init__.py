@@ -1,5 +1,6 @@
-"""The lab: scenarios that are played on the model of a cluster, on a clock that turns itself, and diagnosed.
+"""The lab: scenarios that run on the model of a cluster with simulated time and are then diagnosed.
 
-A scenario is one YAML file (`docs/lab.md` tells its format). `reading.scenario_from` reads it, `playing.play`
-plays it, `checking.differences` compares what came out with what the file expects. Nothing is imported here.
+A scenario is one YAML file (`docs/lab.md` describes the format). `parse.scenario_from` reads it,
+`player.play` runs it, `expectations.differences` compares the result with the expectations. Nothing is
+imported here.
 """

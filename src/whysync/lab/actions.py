@@ -1,4 +1,4 @@
-"""`happens:` of a scenario: what somebody does, and when."""
+"""Parse `happens:` of a scenario: actions and their times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Admission webhooks of a scenario: their configuration in the cluster, and what they do when called."""
+"""Admission webhooks of a scenario: their configuration in the cluster, and their responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GROUPS: Final = {
 
 
 class Admission:
-    """What the webhooks of a model answer; who is out of reach can change while time passes."""
+    """Responses of the webhooks of a scenario; which of them are reachable can change over time."""
 
     def __init__(self, model: ApiServer, webhooks: tuple[Webhook, ...]) -> None:
         self._model = model
@@ -52,7 +52,7 @@ class Admission:
         return answer
 
     def _nobody_behind(self, webhook: Webhook) -> str:
-        """A Service without ready pods behind it cannot answer."""
+        """Does the Service have no ready pods?"""
         space, _, name = webhook.service.partition("/")
         if not name:
             return ""
@@ -73,7 +73,7 @@ def _path(webhook: Webhook) -> str:
 
 
 def configurations_of(webhooks: tuple[Webhook, ...]) -> list[Object]:
-    """As `kubectl get` shows them; webhooks of one configuration stand in one object."""
+    """Webhook configuration objects; webhooks of one configuration are in one object."""
     found: dict[tuple[str, str], Object] = {}
     for webhook in webhooks:
         kind = "MutatingWebhookConfiguration" if webhook.mutates else "ValidatingWebhookConfiguration"

@@ -1,4 +1,4 @@
-"""The end of a scenario as a bundle: what `whysync diagnose --bundle` reads, with the same answer."""
+"""Write the final state of a scenario as a bundle for `whysync diagnose --bundle`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def write_bundle(snapshot: Snapshot, folder: Path) -> int:
-    """Write into a new or empty folder; returns the number of files. A failure leaves no half bundle."""
+    """Write into a new or empty folder and return the number of files. A failure leaves no partial bundle."""
     existed = os.path.lexists(folder)
     written: list[Path] = []
     try:
@@ -82,7 +82,7 @@ def _files(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 
 
 def _objects(folder: str, manifests: Sequence[Manifest]) -> Iterator[tuple[str, str]]:
-    """One file each; the number keeps their order, which readers of the folder see."""
+    """One file per object; the number keeps their order."""
     for number, one in enumerate(manifests):
         ref = one.ref
         name = "_".join(_plain(part) for part in (ref.kind.lower(), ref.namespace, ref.name) if part)
@@ -90,5 +90,5 @@ def _objects(folder: str, manifests: Sequence[Manifest]) -> Iterator[tuple[str, 
 
 
 def _plain(name: str) -> str:
-    """A name of an object as a name of a file: nothing that leads elsewhere."""
+    """The name of an object as a file name without path separators."""
     return _ODD.sub("-", name).lstrip(".") or "unnamed"

@@ -1,4 +1,4 @@
-"""`cluster:` of a scenario: objects, admission webhooks, other writers, and how pods behave."""
+"""Parse `cluster:` of a scenario: objects, admission webhooks, other writers, and how pods behave."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _pod(node: Node) -> PodBehavior:
 
 
 def _line(node: Node) -> LogLine:
-    """`- text`, or `- 2s: text` for one that comes later."""
+    """`- text`, or `- 2s: text` for a later line."""
     if not isinstance(node.value, dict):
         return LogLine(after_seconds=0.0, text=node.text())
     if len(node.value) != 1:
@@ -100,7 +100,7 @@ def _line(node: Node) -> LogLine:
 
 
 def _metric(node: Node) -> Metric:
-    """What an autoscaler's metrics ask for, from an instant on."""
+    """The replicas that an autoscaler's metrics request from a given time."""
     node.mapping("object", "after", "replicas")
     space, _, name = node.at("object").text().partition("/")
     if not name:

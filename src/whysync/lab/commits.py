@@ -1,4 +1,4 @@
-"""The Git side of a scenario: repositories, their commits, and files inline or from a folder beside it."""
+"""Parse the Git repositories of a scenario: commits, and files inline or from a folder next to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def repos_of(node: Node, folder: Path | None) -> tuple[Repo, ...]:
 
 
 def _repo(node: Node, folder: Path | None) -> Repo:
-    """Without `commits`, its own files are the only one."""
+    """A repository; without `commits`, its own files are the only commit."""
     node.mapping("url", "branch", "commits", *COMMIT_KEYS)
     commits = node.at("commits")
     if commits.value is None:
@@ -42,7 +42,7 @@ def _commit(node: Node, folder: Path | None) -> Commit:
 
 
 def commit_of(node: Node, folder: Path | None) -> Commit:
-    """The fields of a commit, whatever else stands beside them."""
+    """The commit in a mapping that may have other fields too."""
     id = node.at("id").text("")
     if id and not _HEXADECIMAL.fullmatch(id):
         node.at("id").wrong(f"{id!r} is no commit id", why="it has 4 to 40 hexadecimal digits")
@@ -70,7 +70,7 @@ def _path(node: Node, path: str) -> str:
 
 
 def _check(node: Node, path: str) -> None:
-    """What is no YAML is the scenario's subject only where it says so: `broken`, or `renders: error:`."""
+    """Files must be valid YAML unless the scenario marks them: `broken`, or `renders: error:`."""
     if not path.endswith((".yaml", ".yml", ".json")) or "/templates/" in path:
         return
     for found in yaml.documents(node.text()):
@@ -98,7 +98,7 @@ def _rendering(node: Node) -> Rendering:
 
 
 def _from_folder(node: Node, folder: Path | None) -> dict[str, str]:
-    """All files below it, by their path from there; links are not followed."""
+    """All files below a folder by relative path; links are not followed."""
     named = node.text()
     if folder is None:
         node.wrong("a built-in scenario has no folder beside it")

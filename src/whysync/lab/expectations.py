@@ -1,4 +1,4 @@
-"""Did it come out as the scenario expects? Differences in words; none means yes."""
+"""Compare the result of a scenario with its expectations; the differences as text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
 
 
 def _of_fix(expected: ExpectedFix | None, fix: Fix | None) -> Iterator[tuple[str, str | None, str]]:
-    """What a proof had to assume must be expected too: without a `why` there is none."""
+    """An assumption of a proof must be expected: without `why` there must be none."""
     if expected is None:
         return
     yield "proof of the first fix", expected.proof, fix.proof.status.value if fix else "none"
@@ -77,7 +77,7 @@ def _conditions(expected: Expected, app: Application) -> Iterator[str]:
 
 
 def matches(wanted: str, found: str) -> bool:
-    """The very same text; a `*` stands for anything, such as a file that kubectl made up."""
+    """Equal texts; `*` matches anything, such as a generated file name."""
     if "*" not in wanted:
         return wanted == found
     pattern = ".*".join(re.escape(part) for part in wanted.split("*"))

@@ -1,4 +1,4 @@
-"""The repositories of a scenario: files become folders of manifests, as Argo CD's repo-server reads them."""
+"""The Git repositories of a running scenario, with manifests as Argo CD's repo-server reads them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MANIFESTS = (".yaml", ".yml", ".json")
 
 
 class Git:
-    """All repositories, with what is in them and who can reach them."""
+    """All repositories, their contents and whether they are reachable."""
 
     def __init__(self, scenario: Scenario, clock: Clock) -> None:
         deep = _recursive(scenario.applications)
@@ -33,16 +33,16 @@ class Git:
         return url in self._checkouts
 
     def delete(self, url: str, branch: str) -> bool:
-        """False where there is no such branch."""
+        """Delete a branch; False if it does not exist."""
         return self._checkouts[url].repository.branches.pop(branch, None) is not None
 
     def cut_off(self, url: str, error: str) -> None:
-        """From now on the host answers with that error; without one it answers again."""
+        """From now on the host responds with this error; without one it works again."""
         repository = self._checkouts[url].repository
         repository.outages[:] = [Outage(text=error)] if error else []
 
     def fail(self, path: str, error: str) -> None:
-        """The tool that renders a path fails, whatever the commit; without an error it works again."""
+        """Rendering a path fails for any commit; without an error it works again."""
         for checkout in self._checkouts.values():
             checkout.fail(path, error)
 
@@ -96,7 +96,7 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _name(commit: Commit, parent: str, files: dict[str, str]) -> str:
-    """As long as Git's, the same every time, and beginning as the scenario says."""
+    """A commit id with the length of Git's, deterministic, with the prefix of the scenario."""
     told = "\0".join([parent, commit.message, *(f"{path}\0{files[path]}" for path in sorted(files))])
     return (commit.id + hashlib.sha1(told.encode(), usedforsecurity=False).hexdigest())[:40]
 
@@ -129,7 +129,7 @@ def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozens
 
 
 def _plain(files: dict[str, str]) -> Folder:
-    """A folder of plain manifests; the first file that cannot be read makes all of it unreadable."""
+    """A directory of plain manifests; one file that cannot be parsed makes all of it fail."""
     for path, written in files.items():
         said = _unreadable(written)
         if said:
@@ -141,10 +141,10 @@ def _plain(files: dict[str, str]) -> Folder:
 
 
 def _unreadable(written: str) -> str:
-    """Mirrors `getObjsFromYAMLOrJSON`, Argo CD 3.6: what does not look like a manifest is passed over."""
+    """Mirrors `getObjsFromYAMLOrJSON`, Argo CD 3.6: files that do not look like manifests are skipped."""
     if not any(isinstance(document, yaml.Broken) for document in yaml.documents(written)):
         return ""
-    from whysync.argocd.repo_server.render.decode import (  # seldom needed, and not light
+    from whysync.argocd.repo_server.render.decode import (  # rarely needed, and slow to import
         NotAnObject,
         objects_in,
     )
@@ -160,6 +160,6 @@ def _unreadable(written: str) -> str:
 
 
 def manifests_in(text: str) -> list[Object]:
-    """The objects of a file; what has no kind (a values file) is none."""
+    """The objects of a file; documents without a kind (a values file) are skipped."""
     found = (document.body for document in yaml.documents(text) if isinstance(document, yaml.Document))
     return [body for body in found if isinstance(body, dict) and body.get("kind") and body.get("apiVersion")]

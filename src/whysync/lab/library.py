@@ -1,4 +1,4 @@
-"""Where scenarios come from: those that whysync brings along, a file of the user's, or a folder of them."""
+"""Find scenarios: built-in ones, a user's file, or a folder of files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST: Final = 1_000
 
 
 def names() -> tuple[str, ...]:
-    """The built-in scenarios, by name."""
+    """Names of the built-in scenarios."""
     folder = files("whysync.lab") / "scenarios"
     return tuple(
         sorted(path.name.removesuffix(".yaml") for path in folder.iterdir() if _is_scenario(path.name))
@@ -35,7 +35,7 @@ def built_in(name: str) -> Scenario:
 
 
 def find(given: str) -> tuple[Scenario, ...]:
-    """One by its name, one of a file, or all of a folder."""
+    """Scenarios by name, by file, or all of a folder."""
     known = names()
     if given in known:
         return (built_in(given),)

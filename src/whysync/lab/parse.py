@@ -1,4 +1,4 @@
-"""A scenario from its YAML. What is wrong with it is told with file, line and what to do next."""
+"""Parse a scenario from YAML. Errors have the file, the line and what to do next."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXPECTED: Final = (
 )  # fmt: skip
 EXPECTED_FIX: Final = ("proof", "why", "title")
 _MAPS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
-# `None` is that of an Application that nobody has looked at.
+# `None` is the health of an Application that was never reconciled.
 _SYNC: Final = ("Synced", "OutOfSync", "Unknown", "None")
 _HEALTH: Final = ("Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown", "None")
 _PHASES: Final = ("Running", "Succeeded", "Failed", "Error", "Terminating", "None")
@@ -43,7 +43,7 @@ _PROOFS: Final = (*ProofStatus, "none")
 
 
 def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = None) -> Scenario:
-    """`folder` is where the file lies: what it names as a folder of manifests is looked for there."""
+    """Parse a scenario; `folder` is where its file is, and where folders of manifests are looked up."""
     top = Node(_parsed(text, origin), Source(origin, text))
     top.mapping(*KEYS)
     apps = tuple(_application(one) for one in top.at("applications").each())
@@ -123,7 +123,7 @@ def _project(node: Node) -> Object:
 
 
 def _application(node: Node) -> Object:
-    """Written as Argo CD has it; what every one of them says may be left out."""
+    """An Application as in Argo CD; common fields have defaults."""
     node.mapping("apiVersion", "kind", "metadata", "spec", "status", "operation")
     body = copy_object(fields(node.value))
     if not text(dig(body, "metadata", "name")):
@@ -148,7 +148,7 @@ def _names(apps: Iterable[Object]) -> list[str]:
 
 
 def _brought(scenario: Scenario) -> Iterator[Object]:
-    """Applications that lie in Git: those of an app of apps."""
+    """Applications that are in Git: the children of an app of apps."""
     pushed = (step.act.commit for step in scenario.happens if isinstance(step.act, Push))
     for commit in (*(commit for repo in scenario.repos for commit in repo.commits), *pushed):
         for told in (*commit.files.values(), *(render.manifests for render in commit.renders.values())):
@@ -184,7 +184,7 @@ def _expected(node: Node, known: list[str]) -> Expected:
 
 
 def _expected_fix(node: Node) -> ExpectedFix:
-    """`fix: proven`, or a mapping that says why it is not."""
+    """`fix: proven`, or a mapping with the reason why it is not."""
     if isinstance(node.value, str):
         return ExpectedFix(proof=node.choice(_PROOFS))
     node.mapping(*EXPECTED_FIX)
@@ -195,7 +195,7 @@ def _expected_fix(node: Node) -> ExpectedFix:
 
 
 def _check_repos(scenario: Scenario, top: Node) -> None:
-    """An Application of a repository that the file does not tell would only fail later, and less clearly."""
+    """Report repositories that the file does not define here, where the error is clearer than later."""
     told = {repo.url for repo in scenario.repos}
     for index, app in enumerate(scenario.applications):
         url = text(dig(app, "spec", "source", "repoURL"))

@@ -1,4 +1,4 @@
-"""Plays a scenario: the cluster, Argo CD and everybody else on one clock that turns itself, to its end."""
+"""Run a scenario: the cluster, Argo CD and all other writers on one simulated clock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _EVERYTHING: Object = {
 
 
 class ScenarioRun:
-    """A scenario on the stage. `go_on` lets time pass; `snapshot` is what a bundle would hold then."""
+    """A running scenario. `go_on` advances time; `snapshot` is what a bundle would contain then."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -76,7 +76,7 @@ class ScenarioRun:
         )
 
     def _set_up(self, scenario: Scenario) -> None:
-        """What is there at the start; namespaces that objects live in need not be told."""
+        """Create the initial state; namespaces of objects are created too."""
         told = [copy_object(obj) for obj in scenario.cluster.objects]
         named = {text(dig(one, "metadata", "name")) for one in told if one.get("kind") == "Namespace"}
         spaces = [text(dig(one, "metadata", "namespace")) for one in told]
@@ -130,7 +130,7 @@ class ScenarioRun:
             ) from problem
 
     def snapshot(self) -> Snapshot:
-        """With secrets masked, as from every source; masking changes what it is given, so that is a copy."""
+        """The facts with secrets masked, as from every source; a copy, because masking works in place."""
         found = snapshot_of(self.simulation)
         return mask_snapshot(
             replace(
@@ -147,7 +147,7 @@ class ScenarioRun:
 
 
 def play(scenario: Scenario, *, until: float | None = None) -> ScenarioRun:
-    """From the start to the end, or to an earlier instant."""
+    """Run from the start to the end, or to an earlier time."""
     playing = ScenarioRun(scenario)
     playing.go_on(timedelta(seconds=scenario.ends if until is None else min(until, scenario.ends)))
     return playing

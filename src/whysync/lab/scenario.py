@@ -1,6 +1,6 @@
-"""What a scenario says, once it has been read: a cluster at the start, Git, settings, and what happens when.
+"""The values of a parsed scenario: the initial cluster, Git, settings, and actions with their times.
 
-All durations are of simulated time, and so are all instants: they count from the scenario's own start.
+All durations and times are simulated and relative to the scenario's start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ DEFAULT_REPO = "https://git.example.com/platform/deploy.git"
 class Rendering(msgspec.Struct, frozen=True, kw_only=True):
     """What a chart or an overlay renders to: manifests as text, or the tool's error.
 
-    With `random`, the word RANDOM in them is another text each time they are rendered.
+    With `random`, the word RANDOM is replaced by a different text on each rendering.
     """
 
     manifests: str = ""
@@ -28,7 +28,7 @@ class Rendering(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that are new or changed, paths that go, and what tools make of a path from now on."""
+    """New or changed files, deleted paths, and the rendering of paths from now on."""
 
     message: str = ""
     id: str = ""
@@ -44,7 +44,7 @@ class Repo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):
-    """An admission webhook: it changes what it is shown, denies it, or cannot be reached."""
+    """An admission webhook: it changes or denies a request, or cannot be reached."""
 
     name: str
     configuration: str
@@ -66,7 +66,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Writer(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that holds fields of an object at its own values, and writes them back when they change."""
+    """A program that keeps setting fields of an object to its own values."""
 
     name: str
     object: str
@@ -77,7 +77,7 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster at the start."""
+    """The initial state of the cluster."""
 
     objects: tuple[Object, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
@@ -85,17 +85,17 @@ class ClusterSetup(msgspec.Struct, frozen=True, kw_only=True):
     script: Behavior = Behavior()
     nodes: int = 3
     server: str = ""
-    """How Argo CD reaches it; without one it is the cluster in which Argo CD itself runs."""
+    """The cluster's URL in Argo CD; by default the cluster that Argo CD runs in."""
     name: str = ""
     namespaces: tuple[str, ...] = ()
-    """The only ones that Argo CD manages; all of them, where none is named."""
+    """The only namespaces that Argo CD manages; empty means all."""
 
 
 class ArgoCDSettings(msgspec.Struct, frozen=True, kw_only=True):
     version: str = "v3.6.0"
     settings: Mapping[str, Mapping[str, str]] = {}
     objects: tuple[Object, ...] = ()
-    """Repository and cluster Secrets, as Argo CD keeps them."""
+    """Repository and cluster Secrets as Argo CD stores them."""
 
 
 class Push(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,11 +103,11 @@ class Push(msgspec.Struct, frozen=True, kw_only=True):
     repo: str = ""
     branch: str = ""
     webhook: bool = False
-    """The Git host tells Argo CD at once."""
+    """The Git host notifies Argo CD immediately."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A command line, as somebody types it."""
+    """A command line."""
 
     command: str
     user: str = ""
@@ -120,7 +120,7 @@ class ChangeSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeRepo(msgspec.Struct, frozen=True, kw_only=True):
-    """A Git host that cannot be reached (with the error that Argo CD is given), or can be again."""
+    """A Git host becomes unreachable (with the error that Argo CD gets) or reachable again."""
 
     url: str
     error: str = ""
@@ -132,19 +132,19 @@ class DeleteBranch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeApiServer(msgspec.Struct, frozen=True, kw_only=True):
-    """What Argo CD is told instead of an answer of the cluster; without one it answers again."""
+    """The error that Argo CD gets instead of a response of the cluster; without one it works again."""
 
     error: str = ""
 
 
 class ChangeController(msgspec.Struct, frozen=True, kw_only=True):
-    """Argo CD's application controller stops, or goes on."""
+    """Argo CD's application controller stops or continues."""
 
     stopped: bool
 
 
 class ChangeRendering(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that fails for reasons outside Git, such as a chart registry that is away."""
+    """A tool fails for reasons outside Git, such as an unreachable chart registry."""
 
     path: str
     error: str = ""
@@ -175,9 +175,9 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpectedFix(msgspec.Struct, frozen=True, kw_only=True):
-    """The first fix that is offered: what it is called, and how far it was shown to help.
+    """The first fix that is offered: its title, and the status of its proof.
 
-    `why` is the gap, or the assumption, that the proof names; a fix without one needs none.
+    `why` is the gap or the assumption that the proof names.
     """
 
     proof: str
@@ -186,11 +186,11 @@ class ExpectedFix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What must come out; what is `None` is not looked at."""
+    """The expected result; fields that are `None` are not checked."""
 
     app: str
     gone: bool = False
-    """It has been deleted: nothing else can be expected of it."""
+    """The Application has been deleted; nothing else can be expected."""
     phase: str | None = None
     message: str | None = None
     sync: str | None = None

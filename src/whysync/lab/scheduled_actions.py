@@ -1,4 +1,4 @@
-"""Who acts by plan in a scenario: pushes, commands, outages, each at its time."""
+"""Run the scheduled actions of a scenario: pushes, commands, outages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from whysync.lab.scenario import (
 
 
 class ScheduledAction(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that somebody did, and what came back."""
+    """An action that was executed, and its output."""
 
     at: datetime
     text: str
@@ -42,7 +42,7 @@ class ScheduledAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduledActors:
-    """Takes part in the timeline. `deeds` is what was done so far."""
+    """A participant of the timeline. `deeds` are the actions executed so far."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._waiting = sorted(scenario.happens, key=lambda step: step.at)
@@ -59,7 +59,7 @@ class ScheduledActors:
         terminal: Terminal,
         destination: Destination,
     ) -> None:
-        """They work on what is there only once everything is."""
+        """Start when everything else exists."""
         self._destination = destination
         self._argocd, self._git, self._admission, self._terminal = argocd, git, admission, terminal
 
@@ -112,7 +112,7 @@ class ScheduledActors:
         return "", False
 
     def _with(self, name: str, values: Mapping[str, str | None]) -> Object:
-        """The ConfigMap after the change; a value of nothing takes its key away."""
+        """The ConfigMap after the change; `null` removes a key."""
         kept = self._settings.setdefault(name, {})
         for key, value in values.items():
             if value is None:

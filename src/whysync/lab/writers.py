@@ -1,4 +1,4 @@
-"""Other programs that write: each holds some fields of one object at its own values."""
+"""Other writers of a scenario: each keeps some fields of one object at its own values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.lab.scenario import Writer
 
 
 class ScenarioWriter:
-    """Sees that its fields differ, and some seconds later has written them back: one side of a loop."""
+    """Writes its fields some seconds after they were changed: one side of a loop."""
 
     def __init__(self, model: ApiServer, writer: Writer, began: datetime) -> None:
         self._model = model
@@ -45,7 +45,7 @@ class ScenarioWriter:
         return self._due
 
     def _differs(self) -> bool:
-        """Would the write change anything? The server knows best."""
+        """Would the write change anything? Asks the API server."""
         path = self._path()
         found = self._model.send(Request(verb="get", path=path)) if path else None
         if found is None or not found.ok or found.body is None:
@@ -73,7 +73,7 @@ class ScenarioWriter:
 
 
 def _bare(obj: Object) -> Object:
-    """Without what every write changes."""
+    """The object without fields that every write changes."""
     meta = {
         key: value
         for key, value in fields(obj.get("metadata")).items()

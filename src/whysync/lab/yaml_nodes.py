@@ -1,4 +1,4 @@
-"""Reading a scenario by hand: each value knows where it stands, so that a mistake names its file and line."""
+"""YAML values of a scenario with their positions, so that errors name the file and line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORMAT: Final = "docs/lab.md tells the format; whysync lab show NAME -o yaml pr
 
 
 class Source:
-    """One file: its name for people, and its text."""
+    """One file: its display name and its text."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
@@ -30,7 +30,7 @@ class Source:
 
 
 class Node:
-    """A value of the file, and the way to it."""
+    """A value of the file and its path."""
 
     def __init__(self, value: Json, source: Source, pointer: str = "") -> None:
         self.value = value
@@ -42,7 +42,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """`happens[2].run`, as people write it."""
+        """The path as people write it: `happens[2].run`."""
         written = ""
         for part in pointers.split(self.pointer):
             written += f"[{part}]" if part.isdecimal() else f".{part}" if written else part
@@ -52,7 +52,7 @@ class Node:
         return Node(value, self.source, f"{self.pointer}/{pointers.escape(str(key))}")
 
     def mapping(self, *allowed: str) -> Object:
-        """The fields, all of them known."""
+        """The fields; unknown fields are an error."""
         if not isinstance(self.value, dict):
             self.wrong(f"{self.name} must be a mapping, not {kind_of(self.value)}")
         for key in self.value:
@@ -71,7 +71,7 @@ class Node:
         return self._child(key, self.value.get(key) if isinstance(self.value, dict) else None)
 
     def each(self) -> Iterator[Node]:
-        """The items of a list; one thing alone need not be in a list."""
+        """The items of a list; a single value counts as a list."""
         if self.value is None:
             return
         if not isinstance(self.value, list):
@@ -140,7 +140,7 @@ class Node:
         return written
 
     def duration(self, default: float | None = None) -> float:
-        """`90s`, `10m`, `1h30m`: simulated time, in seconds."""
+        """A duration of simulated time such as `90s`, `10m`, `1h30m`, in seconds."""
         if self.value is None and default is not None:
             return default
         if self.value == 0:
@@ -167,7 +167,7 @@ class Node:
         return found if found.tzinfo else found.replace(tzinfo=UTC)
 
     def objects(self) -> tuple[Object, ...]:
-        """Kubernetes objects: as text with `---` between them, or as a list."""
+        """Kubernetes objects: as text separated by `---`, or as a list."""
         if isinstance(self.value, str):
             return tuple(self._objects_in(self.value))
         found: list[Object] = []

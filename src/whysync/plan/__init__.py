@@ -1,1 +1,1 @@
-"""What a commit would do, before it is merged: its sync, run on models of a cluster."""
+"""`whysync plan`: what a commit would do, simulated by syncing it to models of a cluster."""

@@ -1,7 +1,7 @@
-"""ApplicationSets whose generators need nothing but Git: list, git (directories, files), matrix, merge.
+"""Expand ApplicationSets whose generators only need Git: list, git (directories, files), matrix, merge.
 
-Mirrors the generators of Argo CD 3.6 as far as they go here. What they cannot expand faithfully (other
-generators, functions of templates, patches) raises `NotExpanded`, and a plan says so instead of guessing.
+Mirrors the generators of Argo CD 3.6. What cannot be expanded exactly (other generators, template functions,
+patches) raises `NotExpanded`, and the plan says so.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Holds = Callable[[Object], bool]
 
 
 class NotExpanded(Exception):
-    """Why an ApplicationSet is left alone."""
+    """The reason why an ApplicationSet is not expanded."""
 
 
 def expanded(body: Object, root: Path, holds: Holds) -> list[Object]:
-    """Its Applications; raises `NotExpanded`."""
+    """The Applications of an ApplicationSet; raises `NotExpanded`."""
     return list(_Set(body, root, holds).applications())
 
 
@@ -65,7 +65,8 @@ class _Set:
                 }
 
     def _finalizers(self, meta: Object) -> Object:
-        """Its Applications take their objects along when they go, unless the set or the template says else.
+        """Applications delete their objects with them, unless the ApplicationSet or the template says
+        otherwise.
 
         Mirrors the end of `RenderTemplateParams` of Argo CD's ApplicationSet controller, 3.6.
         """
@@ -172,7 +173,7 @@ class _Set:
         return {"path": folder, **named, **{f"path[{n}]": part for n, part in enumerate(parts)}}
 
     def _flat(self, params: Object) -> Object:
-        """Without Go templates all parameters are text, under the path that leads to them."""
+        """Without Go templates all parameters are text, keyed by their path."""
         if self._go:
             return params
         found: Object = {}
@@ -233,7 +234,7 @@ def _under(params: Object, path: str) -> Json:
 
 
 def _content(path: Path, name: str) -> Iterator[Object]:
-    """An object, or a list of objects; one Application for each."""
+    """An object or a list of objects; one Application for each."""
     for document in yaml.documents(path.read_bytes()):
         if isinstance(document, Broken):
             raise NotExpanded(f"{name} cannot be read")

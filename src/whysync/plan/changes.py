@@ -1,4 +1,4 @@
-"""What a commit changes, resource by resource, and what is at stake with each."""
+"""The changes of a commit per resource, and their risks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def changes_of(
     live: frozenset[Key] | None = None,
     origins: Mapping[Key, str] | None = None,
 ) -> tuple[Change, ...]:
-    """From one rendering to the other. `live` is what the cluster has, where that is known."""
+    """Changes between two renderings. `live` are the objects of the cluster if they are known."""
     old, new = _by_key(base, namespace), _by_key(head, namespace)
     recreated = {ref.key for ref in effects.recreated} if effects is not None else set[Key]()
     restarts = dict(effects.restarted) if effects is not None else {}
@@ -83,7 +83,7 @@ def changes_of(
 
 
 def _place(change: Change) -> tuple[int, str, str, bool]:
-    """By what happens; what is made under a new name stands below what goes for it."""
+    """Sort by kind of change; the new object of a rename follows the old one."""
     other = change.renamed
     if other is None:
         return _ORDER.index(change.sort), change.ref.kind, str(change.ref), False
@@ -109,7 +109,7 @@ def _restart(ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
 
 
 def _joined(found: list[Change], old: dict[Key, Object], new: dict[Key, Object]) -> list[Change]:
-    """Both halves of a rename, each with the name of the other."""
+    """Link both halves of a rename."""
     gone = {one.ref.key: one for one in found if one.sort in (ChangeKind.PRUNE, ChangeKind.KEEP)}
     made = {one.ref.key: one for one in found if one.sort is ChangeKind.CREATE}
     before = renames(
@@ -137,14 +137,14 @@ def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
     found: dict[Key, Object] = {}
     for obj in objects:
         key = key_of(obj, namespace)
-        if not key.name:  # several may leave their names to the server
+        if not key.name:  # several objects may use generateName
             key = key._replace(name=text(dig(obj, "metadata", "generateName")))
         found.setdefault(key, obj)
     return found
 
 
 def key_of(obj: Object, namespace: str) -> Key:
-    """With the app's namespace where the manifest has none; the scope of kinds is not asked here."""
+    """The key with the app's namespace if the manifest has none, whatever the scope of its kind."""
     key = ref_of(obj).key
     return key if key.namespace or key.kind in _CLUSTER else key._replace(namespace=namespace)
 

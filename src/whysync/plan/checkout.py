@@ -1,4 +1,4 @@
-"""A checkout with two sides: the commit that is deployed now, and what would be merged."""
+"""A checkout with two sides: the base revision and the head to be merged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAINS: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master"
 
 @dataclass(slots=True, kw_only=True)
 class Side:
-    """Files under the name of a commit; `told` is how a person calls it."""
+    """Files at a commit; `told` is the name of the revision for people."""
 
     commit: str
     told: str
@@ -58,12 +58,12 @@ class Checkout:
             return True
         if _is_url(own):
             return False
-        # A checkout without an origin may be that of any repository: its folders tell.
+        # A checkout without an origin may belong to any repository: its folders decide.
         path = text(source.get("path")).strip("/") or "."
         return any(_inside(side.tree.root, path) for side in (self.head, self.base))
 
     def sources(self, applications: list[Object], side: Side) -> GitSources:
-        """What renders these Applications, with this side for every branch of this repository."""
+        """The renderer of these Applications, with this side for every branch of this repository."""
         every = [source for application in applications for source in sources_of(application)]
         urls = sorted({text(source.get("repoURL")) for source in every if self.holds(source)})
         own = {repository_key(url) for url in urls}
@@ -94,7 +94,7 @@ class Checkout:
 
 
 def open_checkout(place: str, *, base: str = "", head: str = "", network: bool = False) -> Checkout:
-    """`head` is empty for the files as they are; `base` for where they parted from the main branch."""
+    """Open a checkout; `head` is empty for the work tree, `base` for the merge base with the main branch."""
     root = work_tree(place)
     if root is None:
         raise NotFound(
@@ -125,7 +125,7 @@ def _short(revision: str) -> str:
 
 
 def _commit(repo: Repo, told: str, flag: str) -> str:
-    """A branch that a clone of CI has only of its origin is found there."""
+    """Resolve a revision; a branch that a CI clone only has as a remote branch is found there."""
     why = ""
     for expression in (told, f"refs/remotes/origin/{told}"):
         try:
@@ -140,7 +140,7 @@ def _commit(repo: Repo, told: str, flag: str) -> str:
 
 
 def _parting(repo: Repo, head: str) -> str:
-    """Where the head parted from the main branch."""
+    """The merge base of the head and the main branch."""
     for main in _MAINS:
         try:
             return repo.merge_base(repo.commit(main), repo.commit(head))
@@ -185,7 +185,7 @@ def _is_url(place: str) -> bool:
 
 
 def _owner_and_name(url: str) -> str:
-    """`owner/name`, so that the addresses for HTTPS and for SSH are one."""
+    """`owner/name`, so that HTTPS and SSH addresses are equal."""
     if not _is_url(url):
         return f"local:{url}"
     parts = repository_key(url).replace(":", "/").split("/")

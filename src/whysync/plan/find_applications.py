@@ -1,4 +1,4 @@
-"""The Applications of a tree: those in its files, and those that other Applications render."""
+"""Find the Applications of a tree: in its files, and in the output of other Applications."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
 class FoundApp:
     body: Object
     file: str
-    """Relative to the checkout; empty where another Application renders it."""
+    """Path in the checkout; empty if another Application renders it."""
 
     @property
     def name(self) -> str:
@@ -40,7 +40,7 @@ def is_application(body: Object) -> bool:
 
 
 def gone_in_words(app: FoundApp, objects: int) -> str:
-    """What becomes of the objects of an Application that leaves Git: its own finalizers decide."""
+    """What happens to the objects of an Application that is removed from Git: its finalizers decide."""
     if not Finalizers.of(app.body).cascades:
         fate = "its objects stay in the cluster, and nobody manages them any more"
     else:
@@ -52,7 +52,7 @@ def gone_in_words(app: FoundApp, objects: int) -> str:
 
 
 def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | None = None) -> list[FoundApp]:
-    """By their files; of two with one name the first counts. Files that cannot be read hold none.
+    """Applications in files; of two with the same name the first is used. Unreadable files are skipped.
 
     `notes` gets what could not be expanded.
     """
@@ -85,7 +85,7 @@ def _of_set(body: Object, checkout: Checkout, side: Side, file: str, notes: list
 
 
 def placed(body: Object) -> Object:
-    """As Argo CD would get it: in a namespace, without a status of its own."""
+    """The Application as Argo CD would have it: with a namespace and without a status."""
     meta = fields(body.get("metadata"))
     told: Object = {**meta, "namespace": text(meta.get("namespace")) or "argocd"}
     return {
@@ -101,14 +101,14 @@ def _objects(path: Path) -> list[Object]:
     if b"Application" not in data or b"argoproj.io" not in data:
         return []
     found: list[Object] = []
-    # Templates of charts are no YAML: what comes before the first document that is none counts.
+    # Chart templates are not YAML: only the documents before the first invalid one count.
     with contextlib.suppress(NotAnObject, RecursionError):
         found.extend(obj.body for obj in objects_in(data))
     return found
 
 
 def concerns(app: FoundApp, path: str, checkout: Checkout) -> bool:
-    """Does a path of the checkout hold the app's file or its manifests, or lie among these?"""
+    """Does a path of the checkout contain the app's file or its manifests, or is it inside them?"""
     if path in ("", "."):
         return True
     if _within(app.file, path):
@@ -121,7 +121,7 @@ def concerns(app: FoundApp, path: str, checkout: Checkout) -> bool:
 
 
 def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
-    """By `manifest-generate-paths`, as Argo CD's webhook reads it; without it everything may touch an app."""
+    """Evaluate `manifest-generate-paths` as Argo CD's webhook does; without it any change counts."""
     told = text(dig(app.body, "metadata", "annotations", GENERATE_PATHS))
     changed = checkout.changed_paths()
     if not told or app.file in changed:

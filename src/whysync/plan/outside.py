@@ -1,7 +1,7 @@
-"""What comes from outside of a commit: objects that other hands make, and operators of custom resources.
+"""What a commit needs from outside: objects that others create, and operators of custom resources.
 
-A Secret that the base names and Git does not hold is made by somebody, or the base would not run. One that
-the commit names for the first time is another matter: nobody knows of it yet.
+A Secret that the base references and Git does not contain must exist, or the base would not run. For one that
+the commit references for the first time, nothing is known.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BESIDE: Final = {
         "validatingadmissionpolicybindings",
     ),
 }
-"""What an object of the head may name, or what may keep it out, by where the model keeps it."""
+"""Paths in the model of objects that an object of the head may reference, or that may reject it."""
 _RIGHTS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 _EVERYTHING: Final = "taken-for-granted.whysync.dev"
 _VALUE: Final = "dW5rbm93bg=="
@@ -47,7 +47,7 @@ _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 def outside_objects(
     known: Iterable[Object], desired: list[Object], namespace: str, *, coming: list[Object]
 ) -> list[Object]:
-    """What pods of `known` name and `desired` does not bring, and what operators make, also of what comes."""
+    """Objects that pods of `known` reference and `desired` does not contain, and what operators create."""
     brought = {_name(desired_object, namespace) for desired_object in desired}
     wanted = {place: None for one in known for place in _named(one, namespace)}
     wanted |= {
@@ -59,7 +59,7 @@ def outside_objects(
 
 
 def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
-    """Settings by which custom resources are healthy: their operators are taken to do their work."""
+    """Settings that make custom resources healthy: their operators are assumed to work."""
     found: dict[str, str] = {}
     for desired_object in desired:
         group, kind = group_of(text(desired_object.get("apiVersion"))), text(desired_object.get("kind"))
@@ -74,7 +74,7 @@ def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
 
 
 def beside(case: Case, model: ApiServer) -> list[Object]:
-    """What the facts have of the kinds that others name, and the model of the app's own part lacks."""
+    """Objects of referenced kinds that are in the facts but not in the app's part of the model."""
     return [
         unmasked(one.body)
         for kind, store in _BESIDE.items()
@@ -84,7 +84,7 @@ def beside(case: Case, model: ApiServer) -> list[Object]:
 
 
 def new_kinds(case: Case, head: list[Object]) -> list[Object]:
-    """Definitions for kinds that come with the head, that it does not define, and that the facts lack."""
+    """CRDs for kinds of the head that neither the head nor the facts define."""
     seen = (*case.world.snapshot.live, *case.desired)
     known = {(one.ref.group, one.ref.kind) for one in seen}
     known |= {
@@ -100,9 +100,9 @@ def new_kinds(case: Case, head: list[Object]) -> list[Object]:
 
 
 def rights(case: Case) -> tuple[list[Object], str]:
-    """Who may do what, where syncs run under an account of their own; and what is taken for granted.
+    """RBAC objects if syncs use impersonation, and what is assumed.
 
-    Facts seldom have the rights of accounts: then that of the sync may do everything.
+    Facts rarely contain the permissions of accounts: in that case the syncing account may do everything.
     """
     if not case.argocd.impersonation_enabled:
         return [], ""
@@ -130,9 +130,9 @@ def rights(case: Case) -> tuple[list[Object], str]:
 
 
 def let_webhooks_fail(case: Case, model: ApiServer) -> None:
-    """Those of which the facts say that nobody answers; of all others nobody knows, and they agree.
+    """Make webhooks fail that the facts show to be unreachable; all others are assumed to allow the request.
 
-    So it is with one whose URL is the server's own machine, or whose Service has no pod that is ready.
+    Unreachable are those with a URL on the server's own machine, and those whose Service has no ready pod.
     """
     slices: dict[tuple[str, str], list[Object]] = {}
     for one in case.live_of_kind("EndpointSlice"):

@@ -1,4 +1,4 @@
-"""What a plan comes to, as values: for each Application its runs, its changes, and what was assumed."""
+"""The values of a plan: for each Application its runs, its changes, and the assumptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.kubernetes.api.ref import Ref
 
 
 class PlannedCluster(StrEnum):
-    """On which cluster the sync was run."""
+    """The cluster on which the sync was simulated."""
 
     EMPTY = "empty"
     BASE = "base"
@@ -25,24 +25,24 @@ class ChangeKind(StrEnum):
     RECREATE = "recreate"
     PRUNE = "prune"
     KEEP = "keep"
-    """Gone from Git, and left in the cluster: pruning is off."""
+    """Removed from Git but kept in the cluster: pruning is disabled."""
     HOOK = "hook"
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One resource. `risk` is what is lost or interrupted.
+    """The change of one resource. `risk` is what is lost or interrupted.
 
-    `renamed` joins the halves of a rename: the name before of what is made, the new one of what goes.
+    `renamed` links the halves of a rename: the old name for the new object, the new name for the old one.
     """
 
     sort: ChangeKind
     ref: Ref
     risk: str = ""
     fields: tuple[str, ...] = ()
-    """Pointers of what differs; no values."""
+    """Pointers to differing fields, without values."""
     renamed: Ref | None = None
     origin: str = ""
-    """File and line, or the template that makes it."""
+    """File and line, or the template that renders it."""
 
 
 class State(StrEnum):
@@ -58,7 +58,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     hook: bool = False
     waits_for: Ref | None = None
-    """What it plainly cannot do without, such as the Service that a hook calls."""
+    """What it evidently needs, such as the Service that a hook calls."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     wave: int
     items: tuple[Item, ...]
     began: float | None = None
-    """Seconds after the start of the sync; `None` where it was never reached."""
+    """Seconds after the start of the sync; `None` if it was not reached."""
     ended: float | None = None
 
 
@@ -78,27 +78,27 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ground: PlannedCluster
     passed: bool
     message: str
-    """Why it failed, in a sentence; empty where it passed."""
+    """Why it failed, in one sentence; empty if it passed."""
     seconds: float
-    """On the virtual clock."""
+    """Simulated time."""
     steps: tuple[Step, ...] = ()
     safety: Safety | None = None
     notes: tuple[str, ...] = ()
-    """What was taken for granted."""
+    """Assumptions."""
     snapshot: Snapshot | None = None
-    """What a bundle would hold afterwards; masked."""
+    """What a bundle would contain afterwards; masked."""
 
 
 class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
     name: str
-    """Qualified, as `argocd/shop`."""
+    """Qualified name, such as `argocd/shop`."""
     file: str
     runs: tuple[Run, ...] = ()
     changes: tuple[Change, ...] = ()
     safety: Safety | None = None
     notes: tuple[str, ...] = ()
     unseen: tuple[Gap, ...] = ()
-    """What of the live cluster could not be read."""
+    """What could not be read from the live cluster."""
 
     @property
     def passed(self) -> bool:
@@ -106,7 +106,7 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decisive(self) -> Run | None:
-        """The run to explain: the first that failed, else the first."""
+        """The run to explain: the first failed one, or the first."""
         return next((run for run in self.runs if not run.passed), self.runs[0] if self.runs else None)
 
 
@@ -114,7 +114,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     base: str
     head: str
     apps: tuple[AppPlan, ...]
-    """Those that the commit touches."""
+    """Apps that the commit changes."""
     untouched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 

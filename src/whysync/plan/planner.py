@@ -1,4 +1,4 @@
-"""From two commits to a plan: which Applications are touched, and what their sync would do."""
+"""Create a plan from two commits: which Applications change, and what their sync would do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Rendering:
     origins: dict[Key, str] = field(default_factory=dict[Key, str])
     problem: str = ""
     gap: str = ""
-    """Set where only this machine cannot render it."""
+    """Set if only this machine cannot render it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +73,10 @@ def plan(
     keep: bool = False,
     trials: dict[str, Trial] | None = None,
 ) -> Plan:
-    """`path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
+    """Create the plan; `path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
 
-    Where `live` only lists the Applications, `closely` gets the facts of those that the commit touches.
-    `trials` gets by name what is needed to try fixes. With `keep`, passing runs tell what they left, too.
+    If `live` only lists the Applications, `closely` reads the facts of those that the commit changes.
+    `trials` gets what is needed to try fixes, by name. With `keep`, passing runs keep their final state too.
     """
     notes = [
         f"{side.told}: {missing_in_words(side.tree.missing)}"
@@ -202,7 +202,7 @@ def _facts_of(
     live: Snapshot | None,
     closely: Callable[[tuple[str, ...]], Snapshot] | None,
 ) -> Snapshot | None:
-    """Nobody asks a cluster about apps that stay as they are, or that cannot be run there."""
+    """Facts are only read for apps that change and can be simulated."""
     if live is None or closely is None:
         return live
     there = {qualified(application.body) for application in live.applications}
@@ -219,7 +219,7 @@ def _planned(
     on_base: bool,
     keep: bool,
 ) -> AppPlan:
-    """Broken manifests fail everywhere alike: one cluster is enough to tell it."""
+    """Plan one app. Manifests that cannot be rendered fail everywhere, so one cluster is sufficient."""
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
     if new.gap:
         return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
@@ -287,7 +287,7 @@ def _planned(
 
 
 def _found_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
-    """The app as the facts have it; what Git renders to is taken from the base where they do not tell."""
+    """The app as in the facts; the desired state comes from the base if they do not contain it."""
     try:
         case = case_in(live, name)
     except KeyError:
@@ -302,7 +302,7 @@ def _found_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
 def _based(
     checkout: Checkout, app: FoundApp, old: FoundApp, base: Rendering, new: Rendering
 ) -> tuple[Case | None, list[Object]]:
-    """A cluster on which the base was synced, and the head with the same marks for the same secrets."""
+    """A cluster with the base synced, and the head with the same masks for the same secrets."""
     with checkout.sources([old.body], checkout.base) as sources:
         snapshot = _synced_base(old, base, new, sources)
     if snapshot is None:
@@ -318,12 +318,12 @@ def _based(
     both = masked(replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: coming}))
     desired = dict(both.desired)
     head = [with_shape(one.body, plain) for one, plain in zip(desired.pop(_HEAD), new.objects, strict=True)]
-    # The settings are our own, and a key such as `ExternalSecret` would have its value masked.
+    # These settings are our own, and the value of a key such as `ExternalSecret` would be masked.
     return case_in(replace(both, desired=desired, settings=snapshot.settings), app.name), head
 
 
 def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSources) -> Snapshot | None:
-    """Where the base itself does not come up, nothing can be told from it."""
+    """Sync the base; if it fails itself, nothing can be concluded from it."""
     run = on_empty(
         old.body,
         base.objects,
@@ -337,7 +337,7 @@ def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSou
 
 
 def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]:
-    """Secrets that the commit leaves alone are those of the facts, whose values are masked."""
+    """Secrets that the commit does not change are taken from the facts, where their values are masked."""
     seen = {
         (desired_object.ref.kind, desired_object.ref.name): desired_object.body
         for desired_object in case.desired

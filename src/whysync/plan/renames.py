@@ -1,7 +1,7 @@
-"""The same object under another name, or in another namespace.
+"""Detect renames: the same object under another name or in another namespace.
 
-Git and people call that a rename. Kubernetes has no such thing: one object is deleted and another one made,
-and what belonged to the first (its pods, volumes, address) does not move over.
+In Kubernetes a rename is a deletion and a creation: what belonged to the old object (its pods, volumes,
+address) is not moved to the new one.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from whysync.kubernetes.api.ref import Key
 _NEAR: Final = 0.8
 _NEAR_NAME: Final = 0.5
 _MOST_PAIRS: Final = 40_000
-"""Compared in all: a commit that exchanges thousands of objects is no rename."""
+"""Maximum number of comparisons: a commit that replaces thousands of objects is not a rename."""
 _MOST_LEAVES: Final = 2_000
 _TELLING: Final = 3
-"""Leaves that make a body known though it differs; of smaller ones the names have to be alike too."""
+"""Number of leaves from which bodies are recognized although they differ; for smaller ones the names must be
+similar too.
+"""
 _HASH: Final = re.compile(r"-[a-z0-9]{10}$")
 _Leaves = dict[tuple[str | int, ...], tuple[Json, Json]]
-"""Each as it is written, and without the object's own name."""
+"""Each leaf as written, and without the object's own name."""
 
 
 def renames(gone: Mapping[Key, Object], made: Mapping[Key, Object]) -> dict[Key, Key]:
-    """What each was called before, by its new key. Each is used once; the closest pairs come first."""
+    """The old name by new key. Each object is used once; the most similar pairs come first."""
     old = {key: _leaves(body, key.name) for key, body in gone.items()}
     new = {key: _leaves(body, key.name) for key, body in made.items()}
     scored: list[tuple[float, float, Key, Key]] = []
@@ -57,7 +59,7 @@ def renames(gone: Mapping[Key, Object], made: Mapping[Key, Object]) -> dict[Key,
 
 
 def lost_by_rename(old: Object, new: Object, risk: str) -> str:
-    """What does not come along; `risk` is what is lost with any object of that kind."""
+    """What is not moved to the new object; `risk` is what is lost with any object of that kind."""
     name = text(dig(new, "metadata", "name"))
     match text(old.get("kind")):
         case "Secret":
@@ -76,7 +78,7 @@ def lost_by_rename(old: Object, new: Object, risk: str) -> str:
 
 
 def _is_hashed_anew(one: str, other: str) -> bool:
-    """What a generator of Kustomize makes has another hash for other content."""
+    """Is it the output of a Kustomize generator with another hash?"""
     stem, before = _HASH.sub("", one), _HASH.sub("", other)
     return stem == before and stem != one and before != other
 
@@ -86,7 +88,7 @@ def _alike(one: str, other: str) -> float:
 
 
 def _share(one: _Leaves, other: _Leaves) -> float:
-    """How much of the larger body stands at the same place in the other one."""
+    """The share of the larger body that is equal at the same place in the other one."""
     if one == other:
         return 1.0
     equal = 0
@@ -97,9 +99,9 @@ def _share(one: _Leaves, other: _Leaves) -> float:
 
 
 def _leaves(body: Object, name: str) -> _Leaves:
-    """All that an object says beside its name and namespace.
+    """All leaves of an object except its name and namespace.
 
-    Labels and selectors often repeat the name, and follow it, or do not.
+    Labels and selectors often contain the name, which may or may not be renamed with it.
     """
     found: _Leaves = {}
     for place, value in _walk(body):
@@ -115,7 +117,7 @@ def _leaves(body: Object, name: str) -> _Leaves:
 
 
 def _nameless(value: str, name: str) -> str:
-    """Of a short name only the whole value counts: `a` is in every other word."""
+    """Replace the object's name in a value; a short name only if it is the whole value."""
     if len(name) < 3:
         return "\0" if value == name else value
     return value.replace(name, "\0")

@@ -1,4 +1,4 @@
-"""Is it safe to merge? What the run did that cannot be taken back, and what it would have gone on to do."""
+"""Is it safe to merge? Irreversible effects of the simulated sync, and those that would have followed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST: Final = 6
 
 
 def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
-    """A sync that fails early has not pruned yet: what the commit takes away counts all the same."""
+    """The safety of a plan; what the commit removes counts even if the sync fails before pruning."""
     done = next((run.safety for run in runs if run.safety is not None), None)
     told = list(done.reasons) if done is not None else []
     known = {ref.key for reason in told for ref in reason.refs}

@@ -1,4 +1,4 @@
-"""Values of Secrets that no server takes: masked they would look as good as any other."""
+"""Secret values that the API server refuses, which masking would hide."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from whysync.json_tree import Json, Object, fields, text
 
 
 def with_shape(masked: Object, plain: Object) -> Object:
-    """A masked Secret, with the shape of values that are no base64: letters and digits are all one letter."""
+    """A masked Secret that keeps the shape of values that are not base64: letters and digits become one
+    letter.
+    """
     if plain.get("kind") != "Secret":
         return masked
     wrong = {key: _shape(value) for key, value in fields(plain.get("data")).items() if _is_wrong(value)}
@@ -18,7 +20,7 @@ def with_shape(masked: Object, plain: Object) -> Object:
 
 def _is_wrong(value: Json) -> bool:
     if not isinstance(value, str):
-        return False  # as it stands: that is no secret
+        return False  # keep it: this is not secret
     try:
         base64.b64decode(value.replace("\n", "").replace("\r", ""), validate=True)
     except (binascii.Error, ValueError):

@@ -1,7 +1,7 @@
-"""Which Services containers plainly talk to: as words of their commands and of their environment.
+"""Which Services a container evidently calls, from words in its command and environment.
 
-Nobody can tell from a manifest what a program does. But a hook whose command names `http://shop:8080` where
-the commit has a Service `shop` needs that Service, and the model's kubelet can play it.
+A manifest does not show what a program does. But a hook whose command contains `http://shop:8080`, in a
+commit with a Service `shop`, needs that Service, and the simulated kubelet can reproduce that.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def services_in(objects: Iterable[Object], namespace: str) -> dict[tuple[str, st
 def with_callers(
     script: Behavior, objects: list[Object], namespace: str, *, there: Iterable[tuple[str, str]] = ()
 ) -> Behavior:
-    """The script, with the Services that hooks of this commit wait for.
+    """The pod behavior with the Services that hooks of this commit wait for.
 
-    Those that are `there` from before answer already: facts seldom have their endpoints.
+    Those that already exist (`there`) respond: facts rarely contain their endpoints.
     """
     services = services_in(objects, namespace)
     for known in there:
@@ -85,7 +85,7 @@ def _words(container: Object) -> Iterator[str]:
 
 
 def _hosts(word: str) -> Iterator[tuple[str, int]]:
-    """Hosts with a port, and hosts of URLs: a bare word is no host."""
+    """Hosts with a port, and hosts of URLs; a single word is not a host."""
     for found in _HOST.finditer(word.strip("'\"").lower()):
         if found[2] or "://" in found[0]:
             yield found[1], int(found[2] or 0)

@@ -1,4 +1,4 @@
-"""The sync of a commit, run on a cluster in memory: an empty one, or one as it was found."""
+"""Simulate the sync of a commit on a cluster in memory: an empty one, or one built from facts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from whysync.proofs.settled_cluster import SettledCluster
 from whysync.proofs.world import SimulatedCase, simulated
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
-"""A Monday. Plans are the same whenever they are made."""
+"""A fixed date, so that plans are reproducible."""
 _SETTINGS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
 
 
@@ -63,11 +63,10 @@ def on_empty(
     mask: bool = True,
     keep: bool = True,
 ) -> Run:
-    """`desired` is what it renders to, as far as that is known: what nobody brings is told from it.
+    """Simulate on an empty cluster. `desired` are the rendered manifests, if known.
 
-    `known` are manifests that run already: what they need from outside is there. `coming` are those that
-    will be synced after these: what they need from outside is there, too. Without `keep`, only a run that
-    fails says what it left behind.
+    `known` are manifests that already run, and `coming` those that will be synced later: what they need from
+    outside exists. Without `keep`, only a failed run keeps its final state.
     """
     name = qualified(application)
     namespace = name.partition("/")[0]
@@ -119,7 +118,7 @@ def on_empty(
 
 
 def _hiding(desired: list[Object]) -> Callable[[str], str]:
-    """What servers say may repeat a value that they refuse: those of Secrets are marks from here on."""
+    """Mask values of Secrets in error messages of servers."""
     masker = Masker()
     for desired_object in desired:
         if desired_object.get("kind") == "Secret":
@@ -128,7 +127,7 @@ def _hiding(desired: list[Object]) -> Callable[[str], str]:
 
 
 def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool = True) -> tuple[Run, Effects]:
-    """The head, synced onto what a Case has; `keep` as above. Raises `NotSimulated`."""
+    """Simulate the head on the cluster of a Case; `keep` as above. Raises `NotSimulated`."""
     objects = [copy_object(one) for one in head]
     there = [(one.ref.namespace, one.ref.name) for one in case.live_of_kind("Service")]
 
@@ -144,7 +143,7 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
     let_webhooks_fail(case, simulation.model)
     with contextlib.suppress(
         TimelineNeverSettles, ControllersNeverSettle
-    ):  # who writes there is told by the run itself
+    ):  # the run itself reports writers there
         simulation.timeline.settle()
     before = world.codes[1]
     world.push(objects)
@@ -173,7 +172,7 @@ def onto(case: Case, head: list[Object], ground: PlannedCluster, *, keep: bool =
 
 
 def _seen(simulation: Simulation, application: Object, ended: Ended, desired: list[Object]) -> Snapshot:
-    """What a bundle would hold now: the app with its own policy, manifests without Argo CD's marks."""
+    """What a bundle would contain now: the app with its own policy, manifests without Argo CD's tracking."""
     found = snapshot_of(simulation)
     name, spec = qualified(application), fields(application.get("spec"))
     apps = tuple(
@@ -197,7 +196,7 @@ def _after(found: Snapshot, ground: PlannedCluster) -> Snapshot:
 
 
 def _without_our_settings(found: Snapshot) -> Snapshot:
-    """How custom resources are judged here is no setting of anybody's Argo CD."""
+    """Remove the health settings for custom resources that the plan added."""
     bare = tuple(
         setting.with_body({**setting.body, "data": {}}) if setting.ref.name == "argocd-cm" else setting
         for setting in found.settings
@@ -206,7 +205,7 @@ def _without_our_settings(found: Snapshot) -> Snapshot:
 
 
 def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Object]:
-    """What is there from outside lies in a namespace; the app may still ask for it to be made."""
+    """Namespaces of objects from outside; the app may still request their creation."""
     names = {text(dig(one, "metadata", "name")) for one in known if one.get("kind") == "Namespace"}
     wanted = (
         {text(dig(other, "metadata", "namespace")) for other in others} - names - {"default", "kube-system"}
@@ -217,7 +216,7 @@ def _spaces_of(others: list[Object], known: list[Object], case: Case) -> list[Ob
 
 
 def _telling(gaps: tuple[Gap, ...]) -> list[Gap]:
-    """Values are masked in all facts alike: that is no news."""
+    """Gaps worth reporting: that values are masked is not."""
     return [gap for gap in gaps if "masked" not in gap.why]
 
 
@@ -241,7 +240,7 @@ def _settings(name: str, namespace: str, data: dict[str, str]) -> Object:
 
 
 def quieted(application: Object) -> Object:
-    """Argo CD starts nothing by itself: the plan starts the one sync that it is about."""
+    """Disable automation: only the plan starts a sync."""
     spec = fields(application.get("spec"))
     policy = {key: value for key, value in fields(spec.get("syncPolicy")).items() if key != "automated"}
     return {**application, "spec": {**spec, "syncPolicy": policy}}
@@ -258,7 +257,7 @@ def _imagined(application: Object, desired: list[Object]) -> Case:
 
 
 def case_in(snapshot: Snapshot, name: str) -> Case:
-    """Raises `KeyError`."""
+    """The Case of an app in a snapshot; raises `KeyError`."""
     world = SnapshotIndex(snapshot)
     for manifest, app in world.decoded:
         if name in (app.qualified_name, app.name):
@@ -281,7 +280,7 @@ def _namespace(name: str) -> Object:
 
 
 def masked(found: Snapshot) -> Snapshot:
-    """Masking changes what it is given, so that is a copy."""
+    """Masked facts; a copy, because masking works in place."""
     return mask_snapshot(
         replace(
             found,

@@ -1,4 +1,4 @@
-"""Phases and waves of a run: what of each was done, failed, was waited for, or was never reached."""
+"""Phases and waves of a run: which resources were applied, failed, were waited for, or not reached."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def steps_of(
             begun.setdefault(key, moment)
             waves.setdefault(key, moment.wave or 0)
         if failed and moment.app == name and moment.what is TraceKind.ENDED:
-            break  # tries that fail like the first one tell no more
+            break  # attempts that fail like the first add no information
     said = text(dig(simulation.argocd.status(name), "operationState", "message"))
     namespace = text(dig(simulation.argocd.applications[name], "spec", "destination", "namespace"))
     health = fields(simulation.argocd.status(name).get("health"))
@@ -134,11 +134,11 @@ def _is_named(ref: Ref, said: str) -> bool:
 
 
 def _is_blamed(ref: Ref, health: Object) -> bool:
-    """The app's health names the resource that it comes from: `Caused by apps/Deployment:shop/web`."""
+    """The app's health names the resource that causes it: `Caused by apps/Deployment:shop/web`."""
     said = text(health.get("message"))
     return f"{ref.kind}:" in said and said.endswith(f"/{ref.name}")
 
 
 def bare(ref: Ref) -> Ref:
-    """Without version and namespace: a manifest may leave its namespace to the app."""
+    """Without version and namespace: a manifest may omit its namespace."""
     return replace(ref, version="", namespace="", cluster="")

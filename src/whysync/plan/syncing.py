@@ -1,4 +1,4 @@
-"""One sync, from its start to health or failure, and tried again where Argo CD would and it can help."""
+"""One sync from its start to health or failure, with the retries that Argo CD would do."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _EVENTS: Final = (("", "events"), ("events.k8s.io", "events"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """What came of a sync."""
+    """The result of a sync."""
 
     passed: bool
     message: str
     seconds: float
     notes: tuple[str, ...] = ()
     logs: tuple[Log, ...] = ()
-    """Of pods on the way: those of a Job that runs into its deadline are deleted with what they said."""
+    """Pods seen during the sync: those of a Job that reaches its deadline are deleted with their logs."""
 
 
 def retry_of(application: Object) -> Retry:
-    """As its policy says; an automated sync is tried again even where it says nothing."""
+    """The retry policy; an automated sync is retried even without one."""
     policy = fields(dig(application, "spec", "syncPolicy"))
     told = policy.get("retry")
     if isinstance(told, dict):
@@ -49,7 +49,7 @@ def retry_of(application: Object) -> Retry:
 
 
 def synced(simulation: Simulation, name: str, *, prune: bool, retry: Retry, before: str = "Healthy") -> Ended:
-    """`before` is the health that the app had; one that stays as it was is no failure of the commit."""
+    """Run a sync; `before` is the app's health before it: unchanged health is not a failure of the commit."""
     return _Sync(simulation, name, prune, retry).run(before)
 
 
@@ -61,7 +61,7 @@ class _Sync:
     retry: Retry
     tries: int = 1
     since: int = 0
-    """How much had been written to the cluster before the last try."""
+    """Number of writes to the cluster before the last attempt."""
     logs: dict[tuple[str, str, str], Log] = field(default_factory=dict[tuple[str, str, str], Log])
 
     def run(self, before: str) -> Ended:
@@ -102,7 +102,7 @@ class _Sync:
         return ended(False, f"the sync succeeds, and the app ends {health}", *notes)
 
     def _try(self) -> str:
-        """One sync; why it failed."""
+        """One attempt; returns why it failed."""
         argocd = self.simulation.argocd
         wanted: Object = {"sync": {"prune": self.prune}, "retry": {"limit": 0}}
         self.since = len(self.simulation.model.store.journal)
@@ -122,9 +122,10 @@ class _Sync:
         return "" if state.get("phase") == "Succeeded" else f"the sync fails: {message}"
 
     def _tried_again(self) -> bool:
-        """As often as the policy allows, and as long as something has changed since the last try began.
+        """Retry as often as the policy allows, as long as something has changed since the last attempt
+        started.
 
-        Else the answer would be the same.
+        Otherwise the result would be the same.
         """
         limit = self.retry.limit if 0 <= self.retry.limit < _MOST_TRIES else _MOST_TRIES
         until = self.simulation.clock.now + _LONGEST

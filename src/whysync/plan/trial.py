@@ -1,4 +1,4 @@
-"""A fix, tried where the commit failed: the same sync on the same clusters, with the manifest mended."""
+"""Try a fix where the commit failed: the same sync on the same clusters, with the fixed manifest."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _CLUSTERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is needed to run the sync of one app again, with other manifests."""
+    """What is needed to run the sync of one app again with other manifests."""
 
     application: Object
     head: list[Object]
     """As rendered."""
     known: list[Object]
-    """What runs already."""
+    """What already runs."""
     found: Case | None
-    """The base or the live cluster, where there is one."""
+    """The base or the live cluster, if there is one."""
     found_head: list[Object]
-    """As rendered, with the marks of `found` for secrets."""
+    """As rendered, with the masks of `found` for secrets."""
     ground: PlannedCluster
 
     def passes(self, fix: Fix) -> tuple[PlannedCluster, ...] | None:
-        """Where the mended commit passes; `None` where it cannot be tried, or fails anywhere."""
+        """Clusters on which the fixed commit passes; `None` if it cannot be tried or fails on any."""
         mended = _mended(self.head, fix)
         if mended is None or any(is_application(one) for one in mended):
             return None
@@ -65,7 +65,7 @@ class Trial:
 
 
 def with_trials(report: AppReport, trial: Trial | None) -> AppReport:
-    """The first edit of a manifest that each finding offers, proven where it passes on all clusters."""
+    """The report with the first manifest edit of each finding proven if it passes on all clusters."""
     if trial is None:
         return report
     return replace(

@@ -1,1 +1,1 @@
-"""Until an app is where it should be, or it is clear that it does not get there."""
+"""`whysync wait`: wait until an app is Synced and Healthy, or until it is clear that it will not be."""

@@ -1,4 +1,4 @@
-"""What is waited for, and how far an app is from it. No clock: that is the loop's."""
+"""The state that `whysync wait` waits for, and how far an app is from it; the clock is in the loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FAILED = ("Failed", "Error")
 
 
 class Goal(msgspec.Struct, frozen=True, kw_only=True):
-    """`revision` is a commit, or the beginning of one; empty means any."""
+    """The state to wait for; `revision` is a commit or its beginning, or empty for any."""
 
     sync: bool = True
     health: bool = True
@@ -32,12 +32,12 @@ class Standing(StrEnum):
     DONE = "done"
     ON_ITS_WAY = "on its way"
     ILL = "ill"
-    """Degraded, or not comparable: it may pass, and seldom does."""
+    """Degraded or not comparable: possibly temporary, but rarely."""
     FAILED = "failed"
 
 
 class Distance(msgspec.Struct, frozen=True, kw_only=True):
-    """`missing` says what is not yet so, in words; empty when all is."""
+    """How far an app is from its goal; `missing` describes it, and is empty when the goal is reached."""
 
     standing: Standing
     missing: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ def distance(case: Case, goal: Goal) -> Distance:
 
 
 def is_busy(case: Case) -> bool:
-    """An operation is asked for, runs, or waits for its next try."""
+    """Is an operation requested, running, or waiting for its next retry?"""
     state = case.operation
     running = state is not None and state.phase in ("Running", "Terminating")
     return running or bool(fields(case.application.body.get("operation")))
@@ -89,12 +89,12 @@ def _missing(case: Case, goal: Goal) -> list[str]:
 
 
 def _settled(case: Case) -> bool:
-    """A sync failed once, and what it was about is in the cluster all the same."""
+    """Did an earlier sync fail whose changes are in the cluster nevertheless?"""
     return case.app.status.sync.status == SyncCode.SYNCED
 
 
 def _has_failed(case: Case, goal: Goal) -> bool:
-    """A sync has ended badly, of the commit that is wanted, and nobody tries again."""
+    """Did a sync of the wanted commit fail that will not be retried?"""
     state = case.operation
     if state is None or state.phase not in _FAILED or is_busy(case) or not (goal.sync or goal.operation):
         return False
@@ -106,7 +106,7 @@ def _has_failed(case: Case, goal: Goal) -> bool:
 
 
 def _is_at(case: Case, goal: Goal) -> bool:
-    """Without a difference there is no sync: then it is the comparison that tells the commit."""
+    """Is the app at this commit? Without a difference there is no sync, so the comparison decides."""
     known = _revisions(case) if goal.sync or not goal.operation else _synced_revisions(case)
     return any(_begins(one, goal.revision) for one in known)
 

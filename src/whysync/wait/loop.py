@@ -1,4 +1,4 @@
-"""Looks again and again, until all apps are there, one cannot get there, or the time is over."""
+"""The polling loop of `whysync wait`: until all apps reach the goal, one cannot reach it, or it times out."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from whysync.errors import SourceError, UsageError
 from whysync.wait.goal import Distance, Goal, Standing, distance
 
 Look = Callable[[float], Sequence[Case]]
-"""The apps as they are now; told how many seconds are left."""
+"""Returns the current apps; gets the number of remaining seconds."""
 
 
 class Watcher(Protocol):
-    """Who is told, at each look."""
+    """Is notified of every poll."""
 
     def seen(self, cases: Sequence[Case], apart: Sequence[Distance], elapsed: float) -> None: ...
 
@@ -24,7 +24,7 @@ class Watcher(Protocol):
 
 
 class Times(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds. `patience`: an app that is ill for so long has failed."""
+    """Seconds. `patience`: an app that is unhealthy for this long has failed."""
 
     timeout: float = 600.0
     interval: float = 5.0
@@ -51,7 +51,7 @@ def wait(
     clock: Callable[[], float],
     pause: Callable[[float], None],
 ) -> Outcome:
-    """A source that does not answer for once ends nothing; one that never did is an error."""
+    """Poll until done. A source that fails once is polled again; one that never responded is an error."""
     began = clock()
     ill_since: dict[str, float] = {}
     last: Outcome | None = None

@@ -1,4 +1,4 @@
-"""What is shown meanwhile: phases and waves on a terminal, a line for each change elsewhere."""
+"""Progress of `whysync wait`: phases and waves on a terminal, otherwise one line per change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from whysync.wait.goal import Distance, Goal
 
 
 def progress_of(case: Case) -> Progress:
-    """How far the last or running sync is, drawn as the lab draws it."""
+    """Progress of the last or running sync, drawn as in the lab."""
     made = Progress(case.app.name, case.desired)
     for moment in _moments(case):
         made.feed(moment)
@@ -49,7 +49,7 @@ def _state(result: ResourceResult) -> str:
 
 
 class Lines:
-    """For logs: what has changed, each once."""
+    """For logs: each change once."""
 
     def __init__(self, out: Out, screen: Screen) -> None:
         self._out = out
@@ -78,7 +78,7 @@ class Lines:
 
 
 class Frames:
-    """For a terminal: the same picture, drawn again over itself."""
+    """For a terminal: the drawing, redrawn in place."""
 
     def __init__(self, out: Out, screen: Screen, goal: Goal, timeout: float, *, height: int = 24) -> None:
         self._out = out
@@ -105,7 +105,9 @@ class Frames:
         self._drawn = len(shown)
 
     def _cut(self, line: str) -> str:
-        """A painted line is longer than it looks; those of the waves are cut already."""
+        """Cut a line to the screen; painted lines are longer than they look, and those of waves are already
+        cut.
+        """
         width = self._screen.width
         return line if len(line) <= width or is_styled(line) else f"{line[: width - 1]}…"
 

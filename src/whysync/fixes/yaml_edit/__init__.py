@@ -1,4 +1,4 @@
-"""Changes a YAML or JSON text so that it says something else, and leaves all the rest as it was written."""
+"""Change values in a YAML or JSON text and keep everything else as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which elements of a list stay, change, go or come: so that a change of one does not rewrite the others."""
+"""Align the elements of two lists, so that changing one element does not rewrite the others."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from whysync.json_tree import MISSING, Json, Missing
 
 
 class Move(NamedTuple):
-    """`old` at `place` becomes the first of `new`, or goes where there is none.
+    """`old` at `place` becomes the first of `new`, or is removed if `new` is empty.
 
-    Without `old`, all of `new` comes before the old element of that place.
+    Without `old`, all of `new` is inserted before the old element at that place.
     """
 
     place: int
@@ -22,10 +22,10 @@ class Move(NamedTuple):
 
 
 def aligned(before: list[Json], after: list[Json]) -> list[Move]:
-    """What becomes of each element that does not stay as it is."""
+    """The moves for all elements that change."""
     one, other = _as_words(before), _as_words(after)
     found: list[Move] = []
-    if len(before) == len(after):  # nothing came or went: each for itself
+    if len(before) == len(after):  # no element was added or removed: compare one by one
         return [Move(n, before[n], [after[n]]) for n in range(len(one)) if one[n] != other[n]]
     for what, i, j, k, m in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if what == "equal":

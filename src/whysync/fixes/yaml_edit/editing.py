@@ -1,7 +1,7 @@
-"""Rewrites a text so that one of its documents has another value: only what differs is touched.
+"""Rewrite a YAML text so that one of its documents has another value; only what differs is edited.
 
-Comments, order, indentation, quotes and line ends stay as they are wherever the value stays. What was
-written is read back and compared: a text that is too clever (anchors, merge keys) is refused, never spoilt.
+Comments, order, indentation, quotes and line endings are kept where the value is. The result is parsed and
+compared: a text that cannot be edited safely (anchors, merge keys) is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Rewriting", "Uneditable", "rewritten"]
 
 
 def rewritten(text: str, document: int, after: Json) -> str:
-    """The text in which the n-th document that is not empty is `after`; `Uneditable` where that is unsafe."""
+    """The text in which the n-th non-empty document is `after`; raises `Uneditable` if that is not safe."""
     rewriting = Rewriting(text)
     rewriting.change(document, (), after)
     return rewriting.text()
@@ -43,9 +43,9 @@ class Rewriting:
         self._dashes: dict[int, list[int]] = {}
 
     def change(self, document: int, inside: tuple[str, ...], after: Json) -> None:
-        """Set the value at `inside` of a document, instead of any earlier change of that place.
+        """Set the value at `inside` of a document, replacing an earlier change of the same place.
 
-        Places must not contain each other. `Uneditable` leaves the earlier change in force.
+        Places must not contain each other. After `Uneditable` the earlier change is still in effect.
         """
         if document >= len(self._before):
             raise Uneditable("the document is not there any more")
@@ -61,11 +61,11 @@ class Rewriting:
         self._changes[document, inside] = script, after
 
     def reset(self) -> None:
-        """Forget all changes."""
+        """Discard all changes."""
         self._changes.clear()
 
     def text(self) -> str:
-        """The text with all changes; `Uneditable` if it would not be read back as that."""
+        """The text with all changes; raises `Uneditable` if it would not be parsed as intended."""
         scripts = [script for script, _ in self._changes.values() if not script.is_empty]
         if not scripts:
             return self._mark + self._text
@@ -99,7 +99,7 @@ class Rewriting:
         return found
 
     def _node(self, document: int, inside: tuple[str, ...]) -> tuple[Node, _Spot, bool]:
-        """The node at a place, where it is written, and whether braces or brackets surround it."""
+        """The node at a place, its position, and whether it is inside braces or brackets."""
         node, spot, in_flow = self._nodes[document], _Spot(), False
         for part in inside:
             in_flow = in_flow or node.flow
@@ -145,7 +145,7 @@ def _values(text: str) -> list[Json]:
 
 
 def _hangs(node: Node) -> bool:
-    """Do the lists of this document stand indented below their keys?"""
+    """Does this document indent lists below their keys?"""
     waiting = deque([node])
     while waiting:
         one = waiting.popleft()
@@ -157,7 +157,7 @@ def _hangs(node: Node) -> bool:
 
 
 class _Spot(NamedTuple):
-    """Where a value stands: behind a key of a block map, behind a dash, or (neither) as a whole document."""
+    """Position of a value: after a key of a block map, after a dash, or (neither) a whole document."""
 
     key: Node | None = None
     column: int = 0
@@ -200,7 +200,9 @@ class _Editor:
         if node.flow:
             self.flow.map(node, before, after, self.change_in_flow)
             return
-        written = {key.value: (key, value) for key, value in node.entries}  # the last of equal keys counts
+        written = {
+            key.value: (key, value) for key, value in node.entries
+        }  # the last of equal keys is effective
         for name in before:
             if name in touched:
                 key, value = written[name]
@@ -212,7 +214,7 @@ class _Editor:
             self.script.add_below(spans[-1][1], indented(lines, " " * node.column))
 
     def change_in_flow(self, node: Node, before: Json, after: Json) -> None:
-        """A value inside braces or brackets: there everything is written as JSON."""
+        """A value inside braces or brackets, where everything is written as JSON."""
         if same(before, after):
             return
         if node.shape is Shape.ALIAS:
@@ -225,13 +227,13 @@ class _Editor:
             self.flow.replace(node, after)
 
     def _remove(self, spans: list[tuple[int, int]], numbers: list[int]) -> None:
-        """Whole lines, where an element has them to itself; the first may stand beside a dash."""
+        """Remove whole lines if an element has its own; the first may be on the line of a dash."""
         beside = not self.script.is_first_on_line(spans[0][0])
         for number in numbers:
             if beside and number == 0:
                 following = next(n for n in range(len(spans)) if n not in numbers)
                 between = self.text[spans[following - 1][1] : spans[following][0]]
-                if "#" in between:  # a comment would go too: leave the dash alone on its line
+                if "#" in between:  # a comment would be removed too: keep the dash alone on its line
                     self.script.cut_to_end_of_line(spans[0][0], spans[following - 1][1])
                 else:
                     self.script.replace(spans[0][0], spans[following][0], "")
@@ -269,7 +271,7 @@ class _Editor:
             self.script.replace(first, first, text)
 
     def dashes(self, node: Node) -> list[int]:
-        """The first dash may stand beside another; each of the others begins a line."""
+        """The first dash may follow another one; each of the others starts a line."""
         found: list[int] = []
         for number, item in enumerate(node.items):
             if number == 0 and not node.properties:
@@ -288,7 +290,7 @@ class _Editor:
                 raise Uneditable("the elements of a list cannot be told apart")
         return found
 
-    # --- one value for another ---------------------------------------------------------------------
+    # --- replace a value ---------------------------------------------------------------------------
 
     def _replace(self, node: Node, after: Json, spot: _Spot) -> None:
         if spot.key is not None:
@@ -339,7 +341,7 @@ class _Editor:
             rest = indented(rest, " " * column)
         else:
             first, *rest = words_of(after, like=node.style, room=" " * column).split("\n")
-        # A comment behind the old value stays behind the first line of the new one.
+        # A comment after the old value stays after the first line of the new one.
         self.script.replace(at, max(at, node.end), f" {first}" if empty else first)
         self.script.add_below(max(at, node.end), rest)
 

@@ -55,12 +55,12 @@ class FlowEditing:
         self._remove(spans, gone, new, lead)
 
     def replace(self, node: Node, after: Json) -> None:
-        """On several lines only where a line begins there: that is how such texts are made."""
+        """Use several lines only if a line starts there, as such texts are usually formatted."""
         words = flow_words(after)
         self.script.replace(node.start, node.end, f" {words}" if node.start == node.end else words)
 
     def _lead(self, node: Node, spans: list[tuple[int, int]]) -> str | None:
-        """The indentation of elements that have lines of their own; `None` where they share one."""
+        """The indentation of elements on their own lines; `None` if they share a line."""
         if "\n" not in self.text[node.start : spans[0][0]]:
             return None
         start = self.script.start_of_line(spans[0][0])
@@ -73,7 +73,7 @@ class FlowEditing:
     def _remove(
         self, spans: list[tuple[int, int]], gone: list[int], new: list[str], lead: str | None
     ) -> None:
-        """The element with the comma behind it; those at the end with the comma before them."""
+        """Remove the element with the comma after it; at the end, with the comma before it."""
         kept = sorted(set(range(len(spans))).difference(gone))
         if not kept:
             start, end = spans[0][0], spans[-1][1]

@@ -1,4 +1,4 @@
-"""Where each value of a text stands: the events of libyaml as a tree with offsets into the text."""
+"""Positions of all values in a text: the events of libyaml as a tree with offsets."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Shape(Enum):
 
 @dataclass(slots=True)
 class Node:
-    """`start` and `end` enclose what is written of the value: no blanks and no comments behind it.
+    """A value in the text; `start` and `end` exclude blanks and comments after it.
 
-    `column` is where the keys of a block map, or the dashes of a block list, stand. `style` is the quote of a
-    scalar, or `|` and `>`. A node with `properties` has an anchor or a tag in front of it.
+    `column` is the column of the keys of a block map or the dashes of a block list. `style` is the quote of a
+    scalar, or `|` and `>`. A node with `properties` has an anchor or a tag.
     """
 
     shape: Shape
@@ -38,11 +38,11 @@ class Node:
     items: list[Node] = field(default_factory=list["Node"])
 
     def entry(self, key: str) -> tuple[Node, Node] | None:
-        """The last of several equal keys is the one that counts."""
+        """The entry of a key; the last of several equal keys is effective."""
         return next((entry for entry in reversed(self.entries) if entry[0].value == key), None)
 
     def at(self, path: tuple[str, ...]) -> Node | None:
-        """The node of a value; `None` where it is not written, or an alias stands for it."""
+        """The node of a value; `None` if it does not exist or is an alias."""
         node: Node | None = self
         for part in path:
             if node is None:
@@ -58,14 +58,14 @@ class Node:
 
 
 def unreadable_nodes() -> type[Exception]:
-    """What libyaml raises; imported only where a text is really looked at."""
+    """The exceptions of libyaml, imported only when a text is parsed."""
     from yaml import YAMLError
 
     return YAMLError
 
 
 def written_documents(text: str) -> list[Node]:
-    """One node for each document that is not empty. A byte order mark must be gone already."""
+    """One node per non-empty document. A byte order mark must already be removed."""
     from yaml._yaml import CParser
 
     parser = CParser(text)
@@ -151,7 +151,7 @@ class _Composer:
             node.end = node.items[-1].end
 
     def _end_of_block(self, start: int, end: int) -> int:
-        """libyaml's end lies behind the blank lines after it; with `|+` these belong to it."""
+        """The end of a block scalar: libyaml includes the blank lines after it, which only belong to `|+`."""
         head = self.text[start:end].partition("\n")[0].partition("#")[0]
         if "+" in head:
             return end
@@ -166,7 +166,7 @@ def _marks(event: object) -> tuple[int, int, int]:
 
 
 def _key(tag: str | None, value: str, *, implicit: bool) -> str:
-    """As the text of a map key; scalars that are no keys do not need it, and do not fail for it."""
+    """The text of a map key; scalars that are not keys do not need one."""
     try:
         if tag is not None:
             return as_key(tagged(tag, value))

@@ -1,4 +1,4 @@
-"""A value as the lines or words that stand for it, in the style of the text around it."""
+"""Write a value as lines or words, in the style of the surrounding text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import re
 from whysync.json_tree import Json
 from whysync.kubernetes.api.yaml import dump
 
-# Legal in JSON as they are, and not in YAML, or obeyed by terminals.
+# Valid in JSON, but not in YAML, or interpreted by terminals.
 _NEVER_RAW = "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\ufffe\uffff]"
 
 
 def block_lines(value: Json, *, hang: bool) -> list[str]:
-    """Block style, from column 0. `hang`: a list stands indented below its key."""
+    """Block style from column 0. `hang`: lists are indented below their key."""
     if isinstance(value, dict) and value:
         return [line for key, item in value.items() for line in entry_lines(key, item, hang=hang)]
     if isinstance(value, list) and value:
@@ -22,7 +22,7 @@ def block_lines(value: Json, *, hang: bool) -> list[str]:
 
 
 def entry_lines(key: str, value: Json, *, hang: bool) -> list[str]:
-    """`key: value`, and what follows below it."""
+    """`key: value`, with the lines that follow."""
     if not _is_block(value):
         return _lines({key: value})
     head = dump({key: {}}).removesuffix(" {}\n")
@@ -31,7 +31,7 @@ def entry_lines(key: str, value: Json, *, hang: bool) -> list[str]:
 
 
 def item_lines(value: Json, *, hang: bool) -> list[str]:
-    """`- value`, and what follows below it."""
+    """`- value`, with the lines that follow."""
     if not _is_block(value):
         return _lines([value])
     first, *rest = block_lines(value, hang=hang)
@@ -51,26 +51,26 @@ def _lines(value: Json) -> list[str]:
 
 
 def scalar_words(value: Json, *, like: str, room: str) -> str:
-    """A scalar or an empty collection behind `key: `, quoted as the one before it (`like`) was.
+    """A scalar or an empty collection after `key: `, quoted like the previous value (`like`).
 
-    `room` is the indentation of what would follow on lines of its own.
+    `room` is the indentation of lines that would follow.
     """
     if isinstance(value, str) and like in ("'", '"') and value.isprintable():
         if like == "'":
             return "'" + value.replace("'", "''") + "'"
         return flow_words(value)
     first, *rest = _lines({"k": value})
-    # `dump` has put the lines of a literal two blanks in.
+    # `dump` indents the lines of a literal by two blanks.
     return "\n".join([first.removeprefix("k: "), *(f"{room}{line[2:]}" if line else "" for line in rest)])
 
 
 def flow_words(value: Json, *, indent: str | None = None) -> str:
-    """As JSON, which is flow style too; with `indent`, on several lines."""
+    """JSON, which is also flow style; with `indent`, on several lines."""
     made = json.dumps(value, ensure_ascii=False, indent=None if indent is None else 2)
     made = re.sub(_NEVER_RAW, lambda found: _escaped(found[0]), made)
     return made if indent is None else made.replace("\n", f"\n{indent}")
 
 
 def _escaped(char: str) -> str:
-    """Half a surrogate pair is no character, and no parser takes it."""
+    """Escape half a surrogate pair, which is not a character and which no parser accepts."""
     return "\\ufffd" if "\ud800" <= char <= "\udfff" else f"\\u{ord(char):04x}"

@@ -1,4 +1,4 @@
-"""The changes of one text, each at its place, carried out together at the end."""
+"""Collect the changes of one text and apply them together at the end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from copy import copy
 
 
 class Uneditable(Exception):
-    """This text cannot be changed without harm; the reason completes "the file cannot be edited: …"."""
+    """This text cannot be edited safely; the reason completes "the file cannot be edited: …"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -20,7 +20,7 @@ class Script:
         self._changes: list[tuple[int, int, str]] = []
 
     def another(self, *parts: Script) -> Script:
-        """A script for the same text, with the changes of some others."""
+        """A script for the same text that includes the changes of others."""
         made = copy(self)
         made._changes = [change for part in parts for change in part._changes]
         return made
@@ -42,7 +42,9 @@ class Script:
             made += (self.text[at:start], new)
             at = end
         if at == len(self.text) and made and "\n" in made[-1] and not made[-1].endswith("\n"):
-            made.append(self.newline)  # a literal block at the end of a file loses its last line end without
+            made.append(
+                self.newline
+            )  # otherwise a literal block at the end of a file loses its last line ending
         return "".join([*made, self.text[at:]])
 
     # --- lines -------------------------------------------------------------------------------------
@@ -51,7 +53,7 @@ class Script:
         return self.text.rfind("\n", 0, at) + 1
 
     def end_of_line(self, at: int) -> int:
-        """The place of the line end; a value that ends with its line's end has had it already."""
+        """Offset of the line ending; a value that ends with its line includes it already."""
         found = self.text.find("\n", at)
         return len(self.text) if found < 0 else found
 
@@ -62,14 +64,14 @@ class Script:
         return not self.text[self.start_of_line(at) : at].strip()
 
     def _behind(self, end: int) -> int:
-        """Where the next line begins, after something that ends at `end`."""
+        """Where the next line starts, after something that ends at `end`."""
         return end if end and self.text[end - 1] == "\n" else self.line_below(end)
 
     def cut_lines(self, start: int, end: int) -> None:
         self.replace(self.start_of_line(start), self._behind(end), "")
 
     def cut_to_end_of_line(self, start: int, end: int) -> None:
-        """All but the line end itself, and but the blanks before it."""
+        """Cut everything up to the line ending, and the blanks before it."""
         stop = self.end_of_line(end)
         while stop > end and self.text[stop - 1] in "\r\n":
             stop -= 1
@@ -78,7 +80,7 @@ class Script:
         self.replace(start, stop, "")
 
     def add_below(self, end: int, lines: list[str]) -> None:
-        """Lines of their own, behind the line on which something ends."""
+        """Add lines after the line on which something ends."""
         if not lines:
             return
         at = self._behind(end)
