@@ -21,7 +21,7 @@ from whysync.argocd.compare.kind_scopes import Scopes
 from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster, effective_project
 from whysync.argocd.settings import Settings
-from whysync.argocd.tracking import instance_name, owner_of, with_tracking
+from whysync.argocd.tracking import instance_name, owner_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.destination_clusters import cluster_for, known_clusters, where_live
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -194,17 +194,8 @@ class Comparer:
         return any(owner_of(target, method=method, label_key=label) for target in targets)
 
     def _marked(self, target: Object, case: Case, instance: str) -> Object:
-        if _is_definition(target):
-            return target
         try:
-            return with_tracking(
-                target,
-                app=instance,
-                method=self.settings.tracking_method,
-                namespace=case.destination_namespace,
-                label_key=self.settings.instance_label_key,
-                installation_id=self.settings.installation_id,
-            )
+            return self.settings.with_tracking(target, app=instance, namespace=case.destination_namespace)
         except ValueError:  # labels that are no map: the comparison will say so
             return target
 

@@ -18,6 +18,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import ManagedFieldsIndex, Writer, WriterKind, phrase
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.queries.ignore_rules import ignore_field
 
 REPLICAS = "/spec/replicas"
@@ -29,7 +30,6 @@ _BY_HAND = (
     WriterKind.CONSOLE,
 )
 _TOOLS = (WriterKind.KUBECTL_APPLY, WriterKind.HELM, WriterKind.TERRAFORM, WriterKind.OTHER_GITOPS)
-_LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 _REVISION = "/metadata/annotations/deployment.kubernetes.io~1revision"
 _OPEN = ("/metadata/annotations", "/metadata/labels", "/spec", "/data", "/metadata", "")
 """Never ignored as a whole: one rule would hide everything."""
@@ -113,7 +113,7 @@ def _not_argocds(ledger: ManagedFieldsIndex, live: Manifest) -> Iterator[str]:
 
 def _is_bookkeeping(pointer: str) -> bool:
     top = pointers.split(pointer)[:2]
-    if top[:1] == ("status",) or pointer in (_LAST_APPLIED, _REVISION):
+    if top[:1] == ("status",) or pointer in (LAST_APPLIED_POINTER, _REVISION):
         return True
     return top[:1] == ("metadata",) and top[1:] not in (("annotations",), ("labels",))
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.cloud_annotations import is_instant, is_written_by_cloud
 from whysync.diagnosis.crd_schemas import default_in_schema
 from whysync.diagnosis.equivalent_values import list_with_twins, reordered_list_of, same_but
@@ -32,13 +33,12 @@ from whysync.diagnosis.schema_fields import builtin_knows, schema_knows
 from whysync.json_tree import Json, Missing, fields
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.field_writers import Writer, WriterKind
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
     from whysync.diagnosis.drift import Drift
 
-LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
-TRACKING_ID = "/metadata/annotations/argocd.argoproj.io~1tracking-id"
 INSTANCE = "/metadata/labels/app.kubernetes.io~1instance"
 PRESERVE_UNKNOWN = "/spec/preserveUnknownFields"
 RESTARTED_AT = "kubectl.kubernetes.io~1restartedAt"
@@ -106,9 +106,9 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.ENCODING
     if not drift.only_live and (parts[:1] == ("status",) or _is_server_set(parts)):
         return Mechanism.SERVER_SET_IN_GIT
-    if drift.pointer in (TRACKING_ID, INSTANCE):
+    if drift.pointer in (TRACKING_ID_POINTER, INSTANCE):
         return Mechanism.TRACKING
-    if drift.pointer == LAST_APPLIED:
+    if drift.pointer == LAST_APPLIED_POINTER:
         return Mechanism.LAST_APPLIED
     if drift.last_key == "replicas" and case.autoscaler_of(drift.ref) is not None:
         return Mechanism.AUTOSCALED
@@ -255,7 +255,7 @@ def same_source_as_synced(case: Case) -> bool:
 
 def _applied_by_another(drift: Drift) -> bool:
     """The mark on the live object is another Application's: what was applied last was not ours."""
-    found, wanted = drift.live.at(TRACKING_ID), drift.desired.at(TRACKING_ID)
+    found, wanted = drift.live.at(TRACKING_ID_POINTER), drift.desired.at(TRACKING_ID_POINTER)
     return isinstance(found, str) and isinstance(wanted, str) and found != wanted
 
 
@@ -270,7 +270,7 @@ def behind_git(case: Case) -> bool:
 
 
 def _last_applied(drift: Drift) -> Json | Missing:
-    text = drift.live.at(LAST_APPLIED)
+    text = drift.live.at(LAST_APPLIED_POINTER)
     if not isinstance(text, str):
         return Missing()
     try:

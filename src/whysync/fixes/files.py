@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
 from whysync.errors import Refused
@@ -26,8 +27,6 @@ from whysync.kubernetes.api.manifest_places import ManifestPlace, places_in
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.api.yaml import dump
 from whysync.queries.commands import argocd_namespace
-
-_TRACKING = "argocd.argoproj.io/tracking-id"
 
 
 class FileChange(NamedTuple):
@@ -173,7 +172,7 @@ def _unmarked(body: Object) -> Object:
     result = copy_object(body)
     meta = fields(result.get("metadata"))
     notes = fields(meta.get("annotations"))
-    notes.pop(_TRACKING, None)
+    notes.pop(TRACKING_ID, None)
     if not notes:
         meta.pop("annotations", None)
     meta.pop("namespace", None)

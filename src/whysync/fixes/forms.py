@@ -7,6 +7,7 @@ from shlex import quote
 
 import msgspec
 
+from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Edit, Fix, FixKind, Remove
 from whysync.errors import Refused
@@ -16,10 +17,11 @@ from whysync.fixes.follow_up import following, is_in_git
 from whysync.fixes.text import RESOURCES, cluster_patch, holds_a_mask, new_file_name, object_of, patch_text
 from whysync.json_tree import Object, copy_object, fields
 from whysync.kubernetes.api.yaml import dump
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.queries.commands import kubectl, remark
 
 _SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
-_NOT_IN_GIT = ("argocd.argoproj.io/tracking-id", "kubectl.kubernetes.io/last-applied-configuration")
+_NOT_IN_GIT = (TRACKING_ID, LAST_APPLIED)
 
 
 def as_patch(fix: Fix, case: Case) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.argocd.tracking import owner_of
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.difference import differences
 from whysync.diagnosis.mechanism import Mechanism
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, integer, items, text
@@ -15,6 +16,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.proofs.world import SimulatedCase
 
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
@@ -40,8 +42,8 @@ _PLUMBING: Final = (
     "/metadata/generation",
     "/metadata/uid",
     "/metadata/creationTimestamp",
-    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
-    "/metadata/annotations/argocd.argoproj.io~1tracking-id",
+    LAST_APPLIED_POINTER,
+    TRACKING_ID_POINTER,
     "/metadata/annotations/deployment.kubernetes.io~1revision",
 )
 

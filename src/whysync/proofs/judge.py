@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.field_heuristics import is_builtin
 from whysync.diagnosis.finding import Finding, Severity
@@ -42,7 +43,6 @@ _FILE: Final = re.compile(r"/(?:dev/shm|tmp)/[\w.-]+")
 _PER_RUN: Final = 5
 _FOR_A_PERSON: Final = "what to do about what is seen there is for a person"
 _WHOLE_APP: Final = frozenset({DIFFERS, UNHEALTHY, OPERATION})
-_TRACKING: Final = "argocd.argoproj.io/tracking-id"
 _OF_THE_SYNC: Final = frozenset({OPERATION, "condition:SyncError"})
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Rollout"}
@@ -367,7 +367,7 @@ def _of_owners(fix: Fix, case: Case) -> list[str]:
         for owner_reference in case.app.metadata.owner_references
         if owner_reference.kind == "ApplicationSet"
     ]
-    parent = text(case.application.annotations.get(_TRACKING)).partition(":")[0]
+    parent = text(case.application.annotations.get(TRACKING_ID)).partition(":")[0]
     if makers:
         return [f"whether it lasts: ApplicationSet {makers[0]} makes the app, and its template may undo it"]
     return [f"whether it lasts: Application {parent} brings this one from Git"] if parent else []

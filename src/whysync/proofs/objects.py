@@ -12,9 +12,9 @@ from whysync.facts.snapshot import Gap
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of, ref_of, version_of
 from whysync.kubernetes.apiserver.builtin_kinds import built_in
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.messages.patterns.apply import KindNotServed
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _CRD: Final = "CustomResourceDefinition"
 
 

@@ -18,6 +18,7 @@ from whysync.facts.snapshot import Gap
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, same, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, group_of
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.messages.patterns.admission import WebhookDown
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.references import references_of
@@ -30,7 +31,6 @@ _WELL: Final = ("", "Healthy")
 _HOOKS: Final = ("argocd.argoproj.io/hook", "helm.sh/hook")
 _OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _CRD: Final = "CustomResourceDefinition"
 _RIGHTS: Final = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 _RULES_OF_NAMESPACES: Final = ("ResourceQuota", "LimitRange", "ServiceAccount")
@@ -345,7 +345,7 @@ def as_manifest(body: Object) -> Object:
     meta = fields(body.get("metadata"))
     kept: Object = {key: value for key, value in meta.items() if key in ("name", "namespace", "labels")}
     annotations: Object = {
-        key: value for key, value in fields(meta.get("annotations")).items() if key != _LAST_APPLIED
+        key: value for key, value in fields(meta.get("annotations")).items() if key != LAST_APPLIED
     }
     if annotations:
         kept["annotations"] = annotations

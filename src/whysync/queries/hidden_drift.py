@@ -18,6 +18,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.field_writers import Writer, WriterKind, kind_of, writer_of
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -26,7 +27,7 @@ BY_HAND = frozenset(
     {WriterKind.KUBECTL_EDIT, WriterKind.KUBECTL_PATCH, WriterKind.KUBECTL_SCALE, WriterKind.CONSOLE}
 )
 _NOT_DRIFT = (
-    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+    LAST_APPLIED_POINTER,
     "/metadata/creationTimestamp",
     "/metadata/finalizers",
     "/metadata/generation",

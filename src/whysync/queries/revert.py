@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from whysync.argocd.api.application import HealthCode
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.drift import is_shown
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.mechanism import TRACKING_ID, Mechanism, mechanism_of
+from whysync.diagnosis.mechanism import Mechanism, mechanism_of
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.drift import live_values
 
@@ -25,7 +26,9 @@ _BAD = (HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN)
 
 def taken_back(case: Case, ref: Ref) -> Fix | None:
     live = case.live_of(ref.key)
-    drifts = [drift for drift in case.drifts if drift.ref.key == ref.key and drift.pointer != TRACKING_ID]
+    drifts = [
+        drift for drift in case.drifts if drift.ref.key == ref.key and drift.pointer != TRACKING_ID_POINTER
+    ]
     if live is None or not drifts or len(drifts) > _MOST:
         return None
     health = case.health_of(live)

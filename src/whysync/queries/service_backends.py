@@ -9,12 +9,12 @@ import msgspec
 
 from whysync.json_tree import Object, dig, fields, integer, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _WORKLOADS = ("Deployment", "StatefulSet")
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _MOST = 100
 
 
@@ -54,7 +54,7 @@ def _declared(case: Case, workload: Manifest) -> int:
     if desired is not None:
         return integer(desired.spec.get("replicas"), 1)
     try:
-        told = msgspec.json.decode(text(workload.annotations.get(_LAST_APPLIED)) or "{}", type=_Applied)
+        told = msgspec.json.decode(text(workload.annotations.get(LAST_APPLIED)) or "{}", type=_Applied)
     except (msgspec.MsgspecError, RecursionError):
         return 1
     return told.spec.replicas

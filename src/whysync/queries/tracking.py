@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.mechanism import INSTANCE, TRACKING_ID, Mechanism
+from whysync.diagnosis.mechanism import INSTANCE, Mechanism
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind
 
@@ -21,7 +22,7 @@ def other_app_of(case: Case, drift: Drift) -> str:
     counts only where an Application of that name is at hand.
     """
     found = drift.found if isinstance(drift.found, str) else ""
-    if drift.pointer == TRACKING_ID:
+    if drift.pointer == TRACKING_ID_POINTER:
         owner = found.partition(":")[0]
         wanted = drift.wanted.partition(":")[0] if isinstance(drift.wanted, str) else ""
         own = ("", case.app.name, f"{case.app.namespace}_{case.app.name}", wanted)

@@ -36,7 +36,7 @@ from whysync.argocd.projects import (
     service_account_for,
 )
 from whysync.argocd.repo_server.server import ManifestRequest, NoTargets
-from whysync.argocd.tracking import instance_name, with_tracking
+from whysync.argocd.tracking import instance_name
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key, ref_of
@@ -92,14 +92,7 @@ class AppFinalizer:
                 return Finalized(finalizers=Finalizers.of(app).names, error=told)
 
         def mark(obj: Object) -> Object:
-            return with_tracking(
-                obj,
-                app=instance,
-                method=settings.tracking_method,
-                namespace=typed.spec.destination.namespace,
-                label_key=settings.instance_label_key,
-                installation_id=settings.installation_id,
-            )
+            return settings.with_tracking(obj, app=instance, namespace=typed.spec.destination.namespace)
 
         return finalize(
             AppDeletion(

@@ -24,7 +24,7 @@ from whysync.argocd.health.application import AppHealth, ManagedPair, Part, heal
 from whysync.argocd.hooks import partition_for_sync
 from whysync.argocd.projects import ProjectClustersUnknown, live_verdict
 from whysync.argocd.settings import health_override, resource_excluded
-from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name, owner_of, with_tracking
+from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name, owner_of
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import Key, Ref, key_of, ref_of
 
@@ -221,14 +221,8 @@ class _Run:
         if not self.inputs.marks_targets:
             return target
         try:
-            return with_tracking(
-                target,
-                app=self.instance,
-                method=self.settings.tracking_method,
-                namespace=self.app.spec.destination.namespace,
-                label_key=self.settings.instance_label_key,
-                installation_id=self.settings.installation_id,
-            )
+            namespace = self.app.spec.destination.namespace
+            return self.settings.with_tracking(target, app=self.instance, namespace=namespace, crds_too=True)
         except (MalformedMetadata, LabelTooLong) as problem:
             kind, name = target.get("kind"), dig(target, "metadata", "name")
             raise type(problem)(

@@ -19,7 +19,7 @@ import msgspec
 from whysync.argocd.repo_server.git_url import normalize_git_url
 from whysync.argocd.repo_server.repository import Rendered, RepoProblem, Repository
 from whysync.argocd.settings import Settings
-from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, with_tracking
+from whysync.argocd.tracking import LabelTooLong, MalformedMetadata
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.clock import Clock
 
@@ -197,20 +197,8 @@ def _marked(rendered: Rendered, wish: ManifestRequest) -> Rendered:
     settings = wish.settings
     marked: list[Object] = []
     for obj in _unlisted(rendered.manifests):
-        if obj.get("kind") == "CustomResourceDefinition":
-            marked.append(obj)
-            continue
         try:
-            marked.append(
-                with_tracking(
-                    obj,
-                    app=wish.instance,
-                    method=settings.tracking_method,
-                    namespace=wish.namespace,
-                    label_key=settings.instance_label_key,
-                    installation_id=settings.installation_id,
-                )
-            )
+            marked.append(settings.with_tracking(obj, app=wish.instance, namespace=wish.namespace))
         except (MalformedMetadata, LabelTooLong) as problem:
             told = f"failed to set app instance tracking info on manifest: {problem}"
             raise RepoProblem(told) from problem

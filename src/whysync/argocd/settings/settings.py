@@ -26,12 +26,11 @@ from whysync.argocd.settings.yaml_values import (
     text_field,
 )
 from whysync.argocd.settings.yaml_values import field as field_of
+from whysync.argocd.tracking.method import INSTANCE_LABEL, with_tracking
 from whysync.golang.duration import BadDuration, parse_nanoseconds
 from whysync.json_tree import Json, Object, fields
 
 T = TypeVar("T")
-
-INSTANCE_LABEL: Final = "app.kubernetes.io/instance"
 
 _CRD: Final = "apiextensions.k8s.io/CustomResourceDefinition"
 
@@ -95,6 +94,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def comparison_problem(self) -> SettingsProblem | None:
         """Why no app of this Argo CD can be compared, if so."""
         return next((problem for problem in self.problems if problem.breaks_comparison), None)
+
+    def with_tracking(self, obj: Object, *, app: str, namespace: str, crds_too: bool = False) -> Object:
+        """The object with the marks of the Application whose instance name is `app`; CRDs usually have none.
+
+        Mirrors `SetAppInstance`, Argo CD 3.6. Raises `MalformedMetadata` or `LabelTooLong`.
+        """
+        if obj.get("kind") == "CustomResourceDefinition" and not crds_too:
+            return obj
+        return with_tracking(
+            obj,
+            app=app,
+            method=self.tracking_method,
+            namespace=namespace,
+            label_key=self.instance_label_key,
+            installation_id=self.installation_id,
+        )
 
     def resource_update_overrides(self) -> dict[str, ResourceOverride]:
         """The overrides that decide whether a change of a live object is worth a refresh."""

@@ -12,7 +12,7 @@ from whysync.argocd.projects.cluster_secrets import namespaces_in, told_by
 from whysync.argocd.repo_server.git_url import normalize_git_url
 from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository
 from whysync.argocd.settings import Settings
-from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name, owner_of, with_tracking
+from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name, owner_of
 from whysync.json_tree import MISSING, Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import ref_of
@@ -86,17 +86,10 @@ def _is_set(value: Json) -> bool:
 
 
 def _marked(obj: Object, instance: str, app: Application, settings: Settings) -> Object:
-    if obj.get("kind") == "CustomResourceDefinition" or dig(obj, "metadata", "ownerReferences"):
+    if dig(obj, "metadata", "ownerReferences"):
         return obj
     try:
-        return with_tracking(
-            obj,
-            app=instance,
-            method=settings.tracking_method,
-            namespace=app.spec.destination.namespace,
-            label_key=settings.instance_label_key,
-            installation_id=settings.installation_id,
-        )
+        return settings.with_tracking(obj, app=instance, namespace=app.spec.destination.namespace)
     except (MalformedMetadata, LabelTooLong):
         return obj
 

@@ -16,9 +16,11 @@ from whysync.argocd.tracking.marks import (
 )
 from whysync.argocd.tracking.tracking_id import TrackingId
 from whysync.json_tree import Object, dig, fields, text
+from whysync.kubernetes.api import pointer
 from whysync.kubernetes.api.ref import ref_of
 
 TRACKING_ID = "argocd.argoproj.io/tracking-id"
+TRACKING_ID_POINTER = pointer.join(("metadata", "annotations", TRACKING_ID))
 INSTALLATION_ID = "argocd.argoproj.io/installation-id"
 INSTANCE_LABEL = "app.kubernetes.io/instance"
 _LONGEST_LABEL = 63

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.facts.snapshot import Gap
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
 
-TRACKING_ID = "argocd.argoproj.io/tracking-id"
 INSTANCE_LABELS = ("argocd.argoproj.io/instance", "app.kubernetes.io/instance")
 _HOW = "put the rendered manifests of each Application into desired/<app>/ (or desired/<namespace>_<app>/)"
 

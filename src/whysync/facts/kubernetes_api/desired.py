@@ -10,20 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from whysync.argocd.api.application import Application
+from whysync.argocd.settings import Settings
+from whysync.argocd.tracking import LabelTooLong, MalformedMetadata, instance_name
 from whysync.facts.bundle.attribution import Desired, attributed
 from whysync.facts.bundle.entries import Entry, is_log
 from whysync.facts.bundle.inputs import files_of
 from whysync.facts.bundle.limits import Budget, BundleLimits
 from whysync.facts.bundle.unfold import is_object, objects_in
 from whysync.facts.kubernetes_api.discovery import Kinds
-from whysync.facts.kubernetes_api.tracking import Tracking
 from whysync.facts.snapshot import Gap
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, group_of
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _ARGOCD = ("argocd-controller", "argocd-application-controller", "argocd")
 
 
@@ -54,21 +55,28 @@ def local_manifests(
     apps = list(applications)
     owned, orphans = attributed(read, [manifest for manifest, _ in apps], settings)
     by_name = {app.qualified_name: app for _, app in apps}
-    tracking = Tracking.told_by(settings, home)
+    config = next((one.body for one in settings if one.ref.name == "argocd-cm"), None)
+    tracking = Settings.from_config_maps(config, None)
+    completed: dict[str, tuple[Manifest, ...]] = {}
     for name, manifests in owned.items():
         app = by_name.get(name)
         if app is not None:
-            for one in manifests:
-                _complete(one.body, app, kinds, tracking)
-    return {name: tuple(found) for name, found in owned.items()}, [*gaps, *orphans]
+            manifests = [one.with_body(_complete(one.body, app, kinds, tracking, home)) for one in manifests]
+        completed[name] = tuple(manifests)
+    return completed, [*gaps, *orphans]
 
 
-def _complete(body: Object, app: Application, kinds: Kinds, tracking: Tracking) -> None:
+def _complete(body: Object, app: Application, kinds: Kinds, settings: Settings, home: str) -> Object:
     kind = kinds.find(group_of(text(body.get("apiVersion"))), text(body.get("kind")))
     meta = fields(body.get("metadata"))
+    namespace = app.spec.destination.namespace
     if kind is not None and kind.namespaced and not meta.get("namespace"):
-        meta["namespace"] = app.spec.destination.namespace
-    tracking.mark(body, app)
+        meta["namespace"] = namespace
+    instance = instance_name(app.name, app.namespace, home)
+    try:
+        return settings.with_tracking(body, app=instance, namespace=namespace)
+    except (MalformedMetadata, LabelTooLong):
+        return body
 
 
 def last_applied(

@@ -27,8 +27,8 @@ from whysync.facts.masking.secret_producers import PUBLIC_KEYS, SECRET_MAKERS, m
 from whysync.facts.masking.values import split_literal
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api import yaml
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
 _MOST_NESTED_TEXTS: Final = 3
 # Where the value is that belongs to a `name`: of a variable, or of a plugin's parameter.

@@ -11,6 +11,7 @@ from typing import Final
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, same, text
 from whysync.kubernetes.controllers.client import annotations_of
 from whysync.kubernetes.controllers.conditions import whole
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 HASH: Final = "pod-template-hash"
 REVISION: Final = "deployment.kubernetes.io/revision"
@@ -19,7 +20,7 @@ DESIRED: Final = "deployment.kubernetes.io/desired-replicas"
 MOST: Final = "deployment.kubernetes.io/max-replicas"
 _NOT_COPIED: Final = frozenset(
     {
-        "kubectl.kubernetes.io/last-applied-configuration", REVISION, HISTORY, DESIRED, MOST,
+        LAST_APPLIED, REVISION, HISTORY, DESIRED, MOST,
         "deprecated.deployment.rollback.to",
     }
 )  # fmt: skip

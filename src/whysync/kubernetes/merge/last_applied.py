@@ -7,8 +7,10 @@ from typing import Final
 import msgspec
 
 from whysync.json_tree import Object, fields
+from whysync.kubernetes.api import pointer
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+LAST_APPLIED_POINTER: Final = pointer.join(("metadata", "annotations", LAST_APPLIED))
 
 _object = msgspec.json.Decoder(dict[str, object])
 

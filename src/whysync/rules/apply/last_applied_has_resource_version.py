@@ -23,12 +23,12 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import text
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED, LAST_APPLIED_POINTER
 from whysync.messages.patterns.apply import ConflictModified
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 
-LAST_APPLIED = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 SERVER_SIDE = "ServerSideApply=true"
 VERSION_REMOVED = "must be specified for an update"
 
@@ -40,11 +40,11 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
             continue
         ref = named_ref(case, group.failure.resource, group.ref)
         live = case.live_of(ref.key)
-        seen = live is not None and "resourceVersion" in text(live.at(LAST_APPLIED))
+        seen = live is not None and "resourceVersion" in text(live.at(LAST_APPLIED_POINTER))
         server_side = case.has_sync_option(SERVER_SIDE)
         yield Finding(
             about=case.application.ref if server_side else ref,
-            field=LAST_APPLIED,
+            field=LAST_APPLIED_POINTER,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if seen else Confidence.MEDIUM,
@@ -53,14 +53,14 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
             evidence=(
                 *group.cited(says="an update without a version is refused"),
                 *(
-                    (cite(live, LAST_APPLIED, says="what client-side apply compares with"),)
+                    (cite(live, LAST_APPLIED_POINTER, says="what client-side apply compares with"),)
                     if live and seen
                     else ()
                 ),
             ),
             fixes=(
                 Fix.run(
-                    on_object("annotate", ref, "kubectl.kubernetes.io/last-applied-configuration-"),
+                    on_object("annotate", ref, f"{LAST_APPLIED}-"),
                     sync(case),
                     title="Take the annotation off the live object; the next sync writes a clean one",
                     risk="fields that were deleted from Git since the last apply stay in the live object",

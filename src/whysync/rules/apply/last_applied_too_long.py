@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.messages.patterns.apply import AnnotationTooLong
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
@@ -29,7 +30,6 @@ from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import has_option, with_options
 
 SERVER_SIDE = "ServerSideApply=true"
-COPY = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 
 
 @rule(cause="annotation-too-long", since="0.1")
@@ -41,7 +41,7 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
         more = f" and {len(refs) - 1} more" if len(refs) > 1 else ""
         yield Finding(
             about=case.application.ref if mended else ref,
-            field=COPY,
+            field=LAST_APPLIED_POINTER,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,

@@ -17,6 +17,7 @@ Without the option the same situation is only a warning (shared-resource).
 
 from collections.abc import Iterator
 
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import on_object, remark, sync
@@ -60,5 +61,5 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
 def _mark(case: Case, key: object) -> Iterator[Evidence]:
     for manifest in case.world.snapshot.live:
         if manifest.key == key:
-            pointer = "/metadata/annotations/argocd.argoproj.io~1tracking-id"
+            pointer = TRACKING_ID_POINTER
             yield cite(manifest, pointer, says="the Application that applied it last")

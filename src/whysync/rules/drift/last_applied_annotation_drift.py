@@ -20,7 +20,7 @@ Any other field that differs as well: that one is the cause, the annotation its 
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.mechanism import LAST_APPLIED
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.queries.drift import drift_finding
 from whysync.queries.ignore_rules import ignore_field
 
@@ -30,9 +30,11 @@ def last_applied_annotation_drift(case: Case) -> Iterator[Finding]:
     for drift in case.drifts_by(Mechanism.LAST_APPLIED):
         if any(other.ref == drift.ref and other is not drift for other in case.drifts):
             continue
-        in_git = Fix.remove(drift.ref, LAST_APPLIED, title="Delete the annotation from the manifest in Git")
+        in_git = Fix.remove(
+            drift.ref, LAST_APPLIED_POINTER, title="Delete the annotation from the manifest in Git"
+        )
         ignore = ignore_field(
-            case, drift.ref, LAST_APPLIED, risk="none: the annotation means nothing to Argo CD"
+            case, drift.ref, LAST_APPLIED_POINTER, risk="none: the annotation means nothing to Argo CD"
         )
         yield drift_finding(
             drift,

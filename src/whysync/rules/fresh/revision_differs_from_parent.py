@@ -21,9 +21,9 @@ branch or a commit of its own, without a parent, is no finding at all.
 from collections.abc import Iterator
 
 from whysync.argocd.api.application import Application
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.case import same_repo
-from whysync.diagnosis.mechanism import TRACKING_ID
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 
@@ -63,7 +63,7 @@ def revision_differs_from_parent(case: Case) -> Iterator[Finding]:
 
 
 def _parent(case: Case) -> tuple[Manifest, Application] | None:
-    owner = text(case.application.at(TRACKING_ID)).partition(":")[0].rpartition("_")[2]
+    owner = text(case.application.at(TRACKING_ID_POINTER)).partition(":")[0].rpartition("_")[2]
     if not owner or owner == case.app.name:
         return None
     return case.world.apps_by_name.get(owner)
