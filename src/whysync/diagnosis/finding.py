@@ -46,11 +46,19 @@ class RejectedFix(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class AlreadyFixed(msgspec.Struct, frozen=True, kw_only=True):
+    """Git or a setting is already right; Argo CD has not acted on it: a sync or a refresh is left."""
+
+    fixes: tuple[Fix, ...]
+    verdict: str = ""
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule yields. The runner adds `id`, `rule`, `cause`, `side` and `caused_by`.
 
     `because` names symptoms whose cause is also the cause of this finding (a stalled wave waits for a
-    Deployment: whatever explains that Deployment's health is the root).
+    Deployment: whatever explains that Deployment's health is the root). A rule sets `already_fixed` where it
+    sees that the cause is gone: `concluded` then replaces the fixes.
     """
 
     about: Ref
@@ -64,9 +72,24 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     field: str | None = None
     writer: Writer | None = None
     root: str | None = None
+    already_fixed: AlreadyFixed | None = None
     id: str = ""
     rule: str = ""
     cause: str = ""
     side: Side = Side.NONE
     caused_by: tuple[str, ...] = ()
     rejected_fixes: tuple[RejectedFix, ...] = ()
+
+
+def concluded(finding: Finding, application: Ref) -> Finding:
+    """The finding as it is reported: one that is already fixed is about the Application, which is late."""
+    fixed = finding.already_fixed
+    if fixed is None:
+        return finding
+    return msgspec.structs.replace(
+        finding,
+        about=application,
+        field=None if finding.about == application else finding.field,
+        verdict=f"{finding.verdict}; {fixed.verdict}" if fixed.verdict else finding.verdict,
+        fixes=fixed.fixes,
+    )

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.diagnosis.finding import Finding, concluded
 from whysync.diagnosis.symptom import Side
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
-    from whysync.diagnosis.finding import Finding
 
 
 class Fact(StrEnum):
@@ -58,6 +58,9 @@ def rule(
     """Make a function a rule. Its module's docstring is its page, its package is its side."""
 
     def of(check: Check) -> Rule:
+        def run(case: Case) -> Iterator[Finding]:
+            return (concluded(finding, case.application.ref) for finding in check(case))
+
         package, _, name = check.__module__.rpartition(".")
         module = inspect.getmodule(check)
         return Rule(
@@ -66,7 +69,7 @@ def rule(
             side=Side(package.rpartition(".")[2]),
             needs=frozenset(needs),
             since=since,
-            check=check,
+            check=run,
             docs=(module.__doc__ if module and module.__doc__ else "").strip(),
             last_resort=last_resort,
         )

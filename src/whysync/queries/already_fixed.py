@@ -1,9 +1,14 @@
-"""Is what made the last sync fail out of the world by now? Auto-sync does not look, so somebody has to."""
+"""Causes that are already fixed: what is left is a sync or a refresh.
+
+Auto-sync does not look whether what made the last sync fail is gone.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whysync.diagnosis.finding import AlreadyFixed
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Missing, Object, dig
@@ -12,9 +17,30 @@ from whysync.messages.failure import Failure
 from whysync.messages.parse import understand
 from whysync.messages.patterns.apply import NamespaceMissing, QuotaExceeded
 from whysync.messages.wrappers import LayerKind
+from whysync.queries.commands import hard_refresh, refresh, sync
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
+
+
+def already_fixed(fixed: bool, verdict: str, *fixes: Fix) -> AlreadyFixed | None:
+    """It is fixed: these fixes are all that is left to do. `None` where it is not fixed."""
+    return AlreadyFixed(verdict=verdict, fixes=fixes) if fixed else None
+
+
+def sync_again(case: Case, fixed: bool, verdict: str, title: str, *others: Fix) -> AlreadyFixed | None:
+    """It is fixed and only has to be synced; `others` are fixes for the case that this does not help."""
+    return already_fixed(fixed, verdict, Fix.run(sync(case), title=title), *others)
+
+
+def refresh_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFixed | None:
+    """It is fixed and Argo CD only has to look again."""
+    return already_fixed(fixed, verdict, Fix.run(refresh(case), title=title))
+
+
+def render_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFixed | None:
+    """It is fixed and Argo CD only has to look again, without its cached manifests."""
+    return already_fixed(fixed, verdict, Fix.run(hard_refresh(case), title=title))
 
 
 def mended_by(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:

@@ -22,7 +22,8 @@ from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, integ
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child, split
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.commands import beside, on_object, sync
+from whysync.queries.already_fixed import sync_again
+from whysync.queries.commands import beside, on_object
 from whysync.queries.introducing_commit import brought_by, versions, well_until_then
 
 if TYPE_CHECKING:
@@ -64,15 +65,19 @@ class PreviousRevision(msgspec.Struct, frozen=True, kw_only=True):
 def with_way_back(case: Case, finding: Finding, *, first: bool = True) -> Finding:
     """The finding with the way back as its first fix (or its last), where its workload has one."""
     before = ran_before(case, finding.about)
-    if before is None:
+    if before is None or finding.already_fixed is not None:
         return finding
     if before.done:
         return replace(
             finding,
-            about=case.application.ref,
-            verdict=f"{finding.verdict}; Git has gone back by now to {before.named} ({before.words})",
             evidence=(*before.evidence, *finding.evidence),
-            fixes=(Fix.run(sync(case), title=f"Sync: Git has {before.named}"), *finding.fixes),
+            already_fixed=sync_again(
+                case,
+                True,
+                f"Git has gone back by now to {before.named} ({before.words})",
+                f"Sync: Git has {before.named}",
+                *finding.fixes,
+            ),
         )
     back = replace(way_back(finding.about, before), afterwards=tuple(_stuck(case, finding.about)))
     others = [fix for fix in finding.fixes if fix.edits != back.edits]

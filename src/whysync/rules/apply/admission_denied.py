@@ -24,6 +24,7 @@ from whysync.diagnosis.words import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
@@ -58,24 +59,24 @@ def admission_denied(case: Case) -> Iterator[Finding]:
         desired = case.desired_of(ref.key)
         done = len(group.resources) == 1 and is_taken_back(case, ref, group.explains)
         yield Finding(
-            about=case.application.ref if done else ref,
+            about=ref,
             field=failure.pointer or None,
             explains=group.explains,
             because=group.explains if failure.inner is not None else (),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{denier(failure)} refuses {ref}{group.others}"
-            + (f": {one_line(failure.reason)}" if failure.reason else "")
-            + ("; Git says by now what runs" if done else ""),
+            + (f": {one_line(failure.reason)}" if failure.reason else ""),
             root=one_line(failure.reason) or None,
             evidence=(
                 *group.cited(says="the refusal in its own words"),
                 *_field(failure, desired),
                 *_policy(case, failure),
             ),
-            fixes=(Fix.run(sync(case), title="Sync again: Git says what runs"),)
-            if done
-            else (*_fixes(case, group, ref), *filter(None, (taken_back(case, ref),))),
+            fixes=(*_fixes(case, group, ref), *filter(None, (taken_back(case, ref),))),
+            already_fixed=sync_again(
+                case, done, "Git says by now what runs", "Sync again: Git says what runs"
+            ),
         )
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.messages.patterns.apply import KindNotServed
+from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
@@ -38,9 +39,13 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
         asked = _joined(failure.group or ref.group, failure.version)
         served = _joined(failure.other_group or failure.group or ref.group, failure.other_version)
         desired = case.desired_of(ref.key)
-        mended = desired is not None and desired.at(API_VERSION) == served
+        move = Fix.run(
+            kubectl("explain", failure.kind or ref.kind, f"--api-version={served}"),
+            sync(case),
+            title=f"Move the manifest, or its chart, to {served}, then sync",
+        )
         yield Finding(
-            about=case.application.ref if mended else ref,
+            about=ref,
             field=API_VERSION,
             explains=group.explains,
             severity=Severity.CRITICAL,
@@ -60,15 +65,12 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
                             risk="fields may have been renamed or moved between the versions",
                         ),
                     )
-                    if desired is not None and not mended
+                    if desired is not None
                     else ()
                 ),
-                Fix.run(
-                    kubectl("explain", failure.kind or ref.kind, f"--api-version={served}"),
-                    sync(case),
-                    title=f"Move the manifest, or its chart, to {served}, then sync",
-                ),
+                move,
             ),
+            already_fixed=already_fixed(desired is not None and desired.at(API_VERSION) == served, "", move),
         )
 
 

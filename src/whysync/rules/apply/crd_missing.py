@@ -28,6 +28,7 @@ from whysync.json_tree import dig
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import KindNotServed
+from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import beside, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
@@ -60,15 +61,16 @@ def crd_missing(case: Case) -> Iterator[Finding]:
             ref = next((m.ref for m in case.desired if m.ref.group == failure.group), ref)
         kind, api_group = failure.kind or ref.kind, failure.group or ref.group
         definition = _definition(case, kind, api_group)
-        mended = _is_mended(case, ref, definition)
+        fixes = tuple(_fixes(case, ref, kind, api_group, definition))
         yield Finding(
-            about=case.application.ref if mended else ref,
+            about=ref,
             explains=_with_vague_ones(group, groups),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(_called(kind, api_group), definition),
             evidence=(*group.cited(says="the API server does not know the kind"), *_cited(definition)),
-            fixes=tuple(_fixes(case, ref, kind, api_group, definition)),
+            fixes=fixes,
+            already_fixed=already_fixed(_is_in_order(case, ref, definition), "", *fixes),
         )
 
 
@@ -122,7 +124,7 @@ def _makes(manifest: Manifest, kind: str) -> bool:
     return False
 
 
-def _is_mended(case: Case, ref: Ref, definition: Definition) -> bool:
+def _is_in_order(case: Case, ref: Ref, definition: Definition) -> bool:
     """The edits that this rule proposes are in place: what is left is to sync."""
     desired = case.desired_of(ref.key)
     if definition.own is not None and desired is not None:

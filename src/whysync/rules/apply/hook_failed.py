@@ -24,6 +24,7 @@ from shlex import quote
 
 from whysync.argocd.api.application import ResourceResult
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_line, rule
+from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.messages_of_case import FAILED_PHASES
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import LogRootCause, last_word, logs_below
@@ -42,6 +43,7 @@ from whysync.messages.patterns.apply import (
 from whysync.messages.patterns.operations import HookFailed, OperationTerminated
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
+from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import beside, kubectl, on_object, remark, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.log_lines import root_in_words
@@ -77,34 +79,29 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         ref = result.ref
         word = last_word(logs_below(case, ref))
         late = _deadline(case, ref, result)
-        more = _has_more_time(case, late)
         symptom = f"result:{result.key}"
         runs = ref.kind in RUN_TO_AN_END  # any other kind failed because its health did
         yield Finding(
-            about=case.application.ref if more else ref,
+            about=ref,
             explains=tuple(dict.fromkeys((symptom, *(symptoms_about(case, ref) if runs else ())))),
             because=() if runs else tuple(id for id in (f"unhealthy:{ref.key}",) if id in case.symptom_ids),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{result.hook_type} hook {ref} {_ended(case, result, word, late)}{more}",
+            verdict=f"{result.hook_type} hook {ref} {_ended(case, result, word, late)}",
             root=root_in_words(word.failure) if word else None,
             evidence=tuple(_evidence(case, index, result, word, late)),
-            fixes=tuple(_ways_out(case, ref, word, late, has_more=bool(more))),
+            fixes=tuple(_fixes(case, ref, word, late)),
+            already_fixed=_more_time_in_git(case, late),
         )
         yield from _unguarded(case, ref, symptom)
 
 
-def _ways_out(
-    case: Case, ref: Ref, word: LogRootCause | None, late: Manifest | None, *, has_more: bool
-) -> Iterator[Fix]:
-    if has_more:
-        again = (*_failed_run_deleted(case, ref), sync(case))
-        yield Fix.run(*again, title="Sync again: it has more time by now")
-    elif late is not None and word is None:
+def _fixes(case: Case, ref: Ref, word: LogRootCause | None, late: Manifest | None) -> Iterator[Fix]:
+    if late is not None and word is None:
         yield from _run_again(case, ref)
         yield from _more_time(case, ref, late)
     else:
-        yield from _fixes(case, ref, word)
+        yield from _after_the_cause(case, ref, word)
 
 
 def _timed_out(case: Case) -> bool:
@@ -165,11 +162,16 @@ def _deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest | None:
     return job if told or "longer than specified deadline" in result.message else None
 
 
-def _has_more_time(case: Case, late: Manifest | None) -> str:
+def _more_time_in_git(case: Case, late: Manifest | None) -> AlreadyFixed | None:
     declared = case.desired_of(late.key) if late is not None else None
-    before, now = (one.at(DEADLINE) if one is not None else None for one in (late, declared))
-    longer = isinstance(before, int) and isinstance(now, int) and now > before
-    return f"; Git gives it {now} s by now" if longer else ""
+    if late is None or declared is None:
+        return None
+    before, now = late.at(DEADLINE), declared.at(DEADLINE)
+    if not isinstance(before, int) or not isinstance(now, int) or now <= before:
+        return None
+    again = (*_failed_run_deleted(case, late.ref), sync(case))
+    again_with_more_time = Fix.run(*again, title="Sync again: it has more time by now")
+    return already_fixed(True, f"Git gives it {now} s by now", again_with_more_time)
 
 
 def _why(case: Case, result: ResourceResult, word: LogRootCause | None) -> str:
@@ -209,7 +211,7 @@ def _evidence(
         yield cite_line(word.log, word.failure.line, says="the line that names the reason")
 
 
-def _fixes(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
+def _after_the_cause(case: Case, ref: Ref, word: LogRootCause | None) -> Iterator[Fix]:
     if ref.kind not in RUN_TO_AN_END:
         yield Fix.run(
             on_object("describe", ref) + "   # why it is not healthy",

@@ -27,6 +27,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import ImmutableField
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
@@ -56,23 +57,23 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
         if keeps_old_run(desired):
             continue  # an old run in the way of a new one: hook_already_exists tells it
         fixed = _fixed_fields(case, ref, failure)
-        reverted = _is_reverted(fixed, desired, live)
         yield Finding(
-            about=case.application.ref if reverted else ref,
+            about=ref,
             field=fixed[0] if fixed else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(ref, failure, fixed)
-            + ("; Git has the live value again by now" if reverted else ""),
+            verdict=_verdict(ref, failure, fixed),
             evidence=(
                 *group.cited(says="the API server refuses the change"),
                 *_sides(fixed, desired, live),
             ),
-            fixes=(
-                (Fix.run(sync(case), title="Sync again: the change has been taken back"),)
-                if reverted
-                else tuple(_fixes(case, ref, fixed, desired, live))
+            fixes=tuple(_fixes(case, ref, fixed, desired, live)),
+            already_fixed=sync_again(
+                case,
+                _is_reverted(fixed, desired, live),
+                "Git has the live value again by now",
+                "Sync again: the change has been taken back",
             ),
         )
 

@@ -24,7 +24,7 @@ from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rul
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.messages.patterns.apply import AnnotationTooLong
-from whysync.queries.commands import sync
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import has_option, with_options
@@ -37,10 +37,9 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
     for group in grouped(case, AnnotationTooLong):
         refs = tuple(dict.fromkeys(named_ref(case, r.failure.resource, r.ref) for r in group.reports))
         ref = refs[0]
-        mended = all(_applied_server_side(case, other) for other in refs)
         more = f" and {len(refs) - 1} more" if len(refs) > 1 else ""
         yield Finding(
-            about=case.application.ref if mended else ref,
+            about=ref,
             field=LAST_APPLIED_POINTER,
             explains=group.explains,
             severity=Severity.CRITICAL,
@@ -48,13 +47,14 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
             verdict=(
                 f"{ref}{more} is too large for client-side apply: the copy that it keeps in an annotation "
                 f"exceeds {group.failure.limit} bytes"
-                + ("; server-side apply is switched on by now" if mended else "")
             ),
             evidence=group.cited(says="the API server counts the bytes of all annotations"),
-            fixes=(
-                (Fix.run(sync(case), title="Sync again: server-side apply is switched on by now"),)
-                if mended
-                else tuple(_fixes(case, refs))
+            fixes=tuple(_fixes(case, refs)),
+            already_fixed=sync_again(
+                case,
+                all(_applied_server_side(case, other) for other in refs),
+                "server-side apply is switched on by now",
+                "Sync again: server-side apply is switched on by now",
             ),
         )
 

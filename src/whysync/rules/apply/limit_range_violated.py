@@ -27,6 +27,7 @@ from whysync.json_tree import Missing, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import LimitRange
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
@@ -84,17 +85,21 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
             title=f"Ask for {failure.limit} of {failure.amount} in Git, {_BOUNDS[failure.bound]}",
         )
         return with_way_back(case, replace(finding, field=meant[0], fixes=(fix, *finding.fixes[1:])))
-    mended = any(
+    corrected = any(
         quantity_value(declared.at(at)) == quantity_value(failure.limit)
         and (live is None or quantity_value(live.at(at)) == quantity_value(failure.got))
         for at in asked
     )
-    if mended and not meant:
+    if corrected and not meant:
         return replace(
             finding,
-            about=case.application.ref,
-            verdict=f"{finding.verdict}; Git asks for {failure.limit} by now",
-            fixes=(Fix.run(sync(case), title="Sync: Git keeps to the bound"), *finding.fixes),
+            already_fixed=sync_again(
+                case,
+                True,
+                f"Git asks for {failure.limit} by now",
+                "Sync: Git keeps to the bound",
+                *finding.fixes,
+            ),
         )
     return with_way_back(case, finding)
 

@@ -29,6 +29,7 @@ from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.mistyped_fields import Mistyped, is_told, mistyped
@@ -63,23 +64,24 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         desired = case.desired_of(ref.key)
         wrong = _mistyped(failure, desired)
         field = wrong.pointer if wrong else failure.pointer or None
-        mended = _mended(failure, desired, wrong)
-        if not mended and len(group.resources) == 1 and is_taken_back(case, ref, group.explains):
-            mended = "Git says by now what runs"
+        corrected = _corrected(failure, desired, wrong)
+        if not corrected and len(group.resources) == 1 and is_taken_back(case, ref, group.explains):
+            corrected = "Git says by now what runs"
         said = _of_type(ref, group, desired, wrong) if wrong and desired else _verdict(ref, group, desired)
         yield Finding(
-            about=case.application.ref if mended else ref,
+            about=ref,
             field=field,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=said + (f"; {mended}" if mended else ""),
+            verdict=said,
             root=None if wrong else one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server refuses the object"),
                 *((cite(desired, field, says="the field in Git"),) if desired and field else ()),
             ),
-            fixes=tuple(_fixes(case, ref, failure, desired, wrong, mended=bool(mended))),
+            fixes=tuple(_fixes(case, ref, failure, desired, wrong)),
+            already_fixed=sync_again(case, bool(corrected), corrected, "Sync again: Git has been corrected"),
         )
 
 
@@ -131,7 +133,7 @@ def _dotted(pointer: str) -> str:
     return "".join(parts).removeprefix(".")
 
 
-def _mended(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None) -> str:
+def _corrected(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None) -> str:
     """In what way Git is right by now; empty where it is not, or where nobody can tell."""
     if desired is None:
         return ""
@@ -143,17 +145,8 @@ def _mended(failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | 
 
 
 def _fixes(
-    case: Case,
-    ref: Ref,
-    failure: SchemaInvalid,
-    desired: Manifest | None,
-    wrong: Mistyped | None,
-    *,
-    mended: bool,
+    case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None, wrong: Mistyped | None
 ) -> Iterator[Fix]:
-    if mended:
-        yield Fix.run(sync(case), title="Sync again: Git has been corrected")
-        return
     unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
     if unknown and failure.pointer and desired is not None:
         yield Fix.remove(

@@ -28,8 +28,9 @@ from whysync.diagnosis.fix import Edit
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
+from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import hard_refresh, sync
-from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.group_failures import grouped
 from whysync.queries.kind_scopes import is_namespaced
 
 LISTS = {
@@ -47,6 +48,7 @@ def project_denied(case: Case) -> Iterator[Finding]:
         name = group.failure.project or case.app.project
         known = case.project is not None and case.app.project == name
         still = tuple(d for d in denied if not (known and _permitted(case, d)))
+        again = sync(case) if "operation" in group.explains or group.resources else hard_refresh(case)
         about = Ref(
             group="argoproj.io",
             version="v1alpha1",
@@ -55,14 +57,18 @@ def project_denied(case: Case) -> Iterator[Finding]:
             name=name,
         )
         yield Finding(
-            about=about if still else case.application.ref,
+            about=about,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"project {name} does not permit {_words(case, still or denied)}"
-            + ("" if still else "; the project at hand does by now"),
+            verdict=f"project {name} does not permit {_words(case, still or denied)}",
             evidence=(*group.cited(says="Argo CD refuses it"), *(_lists(case, still) if known else ())),
-            fixes=tuple(_fixes(case, group, name, still, known=known)),
+            fixes=tuple(_fixes(case, again, name, still, known=known)),
+            already_fixed=already_fixed(
+                not still,
+                "the project at hand does by now",
+                Fix.run(again, title="Try again: the project permits it by now"),
+            ),
         )
 
 
@@ -150,16 +156,12 @@ def _edits(case: Case, denied: ProjectDenied) -> Iterator[Edit]:
 
 def _fixes(
     case: Case,
-    group: FailureGroup[ProjectDenied],
+    again: str,
     name: str,
     still: tuple[ProjectDenied, ...],
     *,
     known: bool,
 ) -> Iterator[Fix]:
-    again = sync(case) if "operation" in group.explains or group.resources else hard_refresh(case)
-    if not still:
-        yield Fix.run(again, title="Try again: the project permits it by now")
-        return
     if known and case.project_manifest is not None:
         yield Fix.project(
             case.project_manifest.ref,

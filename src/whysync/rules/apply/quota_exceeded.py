@@ -29,7 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import QuotaExceeded
-from whysync.queries.already_fixed import given_up_and_mended, mended_by
+from whysync.queries.already_fixed import given_up_and_mended, mended_by, sync_again
 from whysync.queries.commands import kubectl, on_object, remark, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
@@ -47,20 +47,23 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
         if mended_by(case, failure, namespace) is not None and given_up_and_mended(case):
             continue  # there is room by now: autosync_gave_up tells why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
-        done = _is_done(case, ref, quota, failure)
         yield Finding(
-            about=case.application.ref if done else ref,
+            about=ref,
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(ref, namespace, failure) + ("; in Git it fits by now" if done else ""),
+            verdict=_verdict(ref, namespace, failure),
             evidence=(
                 *group.cited(says="the quota refuses it"),
                 *((cite(quota, "/status", says="the quota: hard limit, and what is used"),) if quota else ()),
             ),
-            fixes=(Fix.run(sync(case), title="Sync: what Git asks for fits"),)
-            if done
-            else tuple(_fixes(case, ref, quota, namespace, failure)),
+            fixes=tuple(_fixes(case, ref, quota, namespace, failure)),
+            already_fixed=sync_again(
+                case,
+                _fits_in_git(case, ref, quota, failure),
+                "in Git it fits by now",
+                "Sync: what Git asks for fits",
+            ),
         )
 
 
@@ -117,8 +120,8 @@ def _fixes(
     )
 
 
-def _is_done(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExceeded) -> bool:
-    """Has Git been mended, and not been synced yet?"""
+def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExceeded) -> bool:
+    """Does what Git asks for now fit into the quota?"""
     runs, desired = lacking(case, ref), case.desired_of(ref.key)
     asked = integer(desired.spec.get("replicas")) if desired is not None else 0
     if runs is not None and 0 < asked <= runs[0]:

@@ -24,6 +24,7 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.words import one_line
 from whysync.messages.patterns.git import PathNotFound
+from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, hard_refresh
 from whysync.queries.failing_source import (
     commits_since_the_last_sync,
@@ -44,22 +45,26 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
             continue
         path = failure.path or (source.path if source else "")
         pointer = f"{source_pointer(case, source)}/path" if source else None
-        corrected = source is not None and bool(failure.path) and source.path != failure.path
         where = f" at {source.target_revision or 'HEAD'} of {source.repo_url}" if source else ""
         yield Finding(
             about=case.application.ref,
-            field=None if corrected else pointer,
+            field=pointer,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"the path {path or 'of the source'} is not there{where}"
-            + (f": {one_line(failure.detail)}" if failure.detail and failure.detail not in _PLAIN else "")
-            + ("; the Application has another path by now" if corrected else ""),
+            + (f": {one_line(failure.detail)}" if failure.detail and failure.detail not in _PLAIN else ""),
             evidence=(
                 *group.cited(says="Argo CD does not find the folder"),
                 *((cite(case.application, pointer, says="the path that is asked for"),) if pointer else ()),
             ),
-            fixes=tuple(_fixes(case, path, source, corrected=corrected)),
+            fixes=tuple(_fixes(case, path, source)),
+            already_fixed=render_again(
+                case,
+                source is not None and bool(failure.path) and source.path != failure.path,
+                "the Application has another path by now",
+                "Refresh hard: the path has been corrected",
+            ),
         )
 
 
@@ -86,10 +91,7 @@ _LINK = "out-of-bounds symlink"
 _PLAIN = ("app path does not exist", "does not exist")
 
 
-def _fixes(case: Case, path: str, source: Source | None, *, corrected: bool) -> Iterator[Fix]:
-    if corrected:
-        yield Fix.run(hard_refresh(case), title="Refresh hard: the path has been corrected")
-        return
+def _fixes(case: Case, path: str, source: Source | None) -> Iterator[Fix]:
     if source is not None and "\\" in path:
         yield Fix.application(
             case.application.ref,

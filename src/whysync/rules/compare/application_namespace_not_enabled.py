@@ -25,6 +25,7 @@ from whysync.diagnosis.freshness import is_served, never_looked_at
 from whysync.json_tree import text
 from whysync.kubernetes.api.pointer import join
 from whysync.messages.patterns.projects import AppNamespaceNotPermitted
+from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
 from whysync.queries.group_failures import grouped
 from whysync.queries.waiting_on import minutes
@@ -44,14 +45,18 @@ def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
         permitted = project is not None and app_namespace_permitted(project, namespace, control)
         yield Finding(
             about=case.application.ref,
-            field=None if permitted else "/metadata/namespace",
+            field="/metadata/namespace",
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Applications of namespace {namespace} may not use project {name}"
-            + ("; the project permits it by now" if permitted else ""),
+            verdict=f"Applications of namespace {namespace} may not use project {name}",
             evidence=group.cited(says="Argo CD does not serve it from there"),
-            fixes=tuple(_fixes(case, namespace, name, known=project is not None and not permitted)),
+            fixes=tuple(_fixes(case, namespace, name, known=project is not None)),
+            already_fixed=already_fixed(
+                permitted,
+                "the project permits it by now",
+                *_fixes(case, namespace, name, known=False),
+            ),
         )
 
 

@@ -24,6 +24,7 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.destination_clusters import known_clusters
 from whysync.messages.patterns.cluster import ClusterNotRegistered
+from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import app_argument, refresh
 from whysync.queries.group_failures import grouped
 
@@ -41,25 +42,28 @@ def cluster_not_registered(case: Case) -> Iterator[Finding]:
             verdict = f"cluster {called} is registered and switched off"
         else:
             verdict = f"{called} is not a cluster that Argo CD knows"
-        corrected = _is_another_by_now(case, failure)
         yield Finding(
             about=case.application.ref,
-            field=None if corrected else "/spec/destination",
+            field="/spec/destination",
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=verdict + ("; the Application has another destination by now" if corrected else ""),
+            verdict=verdict,
             evidence=(
                 *group.cited(says="Argo CD has no such cluster"),
                 cite(case.application, "/spec/destination", says="the destination that is asked for"),
             ),
-            fixes=(Fix.run(refresh(case), title="Refresh: the destination has been corrected"),)
-            if corrected
-            else tuple(_fixes(case, failure)),
+            fixes=tuple(_fixes(case, failure)),
+            already_fixed=refresh_again(
+                case,
+                _has_another_destination(case, failure),
+                "the Application has another destination by now",
+                "Refresh: the destination has been corrected",
+            ),
         )
 
 
-def _is_another_by_now(case: Case, failure: ClusterNotRegistered) -> bool:
+def _has_another_destination(case: Case, failure: ClusterNotRegistered) -> bool:
     told = case.app.spec.destination
     pairs = ((failure.name, told.name), (failure.server, told.server))
     return any(asked and now and asked.rstrip("/") != now.rstrip("/") for asked, now in pairs)

@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
 from whysync.diagnosis.words import one_line
 from whysync.messages.patterns.manifests import SourceSpecInvalid
-from whysync.queries.commands import app_argument, beside, refresh
+from whysync.queries.already_fixed import refresh_again
+from whysync.queries.commands import app_argument, beside
 from whysync.queries.group_failures import grouped
 
 DESTINATION = "/spec/destination"
@@ -32,22 +33,24 @@ def destination_invalid(case: Case) -> Iterator[Finding]:
         if "estination" not in detail:
             continue
         given = case.app.spec.destination
-        corrected = bool(given.name) != bool(given.server)
         yield Finding(
             about=case.application.ref,
-            field=None if corrected else DESTINATION,
+            field=DESTINATION,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the Application's destination cannot be used as it is written: {one_line(detail)}"
-            + ("; by now it names one cluster" if corrected else ""),
+            verdict=f"the Application's destination cannot be used as it is written: {one_line(detail)}",
             evidence=(
                 *group.cited(says="Argo CD refuses it"),
                 cite(case.application, DESTINATION, says="the destination as it is"),
             ),
-            fixes=(Fix.run(refresh(case), title="Refresh: the destination has been corrected"),)
-            if corrected
-            else tuple(_fixes(case)),
+            fixes=tuple(_fixes(case)),
+            already_fixed=refresh_again(
+                case,
+                bool(given.name) != bool(given.server),
+                "by now it names one cluster",
+                "Refresh: the destination has been corrected",
+            ),
         )
 
 

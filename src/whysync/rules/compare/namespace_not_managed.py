@@ -25,6 +25,7 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.cluster import NamespaceNotManaged
+from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import argocd_namespace, kubectl, refresh, remark
 from whysync.queries.group_failures import grouped
 
@@ -44,7 +45,6 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
         cluster = cluster_for(case.app.spec.destination, known_clusters(case.world.snapshot.settings))
         managed = managed_namespaces(case.world.snapshot.settings, cluster)
         secret, spaces = managed if managed is not None else (None, ())
-        mended = bool(spaces) and failure.namespace in spaces
         called = cluster.name or cluster.server
         only = f", only {', '.join(spaces[:5])}{', …' if len(spaces) > 5 else ''}" if spaces else ""
         if failure.namespace:
@@ -53,7 +53,7 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
         else:
             verdict = f"Argo CD manages only namespaces of cluster {called}, and {ref} has none"
         yield Finding(
-            about=ref if failure.name and not mended else case.application.ref,
+            about=ref if failure.name else case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -66,7 +66,10 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            fixes=_permit(case, failure, called, spaces, secret) if not mended else (_look(case),),
+            fixes=_permit(case, failure, called, spaces, secret),
+            already_fixed=refresh_again(
+                case, failure.namespace in spaces, "", "Refresh: the namespace is managed by now"
+            ),
         )
 
 
@@ -116,7 +119,3 @@ def _permit(
             risk="the account needs the rights there as well",
         ),
     )
-
-
-def _look(case: Case) -> Fix:
-    return Fix.run(refresh(case), title="Refresh: the namespace is managed by now")

@@ -29,6 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.api.yaml import Invalid, dump, load
 from whysync.messages.patterns.operations import ExcludedResource
+from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import (
     CONTROLLER,
     argocd_namespace,
@@ -58,27 +59,27 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ExcludedResource, by=lambda f: (f.resource.group, f.resource.kind)):
         ref = named_ref(case, group.failure.resource, group.ref)
         more = f" and {len(group.reports) - 1} more" if len(group.reports) > 1 else ""
-        told = settings is not None and any(isinstance(settings.at(one), str) for one in POINTERS.values())
+        listed = settings is not None and any(isinstance(settings.at(one), str) for one in POINTERS.values())
         by = excluded_by(case.argocd, ref.group, ref.kind, _cluster(case))
-        mended = told and by is None
         yield Finding(
-            about=case.application.ref if mended else ref,
+            about=ref,
             explains=group.explains,
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}{more}: {_words(by, ref.kind)}, so it is never applied"
-            + ("; by now they do not" if mended else ""),
+            verdict=f"{ref}{more}: {_words(by, ref.kind)}, so it is never applied",
             evidence=(*group.cited(says="Argo CD leaves it alone"), *_cited(settings, by)),
             fixes=(
-                (Fix.run(hard_refresh(case), title="Refresh: the settings do not exclude it any more"),)
-                if mended
-                else (
-                    Fix.run(
-                        remark(f"delete {ref} from the source, and commit"),
-                        title="Take it out of Git, if nobody needs it there",
-                    ),
-                    *_permit(case, settings, ref, by),
-                )
+                Fix.run(
+                    remark(f"delete {ref} from the source, and commit"),
+                    title="Take it out of Git, if nobody needs it there",
+                ),
+                *_permit(case, settings, ref, by),
+            ),
+            already_fixed=render_again(
+                case,
+                listed and by is None,
+                "by now they do not",
+                "Refresh: the settings do not exclude it any more",
             ),
         )
 

@@ -24,6 +24,7 @@ from shlex import quote
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.messages.patterns.git import RevisionNotFound
+from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, beside, hard_refresh
 from whysync.queries.failing_source import (
     failing_source,
@@ -42,26 +43,28 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
         failure = group.failure
         source = failing_source(case, group.message, url=failure.repo)
         pointer = f"{source_pointer(case, source)}/targetRevision" if source else None
-        corrected = _is_another_by_now(failure, source)
         yield Finding(
             about=case.application.ref,
-            field=None if corrected else pointer,
+            field=pointer,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(failure, source)
-            + ("; the Application tracks another revision by now" if corrected else ""),
+            verdict=_verdict(failure, source),
             evidence=(
                 *group.cited(says="Argo CD cannot resolve it"),
                 *((cite(case.application, pointer, says="the revision that is tracked"),) if pointer else ()),
             ),
-            fixes=(Fix.run(hard_refresh(case), title="Refresh hard: the revision has been corrected"),)
-            if corrected
-            else (_fix(case, failure, source), *_stay(case, source)),
+            fixes=(_fix(case, failure, source), *_stay(case, source)),
+            already_fixed=render_again(
+                case,
+                _tracks_another(failure, source),
+                "the Application tracks another revision by now",
+                "Refresh hard: the revision has been corrected",
+            ),
         )
 
 
-def _is_another_by_now(failure: RevisionNotFound, source: Source | None) -> bool:
+def _tracks_another(failure: RevisionNotFound, source: Source | None) -> bool:
     if source is None or source.chart or not failure.revision or not source.target_revision:
         return False
     return source.target_revision != failure.revision

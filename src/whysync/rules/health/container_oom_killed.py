@@ -29,7 +29,8 @@ from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop, OomKilled
-from whysync.queries.commands import kubectl, sync
+from whysync.queries.already_fixed import sync_again
+from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_way_back
 
 CONTAINERS = "/spec/template/spec/containers"
@@ -91,9 +92,9 @@ def _from_pod(
     if (quantity_value(wanted) or 0) > (quantity_value(limit) or 0):
         return replace(
             finding,
-            about=case.application.ref,
-            verdict=f"{finding.verdict}; Git gives it {wanted} by now",
-            fixes=(Fix.run(sync(case), title="Sync: Git gives it more memory"), look),
+            already_fixed=sync_again(
+                case, True, f"Git gives it {wanted} by now", "Sync: Git gives it more memory", look
+            ),
         )
     return with_way_back(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))
 

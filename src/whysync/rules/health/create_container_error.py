@@ -30,6 +30,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import ContainerConfigInvalid, DependencyMissing
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import beside, kubectl, on_object, sync
 from whysync.queries.config_keys import asked_at, key_alike, keys_of
 from whysync.queries.group_failures import grouped
@@ -159,9 +160,13 @@ def _about_its_user(case: Case, finding: Finding) -> Finding:
     if isinstance(user, int) and user > 0:
         return replace(
             finding,
-            about=case.application.ref,
-            verdict=f"{finding.verdict}; Git names user {user} by now",
-            fixes=(Fix.run(sync(case), title="Sync: Git names a user who is not root"), *finding.fixes),
+            already_fixed=sync_again(
+                case,
+                True,
+                f"Git names user {user} by now",
+                "Sync: Git names a user who is not root",
+                *finding.fixes,
+            ),
         )
     named = Fix.change(
         finding.about,
@@ -187,9 +192,13 @@ def _about_its_key(case: Case, finding: Finding, message: str) -> Finding:
     if user is not None and not pointer and alike and asked_at(user, lack.kind, lack.name, alike):
         return replace(
             finding,
-            about=case.application.ref,
-            verdict=f"{finding.verdict}; Git asks for {alike} by now",
-            fixes=(Fix.run(sync(case), title=f"Sync: Git asks for {alike} by now"), *finding.fixes),
+            already_fixed=sync_again(
+                case,
+                True,
+                f"Git asks for {alike} by now",
+                f"Sync: Git asks for {alike} by now",
+                *finding.fixes,
+            ),
         )
     fixes = (
         *_renamed(user, pointer, alike, lack),

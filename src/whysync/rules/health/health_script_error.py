@@ -28,7 +28,8 @@ from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Named
 from whysync.messages.patterns.argocd import HealthScriptError
-from whysync.queries.commands import kubectl, refresh, remark
+from whysync.queries.already_fixed import refresh_again
+from whysync.queries.commands import kubectl, remark
 from whysync.queries.lua_guards import guarded
 from whysync.queries.named_objects import named_ref
 
@@ -48,26 +49,28 @@ def health_script_error(case: Case) -> Iterator[Finding]:
         told.update(explains)
         line = f" at line {failure.line}" if failure.line else ""
         live = case.live_of(ref.key)
-        works = live is not None and _works_by_now(case, live)
         yield Finding(
-            about=case.application.ref if works else ref,
+            about=ref,
             explains=explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the health check of {ref.kind} fails{line}: {failure.detail or failure.text}"
-            + ("; the script of the settings runs well on it by now" if works else ""),
+            verdict=f"the health check of {ref.kind} fails{line}: {failure.detail or failure.text}",
             root=failure.detail or failure.text,
             evidence=(
                 report.cite(says="the Lua error, as Argo CD reports it"),
                 *_script_at(case, ref),
             ),
-            fixes=(Fix.run(refresh(case), title="Let Argo CD look again"),)
-            if works
-            else (*_guarded(case, ref, live), _by_hand(case, ref)),
+            fixes=(*_guarded(case, ref, live), _by_hand(case, ref)),
+            already_fixed=refresh_again(
+                case,
+                live is not None and _runs_now(case, live),
+                "the script of the settings runs well on it by now",
+                "Let Argo CD look again",
+            ),
         )
 
 
-def _works_by_now(case: Case, live: Manifest) -> bool:
+def _runs_now(case: Case, live: Manifest) -> bool:
     if not any(_KEY in key for key in _settings_data(case)):
         return False
     found = assess(live.body, case.argocd.overrides)

@@ -27,7 +27,8 @@ from whysync.diagnosis.owning_resource import row_over
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import ImagePull
-from whysync.queries.commands import beside, kubectl, sync
+from whysync.queries.already_fixed import sync_again
+from whysync.queries.commands import beside, kubectl
 from whysync.queries.image_tags import names_another_tag, pointers_of, runs_elsewhere
 from whysync.queries.previous_revision import with_way_back
 from whysync.queries.waiting_on import awaited_hook
@@ -91,9 +92,13 @@ def _with_tag_that_runs(case: Case, finding: Finding, image: str, reason: str) -
     if names_another_tag(desired, case.live_of(finding.about.key), image):
         return replace(
             finding,
-            about=case.application.ref,
-            verdict=f"{finding.verdict}; Git names another image by now",
-            fixes=(Fix.run(sync(case), title="Sync: Git names another image by now"), *finding.fixes),
+            already_fixed=sync_again(
+                case,
+                True,
+                "Git names another image by now",
+                "Sync: Git names another image by now",
+                *finding.fixes,
+            ),
         )
     places = tuple(pointers_of(desired, image))
     if not places:

@@ -28,7 +28,8 @@ from whysync.diagnosis.words import one_line
 from whysync.json_tree import Missing, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop, ProbeFailed
-from whysync.queries.commands import on_object, sync
+from whysync.queries.already_fixed import sync_again
+from whysync.queries.commands import on_object
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.previous_revision import with_way_back
 from whysync.queries.probe_kills import killed_for_probe
@@ -135,9 +136,13 @@ def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
         if not isinstance(declared.at(own), Missing) and isinstance(live.at(own), Missing):
             return replace(
                 finding,
-                about=case.application.ref,
-                verdict=f"{finding.verdict}; Git gives it time to start by now",
-                fixes=(Fix.run(sync(case), title="Sync: Git has a startupProbe"), *finding.fixes),
+                already_fixed=sync_again(
+                    case,
+                    True,
+                    "Git gives it time to start by now",
+                    "Sync: Git has a startupProbe",
+                    *finding.fixes,
+                ),
             )
         ports = [fields(port) for port in items(fields(raw).get("ports"))]
         for action in ("httpGet", "tcpSocket"):
@@ -149,9 +154,13 @@ def _at_its_port(case: Case, finding: Finding, failure: ProbeFailed) -> Finding:
             if asked in known and live.at(pointer) not in known:
                 return replace(
                     finding,
-                    about=case.application.ref,
-                    verdict=f"{finding.verdict}; Git asks at port {asked} by now",
-                    fixes=(Fix.run(sync(case), title="Sync: Git asks at another port"), *finding.fixes),
+                    already_fixed=sync_again(
+                        case,
+                        True,
+                        f"Git asks at port {asked} by now",
+                        "Sync: Git asks at another port",
+                        *finding.fixes,
+                    ),
                 )
             if asked not in known:
                 port = known[0] or known[1]
